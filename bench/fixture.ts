@@ -123,7 +123,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
         readMembers: store.members,
         orders: store,
         resolveImage: async (image) => image,
-        knownChecks: [],
+        readKnownChecks: async () => [],
         readChecks: async () => [],
         database,
         endInvocations: async () => {},

@@ -73,7 +73,7 @@ const definitions = definitionsOf(settings.plan);
 const recorder = createResultWriter(database);
 const inbox = createInbox({
   database: openDatabase(settings.databaseUrl, log),
-  heartbeats: definitions.heartbeats,
+  readDefinitions: async () => definitions,
   recordPings: recorder.pings,
 });
 const endpoint = await serveEndpoint({
@@ -83,7 +83,7 @@ const endpoint = await serveEndpoint({
   log,
   services: [
     ...createMonitorServices({
-      definitions,
+      readDefinitions: async () => definitions,
       recorder,
       readActor: createReadActor(randomBytes(32)),
       readRollout: async () => null,
@@ -91,11 +91,11 @@ const endpoint = await serveEndpoint({
       location: "local",
       runCheck: createRunCheck({
         probe: settings.isProbing ? createProbe() : sleepyProbe,
-        target: { baseUrl: settings.targetUrl, secrets: { KEY: "key", ROOT_KEY: "root" } },
+        target: { baseUrl: settings.targetUrl, readSecret: () => "secret" },
         location: "local",
         nowMs: Date.now,
       }),
-      activeChecks: new Set(definitions.apiChecks.map(({ id }) => id)),
+      canRun: () => true,
       runners: createRunners(database),
       inbox,
       pingUrl: null,
@@ -118,10 +118,14 @@ const control = createControl({
 const controlUrl = await control.listen({ host, port: 0 });
 const deadlines = createDeadlines(openDatabase(settings.databaseUrl, log));
 const heartbeatsOnly = { ...definitions, apiChecks: [] };
-const watch = await startMonitor(ingressUrl, { definitions: heartbeatsOnly, deadlines, log });
+const watch = await startMonitor(ingressUrl, {
+  readDefinitions: async () => heartbeatsOnly,
+  deadlines,
+  log,
+});
 process.once("message", async () => {
   await watch.stop();
-  await startMonitor(ingressUrl, { definitions, deadlines, log });
+  await startMonitor(ingressUrl, { readDefinitions: async () => definitions, deadlines, log });
   process.send?.("started");
 });
 process.once("SIGTERM", () => process.exit(0));

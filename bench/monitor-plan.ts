@@ -1,6 +1,6 @@
 /** The checks of the monitor's measurements, shared by the worker's process and the measuring one. */
 import { createHash } from "node:crypto";
-import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 
 /** `<prefix>-0`, `<prefix>-1` and so on. */
 type HeartbeatGroup = {
@@ -26,8 +26,9 @@ export type NodeSettings = {
   isProbing: boolean;
 };
 
-export function definitionsOf(plan: Plan) {
+export function definitionsOf(plan: Plan): Definitions {
   return {
+    channels: [],
     apiChecks: plan.checks.flatMap((group) => idsOf(group).map((id) => toCheck(id, group))),
     heartbeats: plan.heartbeats.flatMap((group) =>
       idsOf(group).map((id) => toHeartbeat(id, group)),

@@ -5,18 +5,19 @@ import type { Config } from "#config.ts";
 import { everyMinutes, nextTick } from "#cron/schedule.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import type { RoutingRows } from "#routing/contract.ts";
 import { createAlertRoutes } from "#routing/incident/services.ts";
-import { routes, sources } from "#routing/routes.ts";
 
 type SyncParts = {
   config: Config;
   database: Database;
   registry: Registry;
   readActor: ReadActor;
+  readRows: () => Promise<RoutingRows>;
 };
 
 export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
-  const { config, database, registry, readActor } = parts;
+  const { config, database, registry, readActor, readRows } = parts;
   const { url, api_key: apiKey, ids_file: idsFile } = config.incident;
   const { drift_check_minutes, list_lag_seconds } = config.incident;
   return createAlertRoutes({
@@ -27,7 +28,7 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
       ? (nowMs) => nextTick(everyMinutes(drift_check_minutes), nowMs)
       : undefined,
     listLagMs: list_lag_seconds * 1_000,
-    rows: { routes, sources },
+    readRows,
     database,
     registry,
     readActor,

@@ -6,11 +6,12 @@ import { findManaged } from "#routing/alertmanager/commands.ts";
 import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
 import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
+import type { RoutingRows } from "#routing/contract.ts";
 
 /** undefined: the settings name no alert manager. One that environments share is checked once. */
 export function watchAlertmanagers(
   config: Config,
-  registry: Registry,
+  { registry, readRows }: { registry: Registry; readRows: () => Promise<RoutingRows> },
 ): (() => Promise<Drift[]>) | undefined {
   const { alertmanager } = config;
   const watched = environments
@@ -19,7 +20,7 @@ export function watchAlertmanagers(
   if (watched.length === 0) return undefined;
   const checks = watched.map((environment) => ({
     environment,
-    compare: async () => compare(findManaged(config, environment)),
+    compare: async () => compare(findManaged({ ...config, ...(await readRows()) }, environment)),
   }));
   const read = () => readDrifts(checks);
   showDrifts(read, registry);

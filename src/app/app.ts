@@ -19,6 +19,7 @@ import type { Base } from "./base.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
+import { createDefinitions, readGiven } from "./definitions.ts";
 import { startMetrics, startProbing } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { refuseSettings } from "./refusals.ts";
@@ -134,20 +135,24 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 }
 
 async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Endpoints> {
+  // Read first: a fault in the file is found before anything runs.
+  const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
   const metrics = await startMetrics(base, stops);
   const { database, databaseUrl, directUrl } = await startDatabase(base, {
     roles: wanted,
     stops,
   });
   startProbing(base, database, stops);
-  const results = createResults({ ...base, database });
+  const definitions = createDefinitions(base, { database, given });
+  const results = createResults({ ...base, database, ...definitions });
   const servesApi = wanted.includes("api");
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
     ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
-  const parts = { database, results, monitor, links: createConsoleLinks(base.config), stops };
+  const links = createConsoleLinks(base.config);
+  const parts = { database, definitions, results, monitor, links, stops };
   // A process that serves the public API only doesn't use Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })

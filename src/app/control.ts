@@ -16,6 +16,7 @@ import { describeRouting } from "#routing/describe.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
+import type { ProgramDefinitions } from "./definitions.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
@@ -25,6 +26,7 @@ type ControlParts = {
   actorKey: Uint8Array;
   database: Database;
   results: Results;
+  definitions: ProgramDefinitions;
   monitor: Monitor;
   analytics: Analytics;
   logouts: Logouts;
@@ -61,10 +63,10 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       rollouts: createRolloutReader(database),
       listApis: createListApis(database),
       legalOperations,
-      routing: describeRouting([
-        ...results.definitions.apiChecks,
-        ...results.definitions.heartbeats,
-      ]),
+      readRouting: async () => {
+        const { apiChecks, heartbeats } = await results.readDefinitions();
+        return describeRouting(await parts.definitions.readRows(), [...apiChecks, ...heartbeats]);
+      },
       readOutcomes: store && createReadOutcomes(store),
       bucketSecondsOf,
     }),

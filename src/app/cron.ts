@@ -22,6 +22,7 @@ import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import type { RoutingRows } from "#routing/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/start.ts";
 import { comparesRoutes } from "./alert-sync.ts";
@@ -32,6 +33,7 @@ export type CronParts = {
   database: Database;
   registry: Registry;
   readActor: ReadActor;
+  readRows: () => Promise<RoutingRows>;
   /** Of analytics; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
   /** Undefined: there is no certificate to renew. */
@@ -41,7 +43,7 @@ export type CronParts = {
 /** The services of the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
   const { config, database, registry, readActor, store, renewCertificate } = parts;
-  const readDrifts = watchAlertmanagers(config, registry);
+  const readDrifts = watchAlertmanagers(config, parts);
   return createCronServices({
     readActor,
     jobs: {

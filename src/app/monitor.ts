@@ -4,6 +4,7 @@ import type { Door } from "#control/door.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
+import type { ApiCheck } from "#monitor/contract.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
@@ -13,6 +14,7 @@ import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.t
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck, type Target } from "#monitor/probe/run-check.ts";
+import { createReadSecret } from "#monitor/probe/secrets.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readActiveRollout } from "#rollout/history/active-rollout.ts";
@@ -39,7 +41,7 @@ export type Monitor = {
 export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const { config, log } = base;
   const { database, results } = parts;
-  const { definitions, recorder } = results;
+  const { readDefinitions, recorder } = results;
   const { location, failed_at_percent, ping_url } = config.monitor;
   const target = targetOf(base, parts.apiUrl);
   // A connection pool of its own, so that pings and deadlines don't wait behind records.
@@ -47,32 +49,32 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   parts.stops.add("inbox database", () => inboxDatabase.end());
   const inbox = createInbox({
     database: inboxDatabase,
-    heartbeats: definitions.heartbeats,
+    readDefinitions,
     recordPings: recorder.pings,
   });
   const deadlines = createDeadlines(inboxDatabase);
   const runners = createRunners(database);
   const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
-  const active = definitions.apiChecks.filter((check) => canRun(check, target));
+  const isActive = (check: ApiCheck) => canRun(check, target);
   return {
     createServices: (readActor) =>
       createMonitorServices({
-        definitions,
+        readDefinitions,
         recorder,
         readActor,
         readRollout: () => readActiveRollout(database),
         failedAtPercent: failed_at_percent,
         location,
         runCheck,
-        activeChecks: new Set(active.map(({ id }) => id)),
+        canRun: isActive,
         runners,
         inbox,
         pingUrl: ping_url || null,
       }),
     async start(ingressUrl) {
-      const watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
+      const watch = await startMonitor(ingressUrl, { readDefinitions, deadlines, log });
       parts.stops.add("monitor", watch.stop);
-      await retireRemoved(ingressUrl, { definitions, known: await results.readWatched() });
+      await retireRemoved(ingressUrl, { readDefinitions, known: await results.readWatched() });
     },
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(inboxDatabase, log);
@@ -83,7 +85,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         createPingDoor(createTakePing({ inbox, send, log, nowMs: Date.now })),
         createRunnerDoor({
           runners,
-          checks: active,
+          readChecks: async () => (await readDefinitions()).apiChecks.filter(isActive),
           baseUrl,
           sendReport: createSendReport(ingressUrl),
           nowMs: Date.now,
@@ -100,6 +102,9 @@ function targetOf({ config, credentials }: Base, ownApiUrl: string | undefined):
   const isOwn = base_url === "";
   return {
     baseUrl: isOwn ? (ownApiUrl ?? httpUrl(api)) : base_url,
-    secrets: { KEY, ROOT_KEY: root_key || (isOwn ? credentials.root_key : "") },
+    readSecret: createReadSecret(
+      { KEY, ROOT_KEY: root_key || (isOwn ? credentials.root_key : "") },
+      config.definitions.secrets_dir,
+    ),
   };
 }

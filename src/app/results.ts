@@ -3,8 +3,7 @@ import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Definitions } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
 import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
@@ -18,7 +17,7 @@ import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
 
 export type Results = {
-  definitions: Definitions;
+  readDefinitions: ReadDefinitions;
   /** Writes the monitor's records. */
   recorder: ResultWriter;
   reads: ReturnType<typeof createCheckReads>;
@@ -32,24 +31,39 @@ export type Results = {
   startUpkeep: () => { stop: () => Promise<void> };
 };
 
-type ResultParts = { config: Config; database: Database; registry: Registry; log: Log };
+type ResultParts = {
+  config: Config;
+  database: Database;
+  registry: Registry;
+  log: Log;
+  readDefinitions: ReadDefinitions;
+};
 
-export function createResults({ config, database, registry, log }: ResultParts): Results {
-  const definitions = defineMonitor(config.monitor);
+export function createResults(parts: ResultParts): Results {
+  const { config, database, registry, log, readDefinitions } = parts;
   const nowMs = Date.now;
   const { failed_at_percent: failedAtPercent, result_days, hour_days } = config.monitor;
   const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
   const reader = createResultReader(database, { failedAtPercent });
-  const viewChecks = createViewChecks({ database, reader, definitions, failedAtPercent, nowMs });
-  const { apiChecks } = definitions;
-  const replaying = { database, apiChecks, failedAtPercent, createReplay, nowMs };
+  const viewChecks = createViewChecks({
+    database,
+    reader,
+    readDefinitions,
+    failedAtPercent,
+    nowMs,
+  });
+  const replaying = { database, readDefinitions, failedAtPercent, createReplay, nowMs };
   const replayCheck = createReplayCheck(replaying);
   const sumUp = createSumUp({ database, failedAtPercent, nowMs });
   showChecks(viewChecks, registry);
   return {
-    definitions,
-    recorder: countRecords((noteNew) => createResultWriter(database, noteNew), registry, apiChecks),
-    reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
+    readDefinitions,
+    recorder: countRecords(
+      (noteNew) => createResultWriter(database, noteNew),
+      registry,
+      readDefinitions,
+    ),
+    reads: createCheckReads({ readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,

@@ -5,22 +5,24 @@ import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck } from "#monitor/probe/run-check.ts";
+import { createReadSecret } from "#monitor/probe/secrets.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 
 /** Throws when control cannot be reached, refuses the token, or knows it as that of another location. */
 export async function startMonitorRunner(
-  { monitor }: Config,
+  { monitor, definitions }: Config,
   { control, token, location, log }: RunnerSettings,
 ): Promise<Runner> {
-  const secrets = { KEY: monitor.key, ROOT_KEY: monitor.root_key };
+  const given = { KEY: monitor.key, ROOT_KEY: monitor.root_key };
+  const readSecret = createReadSecret(given, definitions.secrets_dir);
   const client = createRunnerClient({ control, token });
   const probe = createProbe();
   let leftOut = 0;
   /** Logs only when the number changes. */
   const noteLeftOut = (count: number) => {
     if (count > 0 && count !== leftOut) {
-      log.warn({ count }, "checks are left out: set monitor.key and monitor.root_key");
+      log.warn({ count }, "checks are left out: the secrets that they name are not set here");
     }
     leftOut = count;
   };
@@ -30,7 +32,7 @@ export async function startMonitorRunner(
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
     const baseUrl = monitor.base_url || work.base_url;
-    const checks = work.checks.filter((check) => canRun(check, { baseUrl, secrets }));
+    const checks = work.checks.filter((check) => canRun(check, { baseUrl, readSecret }));
     noteLeftOut(work.checks.length - checks.length);
     return { ...work, base_url: baseUrl, checks };
   };
@@ -38,7 +40,7 @@ export async function startMonitorRunner(
     fetchWork,
     report: client.report,
     run: (check, { scheduledAtMs, work }) => {
-      const target = { baseUrl: work.base_url, secrets };
+      const target = { baseUrl: work.base_url, readSecret };
       return createRunCheck({ probe, target, location, nowMs: Date.now })(check, scheduledAtMs);
     },
     log,

@@ -1,6 +1,7 @@
 /** Wires the version watch, which releases invocations that another version started. */
 import { alertsDuties, alertsServices } from "#alerts/duties.ts";
 import { cronDuties, cronServices } from "#cron/duties.ts";
+import { definitionsDuties, definitionsServices } from "#definitions/duties.ts";
 import { fleetService } from "#fleet/contract.ts";
 import type { Duties } from "#kernel/duty.ts";
 import { callRestate } from "#kernel/restate-send.ts";
@@ -29,6 +30,7 @@ const duties: Duties = {
   ...routingDuties,
   ...cronDuties,
   ...notifyDuties,
+  ...definitionsDuties,
 };
 
 /** All services except those of rollouts, which are released separately. */
@@ -38,6 +40,7 @@ const services: readonly string[] = [
   ...routingServices,
   ...cronServices,
   ...notifyServices,
+  ...definitionsServices,
   checkReads.name,
   fleetService.name,
   releaseService.name,

@@ -37,6 +37,7 @@ import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
+import type { ProgramDefinitions } from "./definitions.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import { startSentinelKey } from "./own-keys.ts";
@@ -57,6 +58,7 @@ type WorkerParts = {
   actorKey: Uint8Array;
   /** Of this process; undefined: another process serves the API, at the address of the settings. */
   apiUrl: string | undefined;
+  definitions: ProgramDefinitions;
   results: Results;
   monitor: Monitor;
   links: ConsoleLinks;
@@ -94,6 +96,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   await startCron(ingressUrl);
   stops.add("cron upkeep", keepCron(ingressUrl, log).stop);
   await startAlertRoutes(parts.ingressUrl);
+  await parts.definitions.start(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
@@ -134,7 +137,14 @@ async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
 
 type ServiceParts = Pick<
   WorkerParts,
-  "actorKey" | "analytics" | "adminUrl" | "database" | "results" | "monitor" | "links"
+  | "actorKey"
+  | "analytics"
+  | "adminUrl"
+  | "database"
+  | "definitions"
+  | "results"
+  | "monitor"
+  | "links"
 > & {
   store: FleetStore;
   driver: Driver;
@@ -152,6 +162,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService({ store, listing, readActor }),
     results.reads,
+    ...parts.definitions.createService(readActor),
     ...parts.monitor.createServices(readActor),
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
@@ -161,12 +172,19 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createChatLog(database),
     createReleaseService(endInvocations),
     ...createAlerts({ config, database, registry, readActor, results, links: parts.links }),
-    ...createAlertSync({ config, database, registry, readActor }),
+    ...createAlertSync({
+      config,
+      database,
+      registry,
+      readActor,
+      readRows: parts.definitions.readRows,
+    }),
     ...createCron({
       config,
       database,
       registry,
       readActor,
+      readRows: parts.definitions.readRows,
       store: analytics.reading?.store,
       renewCertificate: createRenewal(base, database),
     }),
@@ -176,7 +194,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       policy: defaultPolicy(config.rollout),
       resolveImage: createResolveImage(base),
-      knownChecks: results.definitions.apiChecks.map(({ id }) => id),
+      readKnownChecks: async () => (await results.readDefinitions()).apiChecks.map(({ id }) => id),
       readChecks: results.readGate,
       database,
       registry,

@@ -29,7 +29,7 @@ export type ConsoleParts = {
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
   listApis: ListApis;
-  routing: Routing;
+  readRouting: () => Promise<Routing>;
   /** undefined: there are no analytics to read. */
   readOutcomes: ReadOutcomes | undefined;
   bucketSecondsOf: (spanMs: number) => number;
@@ -60,7 +60,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveReads(app, { access, guard, rollouts, fleet });
     serveCheckOrders(app, { access, guard, log });
     serveRowOrders(app, { access, guard, log });
-    serveRouting(app, { access, guard, routing: parts.routing });
+    serveRouting(app, { access, guard, readRouting: parts.readRouting });
     const { readOutcomes, bucketSecondsOf } = parts;
     serveKeyUsage(app, { listApis: parts.listApis, guard, readOutcomes, bucketSecondsOf });
     await servePages(app, parts.dir);

@@ -22,13 +22,14 @@ export type Routing = {
   };
 };
 
-type Parts = { access: ConsoleAccess; guard: Guard; routing: Routing };
+type Parts = { access: ConsoleAccess; guard: Guard; readRouting: () => Promise<Routing> };
 
-export function serveRouting(app: FastifyInstance, { access, guard, routing }: Parts): void {
+export function serveRouting(app: FastifyInstance, { access, guard, readRouting }: Parts): void {
   app.post("/api/read/routing", async (request): Promise<RoutingView> => {
     const by = await guard.requireSession(request);
     const alert = parseBody(SimulationRequest, request.body);
     const path = `/${alertRoutesName}/${alertRoutesKey}/Status`;
+    const routing = await readRouting();
     const { routes, pages, channels } = routing.simulate(alert);
     return {
       ...(await readSync(access, path, by)),

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
+import { definitionsHandlers, definitionsKey, definitionsService } from "#definitions/contract.ts";
 import {
   ConfirmListRequest,
   FleetListRequest,
@@ -113,6 +114,12 @@ const routes: readonly Route[] = [
       ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
   ),
+  ...Object.entries(definitionsHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${definitionsService}/${definitionsKey}/${handler}`),
+    input,
+    isWrite: handler === "Apply",
+    blocks: false,
+  })),
   ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${runnerService}/${handler}`),
     input,

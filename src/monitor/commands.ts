@@ -1,57 +1,50 @@
-/** The commands about the definitions of checks, which need only the settings and no server. */
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { lintDefinitions } from "#monitor/definitions/lint.ts";
+/** The commands that write the definitions for other programs; they need no server. */
+import type { Definitions } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
+import { findUnhosted } from "#monitor/export/hosted-limits.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 
 /** The settings that these commands read. */
 type Settings = {
-  monitor: { base_url: string; secret_prefix: string; rate_limit_locations: readonly string[] };
+  monitor: { base_url: string; secret_prefix: string };
   metrics: { host: string; port: number };
 };
 
-/** All API checks and heartbeats. */
-export function listWatched({ monitor }: Pick<Settings, "monitor">) {
-  const { apiChecks, heartbeats } = defineMonitor(monitor);
-  return [...apiChecks, ...heartbeats];
-}
+export type ExportSource = {
+  settings: Settings;
+  definitions: Definitions;
+  /** Where the API is, if the settings don't say it. */
+  baseUrl: string | undefined;
+};
 
-/** The number of rows by kind, and one line per fault; no faults: all is well. */
-export function lintChecks({ monitor }: Settings) {
-  const definitions = defineMonitor(monitor);
-  const { apiChecks, heartbeats, channels } = definitions;
-  return {
-    apiChecks: apiChecks.length,
-    heartbeats: heartbeats.length,
-    channels: channels.length,
-    faults: lintDefinitions(definitions),
-  };
-}
-
-/** The project for the hosted monitor. Throws a readable error for faulty definitions or settings. */
-export function exportForCheckly(settings: Settings, givenBaseUrl?: string): ExportedFile[] {
-  const { definitions, baseUrl } = readValid(settings, givenBaseUrl);
+/** The project for the hosted monitor. Throws a readable error for what it does not have. */
+export function exportForCheckly(source: ExportSource): ExportedFile[] {
+  const { settings, definitions } = source;
+  const faults = findUnhosted(definitions);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  const baseUrl = baseUrlOf(source);
   if (/^(?:localhost|127\..*|\[::1?\]|0\.0\.0\.0)$/.test(new URL(baseUrl).hostname)) {
     throw new Error(`${baseUrl} is this machine; the hosted monitor needs a public --base-url`);
   }
   return exportCheckly(definitions, { baseUrl, secretPrefix: settings.monitor.secret_prefix });
 }
 
-/** Rules, modules and scrapes for Prometheus. Throws a readable error for faulty definitions. */
-export function exportForPrometheus(settings: Settings, givenBaseUrl?: string): ExportedFile[] {
-  const { definitions, baseUrl } = readValid(settings, givenBaseUrl);
+/** Rules, modules and scrapes for Prometheus. */
+export function exportForPrometheus(source: ExportSource): ExportedFile[] {
+  const { settings, definitions } = source;
   const { host, port } = settings.metrics;
   const metricsAddress = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const secretPrefix = settings.monitor.secret_prefix;
-  return exportPrometheus(definitions, { baseUrl, secretPrefix, metricsAddress });
+  return exportPrometheus(definitions, {
+    baseUrl: baseUrlOf(source),
+    secretPrefix,
+    metricsAddress,
+  });
 }
 
-function readValid({ monitor }: Settings, givenBaseUrl: string | undefined) {
-  const definitions = defineMonitor(monitor);
-  const faults = lintDefinitions(definitions);
-  if (faults.length > 0) throw new Error(["the definitions have faults:", ...faults].join("\n"));
-  const baseUrl = givenBaseUrl ?? monitor.base_url;
-  if (baseUrl !== "") return { definitions, baseUrl };
+function baseUrlOf({ settings, baseUrl }: ExportSource): string {
+  const known = baseUrl ?? settings.monitor.base_url;
+  if (known !== "") return known;
   throw new Error("where is the API? Name it with --base-url, or set monitor.base_url");
 }

@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { flag, optionalText, optionalUrl, textList, wholeNumber } from "#kernel/setting.ts";
-import { rateLimitLocations } from "./definitions/locations.ts";
+
+/** Of the rate-limit check, unless the setting names others. */
+const rateLimitLocations: readonly string[] = [
+  "us-east-1",
+  "us-west-2",
+  "eu-central-1",
+  "eu-west-2",
+  "ap-south-1",
+  "ap-southeast-2",
+  "ap-northeast-1",
+];
 
 export const monitorConfig = {
   monitor: z
@@ -11,7 +21,7 @@ export const monitorConfig = {
       ping_url: optionalUrl(),
       /** The location of this process. */
       location: z.string().trim().min(1).default("local"),
-      /** The values of `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks. */
+      /** The values of `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks; other secrets: `definitions.secrets_dir`. */
       key: optionalText(),
       root_key: optionalText(),
       /** The hosted monitor's locations of the rate-limit check. */

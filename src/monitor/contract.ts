@@ -21,9 +21,34 @@ export const Assertion = z.discriminatedUnion("source", [
 ]);
 export type Assertion = z.infer<typeof Assertion>;
 
-/** The secrets that requests may name as `{{KEY}}` and `{{ROOT_KEY}}`; filled in when a request is sent. */
-export const secretNames = ["KEY", "ROOT_KEY"] as const;
-export type SecretName = (typeof secretNames)[number];
+/** All locations of the hosted monitor (its type `Region`, 22 of them). */
+export const hostedLocations: readonly string[] = [
+  "us-east-1",
+  "us-east-2",
+  "us-west-1",
+  "us-west-2",
+  "ca-central-1",
+  "sa-east-1",
+  "eu-west-1",
+  "eu-central-1",
+  "eu-west-2",
+  "eu-west-3",
+  "eu-north-1",
+  "eu-south-1",
+  "me-south-1",
+  "af-south-1",
+  "ap-southeast-1",
+  "ap-northeast-1",
+  "ap-northeast-3",
+  "ap-east-1",
+  "ap-southeast-2",
+  "ap-northeast-2",
+  "ap-south-1",
+  "ap-southeast-3",
+];
+
+/** The name of a secret, which requests name as `{{NAME}}`; filled in when a request is sent. */
+export const secretName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/;
 
 export const ApiCheck = z.strictObject({
   /** A slug; also the deduplication key of its alerts. */
@@ -31,13 +56,13 @@ export const ApiCheck = z.strictObject({
   name: z.string(),
   environment: z.enum(environments),
   method: z.enum(["GET", "POST"]),
-  /** Appended to the base URL of the environment. */
+  /** Appended to the base URL; a whole address stays as it is. */
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   /** Sent as JSON; null: no body. */
   body: z.record(z.string(), z.unknown()).nullable(),
   assertions: z.array(Assertion),
-  /** Locations of the hosted monitor; `runsAt` decides what they mean for our own runners. */
+  /** Of the hosted monitor or one's own; `runsAt` decides what they mean for our own runners. */
   locations: z.array(z.string()),
   frequencySeconds: z.int(),
   degradedAboveMs: z.int(),
@@ -72,12 +97,18 @@ export const AlertChannel = z.strictObject({
 });
 export type AlertChannel = z.infer<typeof AlertChannel>;
 
-/** All checks, heartbeats and channels, with the settings applied. */
+/** All checks, heartbeats and channels. */
 export type Definitions = {
   apiChecks: readonly ApiCheck[];
   heartbeats: readonly Heartbeat[];
   channels: readonly AlertChannel[];
 };
+
+/**
+ * The definitions as they are now. `isFresh`: not those of a moment ago, and an error when they cannot be
+ * read; otherwise the last known ones are answered while the database is away.
+ */
+export type ReadDefinitions = (how?: { isFresh: boolean }) => Promise<Definitions>;
 
 /** In ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
 export const Phases = z.object({

@@ -22,6 +22,7 @@ export const monitorDuties: Duties = {
   }),
   ...dutiesOf(heartbeatObject, {
     ensure: again,
+    redefine: again,
     retire: again,
     ping: again,
     overdue: again,

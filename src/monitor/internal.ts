@@ -47,7 +47,9 @@ export const apiCheckObject = iface.object(
       ...apiCheckHandlers.Run,
       description: "Runs the check now, outside its grid. It alerts nobody and is not recorded.",
     }),
+    /** The definition may be new or changed: reads it again, and starts the timer if it is not running. */
     ensure: iface.json<Nothing, null>(),
+    /** The check may have been removed: ends its alert and its timer if it was. */
     retire: iface.json<Nothing, null>(),
     tick: iface.json<{ generation: number }, null>(),
     report: iface.json<Report, null>(),
@@ -98,6 +100,8 @@ export const heartbeatObject = iface.object(
       description: "Accepts pings with a token of this hash, and expects them from now on.",
     }),
     ensure: iface.json<Nothing, null>(),
+    /** The definition may have changed. As `ensure`, unless there is no ping URL yet. */
+    redefine: iface.json<Nothing, null>(),
     retire: iface.json<Nothing, null>(),
     ping: iface.json<PingCall, null>(),
     overdue: iface.json<DeadlinePassed, null>(),

@@ -10,7 +10,7 @@ import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
 import type { MonitorParts } from "./parts.ts";
 
-type Parts = Pick<MonitorParts, "definitions"> & {
+type Parts = Pick<MonitorParts, "readDefinitions"> & {
   deadlines: Deadlines;
   log: Log;
   /** As in `watchClock`. */
@@ -20,11 +20,11 @@ type Parts = Pick<MonitorParts, "definitions"> & {
 /** `ingressUrl` is Restate's own. Throws when Restate accepts a call not within half a minute. */
 export async function startMonitor(
   ingressUrl: string,
-  { definitions, deadlines, log, ...clock }: Parts,
+  { readDefinitions, deadlines, log, ...clock }: Parts,
 ): Promise<{ stop: () => Promise<void> }> {
-  const { apiChecks, heartbeats } = definitions;
-  await deadlines.adopt(heartbeats);
+  await deadlines.adopt((await readDefinitions({ isFresh: true })).heartbeats);
   const ensureAll = async () => {
+    const { apiChecks, heartbeats } = await readDefinitions({ isFresh: true });
     const watched = new Set(await deadlines.watched());
     const objects = [
       ...apiChecks.map(({ id }) => `${apiCheckService}/${id}`),
@@ -34,12 +34,11 @@ export async function startMonitor(
     ];
     await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
   };
-  const retryEvents = () =>
-    sendToAll(
-      [...apiChecks, ...heartbeats].map(
-        ({ id }) => `${ingressUrl}/${alertDelivery.name}/${id}/goOn`,
-      ),
-    );
+  const retryEvents = async () => {
+    const { apiChecks, heartbeats } = await readDefinitions({ isFresh: true });
+    const ids = [...apiChecks, ...heartbeats].map(({ id }) => id);
+    await sendToAll(ids.map((id) => `${ingressUrl}/${alertDelivery.name}/${id}/goOn`));
+  };
   await ensureAll();
   const watches = [
     watchDeadlines({ deadlines, send: createSendDeadlines(ingressUrl), log }),
@@ -58,8 +57,12 @@ export type KnownCheck = Pick<CheckSnapshot, "checkId" | "kind">;
  */
 export async function retireRemoved(
   ingressUrl: string,
-  { definitions, known }: Pick<MonitorParts, "definitions"> & { known: readonly KnownCheck[] },
+  {
+    readDefinitions,
+    known,
+  }: Pick<MonitorParts, "readDefinitions"> & { known: readonly KnownCheck[] },
 ): Promise<void> {
+  const definitions = await readDefinitions({ isFresh: true });
   const defined = {
     api: new Set(definitions.apiChecks.map(({ id }) => id)),
     heartbeat: new Set(definitions.heartbeats.map(({ id }) => id)),

@@ -29,7 +29,7 @@ export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
   /** Those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   resolveImage: ResolveImage;
-  knownChecks: readonly string[];
+  readKnownChecks: () => Promise<readonly string[]>;
   orders: OrderStop;
   /** What the settings say, for what a request leaves out. */
   policy?: HeadPolicy;
@@ -44,7 +44,14 @@ export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, readMembers, resolveImage, knownChecks, orders, listForMs = 30_000 } = parts;
+  const {
+    listFleet,
+    readMembers,
+    resolveImage,
+    readKnownChecks,
+    orders,
+    listForMs = 30_000,
+  } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const history = createHistoryStore(parts.database);
   if (parts.registry !== undefined) showRollout(history, parts.registry);
@@ -66,7 +73,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createRolloutObject({
       listFleet,
       resolveImage,
-      knownChecks,
+      readKnownChecks,
       orders,
       policy: parts.policy ?? {},
       readActor,

@@ -1,17 +1,19 @@
 /** What the commands about alert routes do with the rows alone, without a server. */
 
+import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, lintRoutes } from "#routing/lint.ts";
 import { type Alert, simulate } from "#routing/match.ts";
 import { leftOut, mustPage } from "#routing/requirements.ts";
-import { routes, sources } from "#routing/routes.ts";
 import { type RoutedCheck, type Walk, walkToPage } from "#routing/walk.ts";
 
 /** Calls no service. With `incident.ids_file` set it also finds channels that have no id there. */
-export function lintAlertRoutes(incident: {
-  ids_file: string;
-}): LintReport & { routes: number; sources: number } {
-  const table = { sources, routes, mustPage, leftOut };
+export function lintAlertRoutes(
+  rows: RoutingRows,
+  incident: { ids_file: string },
+): LintReport & { routes: number; sources: number } {
+  const { sources, routes } = rows;
+  const table = { sources, routes, ...requirementsOf(rows) };
   const report = lintRoutes(
     incident.ids_file === ""
       ? table
@@ -21,8 +23,14 @@ export function lintAlertRoutes(incident: {
   return { routes: routes.length, sources: sources.length, ...report };
 }
 
+/** The requirements of sources that there are: definitions of one's own may lack the standard ones. */
+function requirementsOf({ sources }: RoutingRows) {
+  const isThere = ({ source }: { source: string }) => sources.some(({ name }) => name === source);
+  return { mustPage: mustPage.filter(isThere), leftOut: leftOut.filter(isThere) };
+}
+
 /** Throws when there is no such source. `unasked` are labels that the source's row does not have. */
-export function simulateAlert(alert: Alert) {
+export function simulateAlert({ sources, routes }: RoutingRows, alert: Alert) {
   const source = sources.find(({ name }) => name === alert.source);
   if (source === undefined) {
     const names = sources.map(({ name }) => name).join(", ");
@@ -33,6 +41,6 @@ export function simulateAlert(alert: Alert) {
 }
 
 /** For every API check and heartbeat, who is notified when it fails. */
-export function walkAll(watched: readonly RoutedCheck[]): Walk[] {
-  return watched.map((check) => walkToPage(check, { sources, routes }));
+export function walkAll(rows: RoutingRows, watched: readonly RoutedCheck[]): Walk[] {
+  return watched.map((check) => walkToPage(check, rows));
 }

@@ -51,3 +51,6 @@ export const AlertRoute = z.strictObject({
   channel: z.string(),
 });
 export type AlertRoute = z.infer<typeof AlertRoute>;
+
+/** All rows of sources and routes. */
+export type RoutingRows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };

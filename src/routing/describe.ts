@@ -1,10 +1,10 @@
 /** The routing data that the console shows. */
 import { ProblemError } from "#kernel/problem.ts";
+import type { RoutingRows } from "./contract.ts";
 import { type Alert, simulate } from "./match.ts";
-import { routes, sources } from "./routes.ts";
 import { type RoutedCheck, walkToPage } from "./walk.ts";
 
-export function describeRouting(watched: readonly RoutedCheck[]) {
+export function describeRouting({ sources, routes }: RoutingRows, watched: readonly RoutedCheck[]) {
   return {
     sources: sources.map(({ name, title, environment, labels }) => ({
       name,

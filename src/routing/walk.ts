@@ -1,7 +1,7 @@
 /** The way of an alert from a failing check to the people notified: channel, source, routes. */
 
 import type { Environment } from "#alerts/contract.ts";
-import type { AlertRoute, AlertSource } from "./contract.ts";
+import type { RoutingRows } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";
 
 /** The fields of an API check or a heartbeat that decide who is notified. */
@@ -18,10 +18,8 @@ export type Walk = {
   simulation: Simulation | null;
 };
 
-type Rows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };
-
 /** A channel posts to the synthetic monitor's source of its environment. */
-export function walkToPage(check: RoutedCheck, { sources, routes }: Rows): Walk {
+export function walkToPage(check: RoutedCheck, { sources, routes }: RoutingRows): Walk {
   const { id, environment, channel } = check;
   const ofChannel = sources.find((row) => row.kind === "checkly" && row.environment === channel);
   const source = channel === null ? undefined : ofChannel;

@@ -36,7 +36,11 @@ describe("concurrent unknown tokens are looked up by one query at a time", () =>
 
   it("of heartbeats with a start or a failure", async () => {
     const { database, seen } = emptyDatabase();
-    const inbox = createInbox({ database, heartbeats: [], recordPings: async () => {} });
+    const inbox = createInbox({
+      database,
+      readDefinitions: neverAsked(),
+      recordPings: async () => {},
+    });
 
     const told = await Promise.all(
       many.map((hash) => inbox.announce({ token: hash.toString("hex"), atMs: 0 })),
@@ -50,7 +54,7 @@ describe("concurrent unknown tokens are looked up by one query at a time", () =>
 it("an unknown token is refused before the report is read", async () => {
   const app = fastify();
   const identify = vi.fn(async () => null);
-  const door = { runners: { identify }, checks: [], baseUrl: "", nowMs: Date.now };
+  const door = { runners: { identify }, readChecks: async () => [], baseUrl: "", nowMs: Date.now };
   await app.register(createRunnerDoor({ ...door, sendReport: neverAsked() }).plugin);
   app.setErrorHandler((error: { status?: number; statusCode?: number }, _, reply) =>
     reply.code(error.status ?? error.statusCode ?? 500).send(),

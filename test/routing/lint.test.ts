@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { lintRoutes, type Table } from "#routing/lint.ts";
 import { leftOut, mustPage } from "#routing/requirements.ts";
-import { routes, sources } from "#routing/routes.ts";
+import { routes, sources } from "../support/monitor/standard-definitions.ts";
 import { aRoute, aSource } from "../support/routing/route-rows.ts";
 
 function lint(over: Partial<Table>) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Condition } from "#routing/contract.ts";
 import { simulate } from "#routing/match.ts";
-import { routes } from "#routing/routes.ts";
+import { routes } from "../support/monitor/standard-definitions.ts";
 import { aRoute } from "../support/routing/route-rows.ts";
 
 describe("the routes of src/routing/routes.ts", () => {

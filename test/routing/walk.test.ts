@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { routes, sources } from "#routing/routes.ts";
 import { walkToPage } from "#routing/walk.ts";
+import { routes, sources, standardDefinitions } from "../support/monitor/standard-definitions.ts";
 
-const { apiChecks, heartbeats } = defineMonitor({ rate_limit_locations: ["eu-central-1"] });
+const { apiChecks, heartbeats } = standardDefinitions;
 const walks = [...apiChecks, ...heartbeats].map((check) => ({
   check,
   walk: walkToPage(check, { sources, routes }),

@@ -4,6 +4,7 @@ import { complain, print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
+import { readFileRows } from "#definitions/commands.ts";
 import {
   bringAlertmanagerInStep,
   compareAlertmanager,
@@ -14,10 +15,17 @@ import {
 type Options = { config?: string; json: boolean };
 type OfEnvironment = Options & { environment: Environment };
 
-const settingsOf = ({ config }: Options) => readConfig({ file: config, environment: process.env });
+/** The settings, with the rows of the definitions. */
+async function settingsOf({ config }: Options) {
+  const settings = readConfig({ file: config, environment: process.env });
+  return { ...settings, ...(await readFileRows(settings)) };
+}
 
 export async function rotate(options: OfEnvironment): Promise<number> {
-  const { webhooks, ids, leftOut } = await rotateTokens(settingsOf(options), options.environment);
+  const { webhooks, ids, leftOut } = await rotateTokens(
+    await settingsOf(options),
+    options.environment,
+  );
   const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
   for (const line of leftOut) complain(`left out: ${line}`);
   if (options.json) {
@@ -35,7 +43,10 @@ type ExportOptions = Options & { environment?: Environment; out: string };
 
 export async function exportRoutes(options: ExportOptions): Promise<number> {
   const { out, json } = options;
-  const files = writeExport(out, exportForAlertmanager(settingsOf(options), options.environment));
+  const files = writeExport(
+    out,
+    exportForAlertmanager(await settingsOf(options), options.environment),
+  );
   if (json) printJson({ directory: out, files });
   else print(`${files.length} files in ${out}; its README.md says what to do with them`);
   return 0;
@@ -44,7 +55,7 @@ export async function exportRoutes(options: ExportOptions): Promise<number> {
 /** Exit code 0: in step; 2: not in step; 1: the running alert manager could not be asked. */
 export async function plan(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
-  const compared = await compareAlertmanager(settingsOf(options), environment);
+  const compared = await compareAlertmanager(await settingsOf(options), environment);
   const { isInStep, lines, ...comparison } = compared;
   if (json) printJson({ environment, in_step: isInStep, ...comparison });
   else printLines(lines);
@@ -54,7 +65,7 @@ export async function plan(options: OfEnvironment): Promise<number> {
 
 export async function apply(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
-  const settings = settingsOf(options);
+  const settings = await settingsOf(options);
   const { isConfirmed, lines, ...applied } = await bringAlertmanagerInStep(settings, environment);
   if (json) {
     printJson({ environment, confirmed: isConfirmed, ...applied });

@@ -3,15 +3,15 @@
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
-import { listWatched } from "#monitor/commands.ts";
+import { readFileChecks, readFileRows } from "#definitions/commands.ts";
 import { lintAlertRoutes, simulateAlert, walkAll } from "#routing/commands.ts";
 
 type LintOptions = { strict: boolean; config?: string; json: boolean };
 
 /** Exit code 1: there are errors, or with `strict` warnings. */
 export async function lint({ strict, config, json }: LintOptions): Promise<number> {
-  const { incident } = readConfig({ file: config, environment: process.env });
-  const report = lintAlertRoutes(incident);
+  const settings = readConfig({ file: config, environment: process.env });
+  const report = lintAlertRoutes(await readFileRows(settings), settings.incident);
   const { findings } = report;
   const errors = findings.filter(({ level }) => level === "error").length;
   const code = errors > 0 || (strict && findings.length > 0) ? 1 : 0;
@@ -21,7 +21,8 @@ export async function lint({ strict, config, json }: LintOptions): Promise<numbe
   }
   for (const { level, about, message, paste } of findings) {
     print(`${level}: ${about}: ${message}`);
-    if (paste !== undefined) print(`To take it, add this row to src/routing/routes.ts:\n${paste}`);
+    if (paste !== undefined)
+      print(`To take it, add this row to the routes of your definitions:\n${paste}`);
   }
   const warnings = findings.length - errors;
   const tried = `${report.tried} kinds of alerts tried`;
@@ -54,7 +55,9 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   if (source === undefined) {
     throw new Error("name where the alert comes from with --source, or use --checks");
   }
-  const { simulation, unasked } = simulateAlert({ source, labels: label });
+  const settings = readConfig({ file: options.config, environment: process.env });
+  const rows = await readFileRows(settings);
+  const { simulation, unasked } = simulateAlert(rows, { source, labels: label });
   for (const name of unasked) {
     complain(`no route matches on the label ${name} of ${source}`);
   }
@@ -77,9 +80,10 @@ function describeSimulation({ routes, pages, channels }: Simulation): string {
 
 type Simulation = ReturnType<typeof simulateAlert>["simulation"];
 
-function showWalks({ config, json }: SimulateOptions): number {
+async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   const settings = readConfig({ file: config, environment: process.env });
-  const walks = walkAll(listWatched(settings));
+  const { apiChecks, heartbeats } = await readFileChecks(settings);
+  const walks = walkAll(await readFileRows(settings), [...apiChecks, ...heartbeats]);
   if (json) {
     printJson({ checks: walks });
     return 0;

@@ -6,6 +6,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
+import { readFileRows } from "#definitions/commands.ts";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { planAlertRestore, planAlertRoutes } from "#routing/incident/commands.ts";
 import {
@@ -102,7 +103,8 @@ async function applyPlan(
 }
 
 async function makePlan(options: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {
-  const planned = await planAlertRoutes(incidentOf(options), owned);
+  const settings = readConfig({ file: options.config, environment: process.env });
+  const planned = await planAlertRoutes(settings.incident, await readFileRows(settings), owned);
   if ("plan" in planned) return planned.plan;
   throw new Error(planned.faults.join("\n"));
 }

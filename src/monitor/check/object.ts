@@ -2,40 +2,42 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import type { CheckParts } from "./parts.ts";
 import { readState, writeState } from "./state.ts";
 import { close, ensure, report, retire, tick, writeSnapshot } from "./steps.ts";
 
-/** The check of an object's key. Throws 404. */
-type FindCheck = (ctx: { key: string }) => ApiCheck;
-
 const isPrivate = { ingressPrivate: true };
 
 export function createApiCheckObject(parts: CheckParts) {
-  const find = createFind(parts);
-  const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
+  const held = createHeldDefinition(({ apiChecks }) => apiChecks, parts.readDefinitions);
+  const ifDefined = createIfDefined(held);
   return implement(apiCheckObject, {
     handlers: {
       ...createOperatorHandlers({
-        find: (ctx) => {
-          find(ctx);
+        find: async (ctx) => {
+          requireCheck(await held.read(ctx), ctx);
           return operatedOf(ctx);
         },
         readActor: parts.readActor,
       }),
-      Run: async (ctx) => runNow(ctx, find(ctx), parts),
-      ensure: async (ctx) => ensure(ctx, find(ctx), parts),
-      retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
-      tick: async (ctx, { generation }) => tick(ctx, { check: find(ctx), generation }, parts),
-      report: async (ctx, given) => report(ctx, { check: find(ctx), given }, parts),
-      close: async (ctx, { scheduledAtMs }) =>
-        close(ctx, { check: find(ctx), scheduledAtMs }, parts),
+      Run: async (ctx) => runNow(ctx, requireCheck(await held.peek(ctx), ctx), parts),
+      ensure: async (ctx) => {
+        const check = await held.readAgain(ctx);
+        return check === null ? null : ensure(ctx, check, parts);
+      },
+      // The caller may be an older version of the program, which knows other checks.
+      retire: async (ctx) => ((await held.readAgain(ctx)) === null ? retire(ctx) : null),
+      tick: ifDefined((ctx, check, { generation }) => tick(ctx, { check, generation }, parts)),
+      report: ifDefined((ctx, check, given) => report(ctx, { check, given }, parts)),
+      close: ifDefined((ctx, check, { scheduledAtMs }) =>
+        close(ctx, { check, scheduledAtMs }, parts),
+      ),
     },
     options: {
       journalRetention: 0,
@@ -51,13 +53,20 @@ export function createApiCheckObject(parts: CheckParts) {
   });
 }
 
-function createFind({ definitions }: CheckParts): FindCheck {
-  const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
-  return ({ key }) => {
-    const check = checks.get(key);
-    if (check === undefined) throw refusal(404, "unknown_check", `there is no API check ${key}`);
-    return check;
-  };
+/** A call of a check that is removed by then does nothing: `retire` ends what is left of it. */
+function createIfDefined(held: HeldDefinition<ApiCheck>) {
+  return <Request>(
+    step: (ctx: ObjectContext, check: ApiCheck, request: Request) => Promise<null>,
+  ) =>
+    async (ctx: ObjectContext, request: Request): Promise<null> => {
+      const check = await held.read(ctx);
+      return check === null ? null : step(ctx, check, request);
+    };
+}
+
+function requireCheck(check: ApiCheck | null, { key }: { key: string }): ApiCheck {
+  if (check === null) throw refusal(404, "unknown_check", `there is no API check ${key}`);
+  return check;
 }
 
 function operatedOf(ctx: ObjectContext): OperatedCheck {
@@ -73,9 +82,9 @@ function operatedOf(ctx: ObjectContext): OperatedCheck {
 async function runNow(
   ctx: ObjectSharedContext,
   check: ApiCheck,
-  { activeChecks, runCheck }: CheckParts,
+  { canRun, runCheck }: CheckParts,
 ): Promise<RunNowAnswer> {
-  if (!activeChecks.has(check.id)) {
+  if (!canRun(check)) {
     throw refusal(409, "check_off", `${check.id} is off: its settings are missing`);
   }
   const nowMs = await ctx.date.now();

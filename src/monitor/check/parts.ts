@@ -1,12 +1,12 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
 /** What the object of API checks needs from elsewhere. */
 export type CheckParts = {
-  definitions: Pick<Definitions, "apiChecks">;
+  readDefinitions: ReadDefinitions;
   recorder: CheckRecorder;
   /** Who calls, for what operators change. */
   readActor: ReadActor;
@@ -17,8 +17,8 @@ export type CheckParts = {
   /** The location of this program's own runs. */
   location: string;
   runCheck: RunCheck;
-  /** The API checks whose settings are complete; the others are paused. */
-  activeChecks: ReadonlySet<string>;
+  /** Whether the settings that the check needs are complete; otherwise it is paused. */
+  canRun: (check: ApiCheck) => boolean;
   /** The further locations whose reports a run waits for. */
   runners: { expected: () => Promise<readonly string[]> };
 };

@@ -2,7 +2,6 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { after } from "#kernel/durable-timer.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
-import { runsAt } from "#monitor/definitions/locations.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
@@ -14,6 +13,7 @@ import {
   nextTick,
   planWake,
 } from "#monitor/rules/grid.ts";
+import { runsAt } from "#monitor/rules/locations.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
@@ -45,7 +45,7 @@ export async function ensure(
   parts: CheckParts,
 ): Promise<null> {
   await leaveOldChannel(ctx, check, stateAccess(ctx));
-  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  if (!parts.canRun(check)) return pause(ctx);
   const grid = gridOf(check);
   const timer = await timers.read(ctx);
   const nowMs = await ctx.date.now();
@@ -68,7 +68,7 @@ export async function tick(
 ): Promise<null> {
   const timer = await timers.readCurrent(ctx, generation);
   if (timer === null) return null;
-  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  if (!parts.canRun(check)) return pause(ctx);
   await wake(ctx, { check, timer }, parts);
   return null;
 }

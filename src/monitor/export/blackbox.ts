@@ -1,7 +1,7 @@
 /** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
 import { STATUS_CODES } from "node:http";
 import type { ApiCheck, Assertion, Definitions } from "#monitor/contract.ts";
-import { describeRequest, maxBodyBytes } from "#monitor/probe/request.ts";
+import { addressOf, describeRequest, maxBodyBytes } from "#monitor/probe/request.ts";
 
 type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string };
 
@@ -99,7 +99,7 @@ function writeScrape(check: ApiCheck, { baseUrl }: Settings) {
     params: { module: [id] },
     scrape_interval: `${frequencySeconds}s`,
     scrape_timeout: `${Math.min(wanted, frequencySeconds)}s`,
-    static_configs: [{ targets: [`${baseUrl}${check.path}`], labels: { check: id, environment } }],
+    static_configs: [{ targets: [addressOf(check, baseUrl)], labels: { check: id, environment } }],
     relabel_configs: [
       { source_labels: ["__address__"], target_label: "__param_target" },
       { source_labels: ["__param_target"], target_label: "instance" },

@@ -1,6 +1,6 @@
 /** Exports the definitions as a project of the hosted monitor's command line, one file per check. */
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { describeRequest } from "#monitor/probe/request.ts";
+import { addressOf, describeRequest } from "#monitor/probe/request.ts";
 import { type ExportedFile, origin } from "./file.ts";
 
 export type ChecklySettings = {
@@ -138,7 +138,7 @@ function writeRequest(check: ApiCheck, { baseUrl, secretPrefix }: ChecklySetting
   );
   const lines = [
     `method: ${code(check.method)},`,
-    `url: ${code(`${baseUrl}${check.path}`)},`,
+    `url: ${code(name(addressOf(check, baseUrl)))},`,
     // As in our own probes; a redirect must not carry the secrets to another address.
     "followRedirects: false,",
     "skipSSL: false,",

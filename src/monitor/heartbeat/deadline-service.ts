@@ -6,14 +6,12 @@ import { findRollout } from "#monitor/transitions/hand-over.ts";
 import type { HeartbeatParts } from "./parts.ts";
 
 export function createDeadlineService(parts: HeartbeatParts) {
-  const known = new Set(parts.definitions.heartbeats.map(({ id }) => id));
   return implement(deadlineService, {
     handlers: {
       passed: async (ctx, { overdue, atMs, away: awayForAll }) => {
         // Read once for all: an alert names the active rollout.
         const rollout = await findRollout(ctx, parts.readRollout);
         for (const { id, lastPingAtMs, away = awayForAll } of overdue) {
-          if (!known.has(id)) continue;
           ctx.sendClient(heartbeatObject, id).overdue({ lastPingAtMs, atMs, away, rollout });
         }
         return null;

@@ -6,7 +6,7 @@
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
-import type { Heartbeat } from "#monitor/contract.ts";
+import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
 import { allowanceMs } from "#monitor/rules/deadline.ts";
@@ -26,20 +26,19 @@ export type Inbox = ReturnType<typeof createInbox>;
 
 type Parts = {
   database: Database;
-  heartbeats: readonly Heartbeat[];
+  readDefinitions: ReadDefinitions;
   /** Writes pings with which no object is called, as results and in the snapshots of their heartbeats. */
   recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
 };
 
 type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
 
-export function createInbox({ database, heartbeats, recordPings }: Parts) {
-  const allowancesMs = new Map(
-    heartbeats.map((heartbeat) => [heartbeat.id, allowanceMs(heartbeat)]),
-  );
+export function createInbox({ database, readDefinitions, recordPings }: Parts) {
+  const readAllowances = createReadAllowances(readDefinitions);
   const receive = createGroups(
     async (pings: readonly ReceivedPing[]) => {
       const recipients = await receiveAll(database, pings);
+      const allowancesMs = await readAllowances();
       const plain = pings.flatMap(({ atMs }, i) => {
         const recipient = recipients[i];
         const waitMs = allowancesMs.get(recipient?.id ?? "");
@@ -74,12 +73,29 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     },
 
     /** Takes pings under this token from now on. Returns whether there was another one. */
-    async register(id: string, { token, by }: Registration): Promise<{ replaced: boolean }> {
+    async register(
+      heartbeat: Heartbeat,
+      { token, by }: Registration,
+    ): Promise<{ replaced: boolean }> {
+      const hash = Buffer.from(token, "hex");
       const { rows } = await database
-        .query(saveToken, [id, Buffer.from(token, "hex"), allowancesMs.get(id), by])
+        .query(saveToken, [heartbeat.id, hash, allowanceMs(heartbeat), by])
         .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
     },
+  };
+}
+
+/** By id; computed once for the same definitions, since pings come ten times a second. */
+function createReadAllowances(readDefinitions: ReadDefinitions) {
+  let last: { of: readonly Heartbeat[]; byId: ReadonlyMap<string, number> } | undefined;
+  return async (): Promise<ReadonlyMap<string, number>> => {
+    const { heartbeats } = await readDefinitions();
+    if (last?.of !== heartbeats) {
+      const pairs = heartbeats.map((one): [string, number] => [one.id, allowanceMs(one)]);
+      last = { of: heartbeats, byId: new Map(pairs) };
+    }
+    return last.byId;
   };
 }
 

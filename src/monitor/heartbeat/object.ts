@@ -3,13 +3,13 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { nameOf } from "#kernel/actor.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
+import { createHeldDefinition } from "#monitor/definitions/held-definition.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { rearm } from "./alarm.ts";
-import { begin } from "./commit.ts";
+import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { ensure, overdue, wake } from "./pass-deadline.ts";
 import { writeSnapshot } from "./records.ts";
@@ -17,36 +17,51 @@ import { moveAlert, retire } from "./retire.ts";
 import { readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
 
-type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
-
 export function createHeartbeatObject(parts: HeartbeatParts) {
-  const find = createFind(parts);
-  const { readActor } = parts;
-  const defined = new Set(parts.definitions.heartbeats.map(({ id }) => id));
-  const prepare = async (ctx: ObjectContext) => {
-    const heartbeat = find(ctx);
-    await moveAlert(ctx, heartbeat);
-    return { heartbeat, parts };
-  };
+  const { readActor, readDefinitions } = parts;
+  const held = createHeldDefinition(({ heartbeats }) => heartbeats, readDefinitions);
+  /** A call of a heartbeat that is removed by then does nothing: `retire` ends what is left of it. */
+  const step =
+    <Request>(take: (ctx: ObjectContext, call: HeartbeatCall, request: Request) => Promise<null>) =>
+    async (ctx: ObjectContext, request: Request): Promise<null> => {
+      const heartbeat = await held.read(ctx);
+      if (heartbeat === null) return null;
+      await moveAlert(ctx, heartbeat);
+      return take(ctx, { heartbeat, parts }, request);
+    };
+  const look = step(ensure);
+  const find = async (ctx: ObjectContext) => requireHeartbeat(await held.read(ctx), ctx);
   return implement(heartbeatObject, {
     handlers: {
-      ...createOperatorHandlers({ find: (ctx) => operatedOf(ctx, find(ctx)), readActor }),
+      ...createOperatorHandlers({
+        find: async (ctx) => operatedOf(ctx, await find(ctx)),
+        readActor,
+      }),
       Register: async (ctx, { token_hash }) => {
-        const heartbeat = find(ctx);
+        const heartbeat = await find(ctx);
         const { id } = heartbeat;
         const by = nameOf(readActor(ctx));
         const { replaced } = await ctx.run("save-token", () =>
-          parts.inbox.register(id, { token: token_hash, by }),
+          parts.inbox.register(heartbeat, { token: token_hash, by }),
         );
         ctx.console.info("heartbeat registered", { check: id, by, replaced });
         await begin(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
-      ensure: async (ctx) => ensure(ctx, await prepare(ctx)),
-      retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
-      ping: async (ctx, received) => ping(ctx, await prepare(ctx), received),
-      overdue: async (ctx, passed) => overdue(ctx, await prepare(ctx), passed),
-      expire: async (ctx, alarm) => wake(ctx, await prepare(ctx), alarm),
+      ensure: async (ctx) => {
+        await held.readAgain(ctx);
+        return look(ctx, {});
+      },
+      redefine: async (ctx) => {
+        await held.readAgain(ctx);
+        // Without a ping URL it has no deadline that a new definition could move.
+        return (await readState(ctx)) === null ? null : look(ctx, {});
+      },
+      // The caller may be an older version of the program, which knows other heartbeats.
+      retire: async (ctx) => ((await held.readAgain(ctx)) === null ? retire(ctx) : null),
+      ping: step(ping),
+      overdue: step(overdue),
+      expire: step(wake),
     },
     options: {
       journalRetention: 0,
@@ -61,15 +76,9 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
   });
 }
 
-function createFind({ definitions }: HeartbeatParts): FindHeartbeat {
-  const heartbeats = new Map(definitions.heartbeats.map((heartbeat) => [heartbeat.id, heartbeat]));
-  return ({ key }) => {
-    const heartbeat = heartbeats.get(key);
-    if (heartbeat === undefined) {
-      throw refusal(404, "unknown_check", `there is no heartbeat ${key}`);
-    }
-    return heartbeat;
-  };
+function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {
+  if (heartbeat === null) throw refusal(404, "unknown_check", `there is no heartbeat ${key}`);
+  return heartbeat;
 }
 
 function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): OperatedCheck {

@@ -1,12 +1,12 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** What heartbeats need from other slices. */
 export type HeartbeatParts = {
-  definitions: Pick<Definitions, "heartbeats">;
+  readDefinitions: ReadDefinitions;
   recorder: CheckRecorder;
   /** Who calls, for what operators change. */
   readActor: ReadActor;

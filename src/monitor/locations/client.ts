@@ -47,7 +47,7 @@ export function createRunnerClient({ control, token }: { control: string; token:
   };
   return {
     async fetchWork(): Promise<Work> {
-      const parsed = Work.safeParse(await post(workPath, {}));
+      const parsed = Work.safeParse(await post(workPath, { whole_addresses: true }));
       if (parsed.success) return parsed.data;
       throw new Error(`${control} is not a control of Vedette, or one of another version`);
     },

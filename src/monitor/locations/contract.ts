@@ -17,6 +17,12 @@ function isShort(part: unknown): boolean {
   return typeof part !== "object" || Object.keys(part ?? {}).length <= maxParts;
 }
 
+/** The body of `POST /runner/work`; that of an earlier version is empty. */
+export const WorkRequest = z.object({
+  /** Whether the runner knows that the `path` of a check may be a whole address. */
+  whole_addresses: z.boolean().optional(),
+});
+
 /** The answer to `POST /runner/work`: what to run at the caller's location. */
 export const Work = z.object({
   location: z.string(),

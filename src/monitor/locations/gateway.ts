@@ -6,10 +6,10 @@ import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
-import { runsAt } from "#monitor/definitions/locations.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
-import { RunnerReport, reportPath, type Work, workPath } from "./contract.ts";
+import { runsAt } from "#monitor/rules/locations.ts";
+import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
 
 /** Sends the results of a further location to a check's object. Throws when it cannot be reached. */
@@ -17,13 +17,14 @@ export type SendReport = (checkId: string, report: Report) => Promise<void>;
 
 type Parts = {
   runners: Pick<Runners, "identify">;
-  checks: readonly ApiCheck[];
+  /** The checks that can run. */
+  readChecks: () => Promise<readonly ApiCheck[]>;
   baseUrl: string;
   sendReport: SendReport;
   nowMs: () => number;
 };
 
-export function createRunnerDoor({ runners, checks, baseUrl, sendReport, nowMs }: Parts) {
+export function createRunnerDoor({ runners, readChecks, baseUrl, sendReport, nowMs }: Parts) {
   const locations = new WeakMap<FastifyRequest, string>();
   const locationOf = (request: FastifyRequest) => {
     const location = locations.get(request);
@@ -37,12 +38,15 @@ export function createRunnerDoor({ runners, checks, baseUrl, sendReport, nowMs }
     });
     app.post(workPath, async (request): Promise<Work> => {
       const location = locationOf(request);
-      const own = checks.filter((check) => runsAt(check, location));
+      const takesUrls = takesWholeAddresses(request.body);
+      const own = (await readChecks())
+        .filter((check) => runsAt(check, location))
+        .filter(({ path }) => takesUrls || path.startsWith("/"));
       return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
     });
     app.post(reportPath, async (request, reply) => {
       const location = locationOf(request);
-      const known = new Map(checks.map((check) => [check.id, check]));
+      const known = new Map((await readChecks()).map((check) => [check.id, check]));
       const limit = pLimit(maxConcurrentSends);
       const sends = readReport(request.body).map((result) => {
         const check = known.get(result.checkId);
@@ -59,6 +63,11 @@ export function createRunnerDoor({ runners, checks, baseUrl, sendReport, nowMs }
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
+}
+
+/** A runner of an earlier version puts every path under the base URL, and so gets no other checks. */
+function takesWholeAddresses(body: unknown): boolean {
+  return WorkRequest.safeParse(body).data?.whole_addresses === true;
 }
 
 /** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */

@@ -26,7 +26,7 @@ type Change<Request> = (quiet: Quiet, request: Request & { by: string }, nowMs: 
 
 type Parts = {
   /** Throws 404 for a key that names no check. */
-  find: (ctx: ObjectContext) => OperatedCheck;
+  find: (ctx: ObjectContext) => Promise<OperatedCheck>;
   readActor: ReadActor;
 };
 
@@ -34,7 +34,7 @@ export function createOperatorHandlers({ find, readActor }: Parts) {
   const quiet =
     <Request extends object>(message: string, change: Change<Request>) =>
     async (ctx: ObjectContext, request: Request) => {
-      const check = find(ctx);
+      const check = await find(ctx);
       const by = nameOf(readActor(ctx));
       const nowMs = await ctx.date.now();
       writeQuiet(ctx, change(await readQuiet(ctx), { ...request, by }, nowMs));
@@ -48,7 +48,7 @@ export function createOperatorHandlers({ find, readActor }: Parts) {
     Maintenance: quiet("maintenance added", addMaintenance),
     EndMaintenance: quiet("maintenance ended", (now) => ({ ...now, maintenance: [] })),
     Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
-      const check = find(ctx);
+      const check = await find(ctx);
       const nowMs = await ctx.date.now();
       const alert = acknowledge(await check.readAlert(nowMs), request, nowMs);
       await check.writeAlert(alert, nowMs);

@@ -1,7 +1,8 @@
 /** The request of an API check, with its secrets filled in. */
-import type { ApiCheck, SecretName } from "#monitor/contract.ts";
+import type { ApiCheck } from "#monitor/contract.ts";
 
-export type Secrets = Record<SecretName, string>;
+/** The value of a secret; undefined: it is not set. */
+export type ReadSecret = (name: string) => string | undefined;
 
 export type ProbeRequest = {
   method: ApiCheck["method"];
@@ -13,22 +14,30 @@ export type ProbeRequest = {
 /** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
 
-const placeholder = /\{\{(KEY|ROOT_KEY)\}\}/g;
+const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
-/** The request to send: replaces each `{{KEY}}` or `{{ROOT_KEY}}` in headers and body by the secret. */
+/** The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. */
 export function buildRequest(
   check: ApiCheck,
-  { baseUrl, secrets }: { baseUrl: string; secrets: Secrets },
+  { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
-  const fill = (text: string) => text.replace(placeholder, (_, name: SecretName) => secrets[name]);
+  const value = (name: string) => readSecret(name) ?? "";
+  const fill = (text: string) => text.replace(placeholder, (_, name: string) => value(name));
+  const fillAddress = (text: string) =>
+    text.replace(placeholder, (_, name: string) => encodeURIComponent(value(name)));
   const { headers, body } = describeRequest(check);
   const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)]);
   return {
     method: check.method,
-    url: `${baseUrl}${check.path}`,
+    url: fillAddress(addressOf(check, baseUrl)),
     headers: Object.fromEntries(filled),
     body: body === null ? null : JSON.stringify(fillDeep(body, fill)),
   };
+}
+
+/** The whole address of a check, with its placeholders. */
+export function addressOf({ path }: Pick<ApiCheck, "path">, baseUrl: string): string {
+  return path.startsWith("/") ? `${baseUrl}${path}` : path;
 }
 
 /** The headers and body of the definition, with their placeholders, and the content type of a body. */
@@ -37,10 +46,10 @@ export function describeRequest(check: ApiCheck): Pick<ApiCheck, "headers" | "bo
   return { headers: { ...json, ...check.headers }, body: check.body };
 }
 
-/** The secrets that the check needs. */
-export function secretsOf(check: ApiCheck): SecretName[] {
-  const text = JSON.stringify([check.headers, check.body]);
-  return [...new Set([...text.matchAll(placeholder)].map((match) => match[1] as SecretName))];
+/** The names of the secrets that the check needs. */
+export function secretsOf({ path, headers, body }: ApiCheck): string[] {
+  const text = JSON.stringify([path, headers, body]);
+  return [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
 }
 
 /** Fills values, not JSON text: a quote in a secret must not end a string. */

@@ -3,10 +3,10 @@
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import type { Probe } from "./probe.ts";
-import { buildRequest, maxBodyBytes, type Secrets, secretsOf } from "./request.ts";
+import { buildRequest, maxBodyBytes, type ReadSecret, secretsOf } from "./request.ts";
 
-/** The API that checks call, and their secrets. An empty secret is not set. */
-export type Target = { baseUrl: string; secrets: Secrets };
+/** The API that checks call, and where their secrets are. */
+export type Target = { baseUrl: string; readSecret: ReadSecret };
 
 export type RunCheck = (check: ApiCheck, scheduledAtMs: number) => Promise<CheckResult>;
 
@@ -18,13 +18,19 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
     const limits = { timeoutMs: timeLimitMs(check), maxBodyBytes };
     const observation = await probe(buildRequest(check, target), limits);
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
-    return withoutSecrets(result, target.secrets);
+    return withoutSecrets(result, knownValues(check, target));
   };
 }
 
 /** Whether all secrets of the check are set: without one its request would always fail. */
-export function canRun(check: ApiCheck, { secrets }: Target): boolean {
-  return secretsOf(check).every((name) => secrets[name] !== "");
+export function canRun(check: ApiCheck, { readSecret }: Target): boolean {
+  return secretsOf(check).every((name) => (readSecret(name) ?? "") !== "");
+}
+
+/** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
+function knownValues(check: ApiCheck, { readSecret }: Target): string[] {
+  const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);
+  return [...names].map((name) => readSecret(name) ?? "").filter((value) => value !== "");
 }
 
 /**
@@ -37,10 +43,9 @@ export function timeLimitMs(check: Pick<ApiCheck, "failedAboveMs" | "frequencySe
 }
 
 /** A reason may quote the answer, and a server may echo the secrets of the request. */
-function withoutSecrets(result: CheckResult, secrets: Secrets): CheckResult {
+function withoutSecrets(result: CheckResult, secrets: readonly string[]): CheckResult {
   if (result.reason === null) return result;
-  const known = Object.values(secrets).filter((secret) => secret !== "");
-  return { ...result, reason: known.reduce(hideSecret, result.reason) };
+  return { ...result, reason: secrets.reduce(hideSecret, result.reason) };
 }
 
 /** Hides the secret as it is, as escaped in JSON, and its beginning where a quotation was cut with `…`. */

@@ -1,24 +1,29 @@
 /** Makes this worker's runs outside the objects, because a run takes long and would block its object. */
 import { implement } from "@restatedev/restate-sdk";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
 import type { RunCheck } from "./run-check.ts";
 
 type Parts = {
-  definitions: Pick<Definitions, "apiChecks">;
+  readDefinitions: ReadDefinitions;
   runCheck: RunCheck;
-  activeChecks: ReadonlySet<string>;
+  canRun: (check: ApiCheck) => boolean;
 };
 
-export function createProbeService({ definitions, runCheck, activeChecks }: Parts) {
-  const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
+export function createProbeService({ readDefinitions, runCheck, canRun }: Parts) {
+  const find = async (checkId: string) => {
+    const isIt = ({ id }: ApiCheck) => id === checkId;
+    const known = (await readDefinitions()).apiChecks.find(isIt);
+    // One that was applied a moment ago.
+    return known ?? (await readDefinitions({ isFresh: true })).apiChecks.find(isIt);
+  };
   return implement(checkProbe, {
     handlers: {
       run: async (ctx, { scheduledAtMs }) => {
         const checkId = ctx.key;
-        const check = checks.get(checkId);
-        if (check === undefined || !activeChecks.has(checkId)) return null;
         const found = await ctx.run("probe", async () => {
+          const check = await find(checkId);
+          if (check === undefined || !canRun(check)) return null;
           // Resumed after a downtime: the run is closed already, so that its result would be useless.
           const isClosed = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
           if (isClosed) return null;

@@ -1,7 +1,12 @@
 /** Metrics of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
-import { type ApiCheck, checkStatuses, phaseNames } from "#monitor/contract.ts";
+import {
+  checkStatuses,
+  type Definitions,
+  phaseNames,
+  type ReadDefinitions,
+} from "#monitor/contract.ts";
 import type { CheckList } from "./contract.ts";
 import type { NoteNew, ResultWriter } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
@@ -10,11 +15,9 @@ import type { ViewChecks } from "./view.ts";
 export function countRecords(
   create: (noteNew: NoteNew) => ResultWriter,
   registry: Registry,
-  apiChecks: readonly Pick<ApiCheck, "id">[],
+  readDefinitions: ReadDefinitions,
 ): ResultWriter {
-  const counters = createCounters(registry);
-  // Starts at 0: Prometheus sees no increase of a counter that appears with its first value.
-  for (const { id: check } of apiChecks) counters.missed.inc({ check }, 0);
+  const counters = createCounters(registry, readDefinitions);
   const recorder = create({
     results(results) {
       for (const { checkId: check, location, grade, durationMs, phases } of results) {
@@ -43,7 +46,8 @@ export function countRecords(
   };
 }
 
-function createCounters(registry: Registry) {
+function createCounters(registry: Registry, readDefinitions: ReadDefinitions) {
+  const unknown = { limitMs: readTimeoutMs, otherwise: { apiChecks: [] } };
   return {
     runs: new Counter({
       name: "vedette_check_runs_total",
@@ -62,6 +66,14 @@ function createCounters(registry: Registry) {
       help: "Ticks that were not run, because the monitor was away or too busy.",
       labelNames: ["check"],
       registers: [registry],
+      async collect() {
+        const { apiChecks } = await inTime<Pick<Definitions, "apiChecks">>(
+          readDefinitions,
+          unknown,
+        );
+        // Starts at 0: Prometheus sees no increase of a counter that appears with its first value.
+        for (const { id: check } of apiChecks) this.inc({ check }, 0);
+      },
     }),
     delivery: new Histogram({
       name: "vedette_check_alert_delivery_seconds",

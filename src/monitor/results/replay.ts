@@ -1,6 +1,6 @@
 /** Reads the recorded results of a check run by run and replays them. */
 import type { Database } from "#kernel/database.ts";
-import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import type { CheckResult, ReadDefinitions } from "#monitor/contract.ts";
 import type { CheckReplay, CheckReplayRequest } from "./contract.ts";
 
 type Rules = {
@@ -32,7 +32,7 @@ export type ReplayCheck = (request: CheckReplayRequest) => Promise<CheckReplay>;
 
 type Parts = {
   database: Database;
-  apiChecks: readonly ApiCheck[];
+  readDefinitions: ReadDefinitions;
   failedAtPercent: number;
   createReplay: CreateReplay;
   nowMs: () => number;
@@ -46,7 +46,8 @@ const maxEpisodes = 100;
 /** Returns what would have alerted under the rules of the request, and what does under those defined. */
 export function createReplayCheck(parts: Parts): ReplayCheck {
   return async (request) => {
-    const check = parts.apiChecks.find(({ id }) => id === request.check);
+    const { apiChecks } = await parts.readDefinitions();
+    const check = apiChecks.find(({ id }) => id === request.check);
     if (check === undefined) throw new Error(`${request.check} is no API check`);
     const toMs = parts.nowMs();
     const fromMs = toMs - request.hours * 3_600_000;

@@ -2,8 +2,8 @@
 import { implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
+import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
 import type { ReplayCheck } from "./replay.ts";
@@ -11,7 +11,7 @@ import type { SumUp } from "./summary.ts";
 import type { ViewChecks } from "./view.ts";
 
 type Parts = {
-  definitions: Definitions;
+  readDefinitions: ReadDefinitions;
   viewChecks: ViewChecks;
   reader: ResultReader;
   sumUp: SumUp;
@@ -33,55 +33,66 @@ const reads = {
 };
 
 export function createCheckReads(parts: Parts) {
-  const { definitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
-  const requireKnown = (check: string) => {
-    if (!isKnown(definitions, check)) throw toTerminalError(unknownCheck(definitions, check));
-  };
+  const { readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
+  /** Within the read, whose time limit also holds for this one. */
+  const ofKnown =
+    <Answer>(check: string | undefined, read: () => Promise<Answer>) =>
+    async () => {
+      if (check !== undefined) requireKnown(await readDefinitions(), check);
+      return read();
+    };
   return implement(checkReads, {
     handlers: {
       List: (ctx) => readNow(ctx, reads.list, viewChecks),
-      History: (ctx, request) => {
-        requireKnown(request.check);
-        return readNow(ctx, reads.history, () => reader.history(request));
-      },
-      Chart: (ctx, request) => {
-        requireKnown(request.check);
-        return readNow(ctx, reads.chart, () => reader.chart(request, nowMs()));
-      },
-      Summary: (ctx, request) => {
-        requireKnown(request.check);
-        return readNow(ctx, reads.summary, () => sumUp(request));
-      },
+      History: (ctx, request) =>
+        readNow(
+          ctx,
+          reads.history,
+          ofKnown(request.check, () => reader.history(request)),
+        ),
+      Chart: (ctx, request) =>
+        readNow(
+          ctx,
+          reads.chart,
+          ofKnown(request.check, () => reader.chart(request, nowMs())),
+        ),
+      Summary: (ctx, request) =>
+        readNow(
+          ctx,
+          reads.summary,
+          ofKnown(request.check, () => sumUp(request)),
+        ),
       Episodes: (ctx, request) => {
-        if (request.check !== undefined) requireKnown(request.check);
-        return readNow(ctx, reads.episodes, async () => ({
-          episodes: await reader.episodes(request),
-        }));
+        const read = async () => ({ episodes: await reader.episodes(request) });
+        return readNow(ctx, reads.episodes, ofKnown(request.check, read));
       },
       Replay: (ctx, request) => {
-        requireKnown(request.check);
-        requireApiCheck(definitions, request.check);
-        return readNow(ctx, reads.replay, () => replayCheck(request));
+        const read = async () => {
+          requireApiCheck(await readDefinitions(), request.check);
+          return replayCheck(request);
+        };
+        return readNow(ctx, reads.replay, ofKnown(request.check, read));
       },
     },
     options: { journalRetention: 0, asTerminalError },
   });
 }
 
-function isKnown({ apiChecks, heartbeats }: Definitions, id: string): boolean {
-  return [...apiChecks, ...heartbeats].some((check) => check.id === id);
+/** Throws 404 `unknown_check`. */
+function requireKnown(definitions: Definitions, id: string): void {
+  const { apiChecks, heartbeats } = definitions;
+  if ([...apiChecks, ...heartbeats].some((check) => check.id === id)) return;
+  throw unknownCheck(definitions, id);
 }
 
 /** Throws 400 `not_replayable` for a heartbeat, which has no thresholds. */
 function requireApiCheck({ apiChecks }: Definitions, id: string): void {
   if (apiChecks.some((check) => check.id === id)) return;
-  throw toTerminalError(
-    new ProblemError<CheckProblemCode>({
-      status: 400,
-      code: "not_replayable",
-      detail: `${id} is a heartbeat: only API checks can be replayed`,
-    }),
-  );
+  throw new ProblemError<CheckProblemCode>({
+    status: 400,
+    code: "not_replayable",
+    detail: `${id} is a heartbeat: only API checks can be replayed`,
+  });
 }
 
 function unknownCheck({ apiChecks, heartbeats }: Definitions, id: string) {

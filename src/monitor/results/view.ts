@@ -1,6 +1,6 @@
 /** The current list of checks, cached for a short time. */
 import type { Database } from "#kernel/database.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { CheckList } from "./contract.ts";
 import { listChecks } from "./list.ts";
 import type { ResultReader } from "./read.ts";
@@ -11,7 +11,7 @@ export type ViewChecks = () => Promise<CheckList>;
 type Parts = {
   database: Database;
   reader: ResultReader;
-  definitions: Definitions;
+  readDefinitions: ReadDefinitions;
   failedAtPercent: number;
   nowMs: () => number;
 };
@@ -51,8 +51,9 @@ function isFresh(readAtMs: number, nowMs: number): boolean {
 }
 
 async function readAll(parts: Parts, nowMs: number): Promise<CheckList> {
-  const { database, reader, definitions, failedAtPercent } = parts;
-  const [snapshots, days, alertTime] = await Promise.all([
+  const { database, reader, readDefinitions, failedAtPercent } = parts;
+  const [definitions, snapshots, days, alertTime] = await Promise.all([
+    readDefinitions(),
     reader.snapshots(),
     readDays(database, { nowMs, failedAtPercent }),
     readAlertTime(database, nowMs),

@@ -40,7 +40,7 @@ export async function leaveOldChannel<State extends AlertHistory>(
 ): Promise<void> {
   const addressee = await readAddressee(ctx);
   if (addressee === null) return;
-  // Journaled, so that a replay by a process with other definitions takes the same branch.
+  // Journaled: journals of an earlier version have it, which did not hold the definition.
   const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(addressee, check));
   if (endedBecause !== null) await endAlert(ctx, endedBecause, access);
 }
@@ -64,11 +64,3 @@ export async function endAlert<State extends AlertHistory>(
 }
 
 export const removed = "the check was removed";
-
-/**
- * Whether the definitions of the process that serves this call lack the check. The caller may be an older
- * version of the program, whose definitions lack new checks.
- */
-export function isRemoved(ctx: ObjectContext, defined: ReadonlySet<string>): Promise<boolean> {
-  return ctx.run("look-up-check", async () => !defined.has(ctx.key));
-}

@@ -51,7 +51,7 @@ export type PublicParts = {
   readWindows: () => Promise<RolloutWindow[]>;
   readPins: ReadPins;
   /** The ids of the API checks that a gate may name. */
-  knownChecks: readonly string[];
+  readKnownChecks: () => Promise<readonly string[]>;
   readActor: ReadActor;
   /** What the settings say, for what a request leaves out. */
   policy: HeadPolicy;
@@ -77,8 +77,7 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
-      requireKnownChecks(request.gate, parts.knownChecks);
-      const { image, ci } = await pin(ctx, parts, request.image);
+      const { image, ci } = await pin(ctx, parts, request);
       requireCi(ci);
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
@@ -118,8 +117,7 @@ export function createPublicHandlers(parts: PublicParts) {
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
-      requireKnownChecks(request.gate, parts.knownChecks);
-      const { image, ci = [] } = await pin(ctx, parts, request.image);
+      const { image, ci = [] } = await pin(ctx, parts, request);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
         const reads = [parts.listFleet(), parts.readWindows(), parts.readPins()] as const;
@@ -149,8 +147,8 @@ function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | 
 }
 
 /** Refuses unknown checks at once: a gate with one could never open, and would only time out. */
-function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): void {
-  const unknown = gate?.checks.find((check) => !known.includes(check));
+function requireKnownChecks(gate: Gate, known: readonly string[]): void {
+  const unknown = gate.checks.find((check) => !known.includes(check));
   if (unknown === undefined) return;
   throw new ProblemError<RolloutProblemCode>({
     status: 400,
@@ -159,13 +157,17 @@ function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): v
   });
 }
 
-/** An earlier version has journaled the image alone. */
+/** Both in one step, since an earlier version journaled one. It journaled the image alone. */
 async function pin(
   ctx: ObjectSharedContext,
-  parts: PublicParts,
-  image: string,
+  { readKnownChecks, resolveImage }: PublicParts,
+  { gate, image }: Pick<RolloutRequest, "gate" | "image">,
 ): Promise<CheckedImage> {
-  const resolved = await ctx.run("resolve-image", () => parts.resolveImage(image), pinRetry);
+  const resolve = async () => {
+    if (gate !== undefined) requireKnownChecks(gate, await readKnownChecks());
+    return resolveImage(image);
+  };
+  const resolved = await ctx.run("resolve-image", resolve, pinRetry);
   return typeof resolved === "string" ? { image: resolved } : resolved;
 }
 

@@ -18,7 +18,7 @@ import {
 } from "#routing/alertmanager/keep.ts";
 import { createReload } from "#routing/alertmanager/reload.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
-import { routes, sources } from "#routing/routes.ts";
+import type { RoutingRows } from "#routing/contract.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
 
@@ -47,7 +47,7 @@ export type RotationReport = Rotation & {
 
 /** Throws with the settings that are missing, or with what failed and which tokens are in place now. */
 export async function rotateTokens(
-  settings: Settings,
+  settings: Settings & Pick<RoutingRows, "sources">,
   environment: Environment,
 ): Promise<RotationReport> {
   const { senders, leftOut } = findSenders(settings, environment);
@@ -78,7 +78,10 @@ function incidentOf({ incident }: Settings): { url: string; apiKey: string } {
 }
 
 /** The senders of an environment that read their token from a file. */
-function findSenders({ alertmanager, alerts }: Settings, environment: Environment) {
+function findSenders(
+  { alertmanager, alerts, sources }: Settings & Pick<RoutingRows, "sources">,
+  environment: Environment,
+) {
   const manager = alertmanager[environment];
   const monitor = alerts[environment];
   const { source_kind: kind } = monitor;
@@ -101,7 +104,7 @@ function findSenders({ alertmanager, alerts }: Settings, environment: Environmen
 
 /** Of one environment, or of all that are in use when they share one. Throws with missing settings. */
 export function exportForAlertmanager(
-  { alertmanager, incident }: Settings,
+  { alertmanager, incident, sources, routes }: Settings & RoutingRows,
   environment: Environment | undefined,
 ) {
   const wanted =
@@ -112,7 +115,7 @@ export function exportForAlertmanager(
 
 /** Changes nothing. */
 export async function compareAlertmanager(
-  settings: Settings,
+  settings: Settings & RoutingRows,
   environment: Environment,
 ): Promise<Comparison & { lines: string[] }> {
   const comparison = await compare(findManaged(settings, environment));
@@ -120,7 +123,7 @@ export async function compareAlertmanager(
 }
 
 export async function bringAlertmanagerInStep(
-  settings: Settings,
+  settings: Settings & RoutingRows,
   environment: Environment,
 ): Promise<SyncResult & { lines: string[] }> {
   const manager = settings.alertmanager[environment];
@@ -135,7 +138,12 @@ export async function bringAlertmanagerInStep(
 
 /** The alert manager of an environment, configured for the other one too when they share it. */
 export function findManaged(
-  { alertmanager, incident }: Pick<Settings, "alertmanager" | "incident">,
+  {
+    alertmanager,
+    incident,
+    sources,
+    routes,
+  }: Pick<Settings, "alertmanager" | "incident"> & RoutingRows,
   environment: Environment,
 ): ManagedAlertmanager {
   const { config_file: file, url } = alertmanager[environment];

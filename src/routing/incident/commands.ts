@@ -1,5 +1,6 @@
 /** Plans of alert routes for the command line, which only read from the incident service. */
 
+import type { RoutingRows } from "#routing/contract.ts";
 import type { Backup, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
@@ -7,7 +8,6 @@ import { createReader, type Reader } from "#routing/incident/service.ts";
 import { plainSteps, retryLimits } from "#routing/incident/steps.ts";
 import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
 import { createSend, readOnly } from "#routing/incident/transport.ts";
-import { routes, sources } from "#routing/routes.ts";
 
 /** The part of the settings `incident` that these commands read. */
 export type IncidentSettings = { url: string; api_key: string; ids_file: string };
@@ -17,6 +17,7 @@ const tools = { steps: plainSteps, retryLimits: retryLimits.terminal };
 /** `owned`: by name, as Vedette has recorded them; empty: routes are found by name alone. */
 export async function planAlertRoutes(
   settings: IncidentSettings,
+  rows: RoutingRows,
   owned: Readonly<Record<string, OwnedRoute>>,
 ): Promise<PlanOutcome> {
   const { reader, head, idsFile } = openService(settings);
@@ -24,7 +25,7 @@ export async function planAlertRoutes(
   const known = Object.values(owned).map(({ id }) => id);
   const survey = await readSurvey(reader, tools, known);
   if (survey.kind === "failed") throw new Error(survey.reason);
-  return planRows({ rows: { routes, sources }, given, survey: survey.value, owned }, head);
+  return planRows({ rows, given, survey: survey.value, owned }, head);
 }
 
 /** The changes that restoring a backup would make. */

@@ -25,7 +25,7 @@ import { readOnly, refuseAll, type Send } from "./transport.ts";
 export type ApplyServiceParts = {
   send: Send;
   incidentUrl: string;
-  rows: Rows;
+  readRows: () => Promise<Rows>;
   /** Reads the file each time. Throws with what is wrong with it. */
   readGivenIds: () => GivenIds;
   /** How long after its creation a route may be missing in lists. */
@@ -146,7 +146,7 @@ async function check(
 async function lookForDrift(
   ctx: ObjectContext,
   { made_at, readsOwned }: { made_at: string; readsOwned: boolean },
-  { send, incidentUrl, rows, readGivenIds }: ApplyServiceParts,
+  { send, incidentUrl, readRows, readGivenIds }: ApplyServiceParts,
 ): Promise<Omit<DriftReport, "checked_at">> {
   const reader = createReader(readOnly(send));
   // Few retries: an unknown result is reported soon, and the next check comes anyway.
@@ -159,6 +159,7 @@ async function lookForDrift(
   return ctx.run("judge-drift", async () => {
     try {
       const head = { incident_url: incidentUrl, made_at };
+      const rows = await readRows();
       const planned = planRows({ rows, given: readGivenIds(), survey: survey.value, owned }, head);
       return judgeDrift(planned, owned);
     } catch (error) {

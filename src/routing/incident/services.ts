@@ -20,14 +20,14 @@ export type AlertRoutesParts = {
   nextCheckAtMs: ((nowMs: number) => number) | undefined;
   /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
-  rows: Rows;
+  readRows: () => Promise<Rows>;
   database: Database;
   registry: Registry;
   readActor: ReadActor;
 };
 
 export function createAlertRoutes(parts: AlertRoutesParts) {
-  const { incident, idsFile, nextCheckAtMs, listLagMs, rows, database, registry } = parts;
+  const { incident, idsFile, nextCheckAtMs, listLagMs, readRows, database, registry } = parts;
   const { readActor } = parts;
   const isConfigured = incident.url !== "" && incident.apiKey !== "";
   const incidentUrl = isConfigured ? incident.url : "";
@@ -38,7 +38,7 @@ export function createAlertRoutes(parts: AlertRoutesParts) {
       send: createSend(incident),
       incidentUrl,
       listLagMs,
-      rows,
+      readRows,
       readGivenIds: () => readIdsFile(idsFile),
       backups,
       showDrift: createShowDrift(registry, parts.checkEveryMs),

@@ -7,6 +7,7 @@ import { startMonitor } from "#monitor/start.ts";
 import { startAlertBench } from "../../support/alerts/alert-bench.ts";
 import { buildOrder } from "../../support/alerts/alert-builders.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
+import { always } from "../../support/monitor/standard-definitions.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -20,7 +21,7 @@ it("an alert event that waits for a retry is retried at once", async () => {
   await bench.untilAttempted(1);
   const clock = { aheadMs: 3_600_000 };
   const monitor = await startMonitor(bench.restate.ingressUrl, {
-    definitions: { apiChecks: [], heartbeats: [aHeartbeat({ id: "nightly" })] },
+    readDefinitions: always({ heartbeats: [aHeartbeat({ id: "nightly" })] }),
     deadlines: createDeadlines(database),
     log,
     aheadMs: () => clock.aheadMs,

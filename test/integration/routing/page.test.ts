@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { routes, sources } from "#routing/routes.ts";
+import { routes, sources } from "../../support/monitor/standard-definitions.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { startProgram } from "../../support/program/program.ts";
 import {

@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import type { Assertion } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
+import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 
-const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const defined = standardDefinitions;
 const settings = { baseUrl: "https://api.example.com", secretPrefix: "ACME" };
 
 const projectOf = (assertions: Assertion[]) => {

@@ -2,8 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { ApiCheck, Definitions } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { grade } from "#monitor/rules/grade.ts";
 import {
@@ -11,6 +9,7 @@ import {
   arbitraryDefinitions,
 } from "../../support/monitor/arbitrary-definitions.ts";
 import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
+import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 
 const settings = {
   baseUrl: "https://api.example.com",
@@ -18,7 +17,7 @@ const settings = {
   metricsAddress: "127.0.0.1:7072",
 };
 
-const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const defined = standardDefinitions;
 
 /** What other programs read in the file. */
 function read(definitions: Definitions, path: string) {

@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
 import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
+import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 
-const target = { baseUrl: "https://api.example.com", secrets: { KEY: 'a"b\\', ROOT_KEY: "root" } };
+const target = {
+  baseUrl: "https://api.example.com",
+  readSecret: secretsFrom({ KEY: 'a"b\\', ROOT_KEY: "root" }),
+};
 
 it("puts secrets into headers and body", () => {
   const check = anApiCheck({
@@ -26,9 +30,9 @@ it("puts secrets into headers and body", () => {
 
 it("fills in no placeholder inside a secret", () => {
   const check = anApiCheck({ headers: { authorization: "{{KEY}}" } });
-  const secrets = { KEY: "{{ROOT_KEY}}", ROOT_KEY: "root" };
+  const readSecret = secretsFrom({ KEY: "{{ROOT_KEY}}", ROOT_KEY: "root" });
 
-  const { headers } = buildRequest(check, { ...target, secrets });
+  const { headers } = buildRequest(check, { ...target, readSecret });
 
   expect(headers).toEqual({ authorization: "{{ROOT_KEY}}" });
 });

@@ -4,9 +4,10 @@ import type { ProbeLimits } from "#monitor/probe/probe.ts";
 import type { ProbeRequest } from "#monitor/probe/request.ts";
 import { canRun, createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
 import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
+import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 
 const secrets = { KEY: "the-key", ROOT_KEY: "the-root-key" };
-const target = { baseUrl: "https://api.example.com", secrets };
+const target = { baseUrl: "https://api.example.com", readSecret: secretsFrom(secrets) };
 
 function startBench(seen: ProbeObservation) {
   const asked: { request: ProbeRequest; limits: ProbeLimits }[] = [];
@@ -65,7 +66,7 @@ it.each([40, 66, 74])(
     const seen = aResponse({ body: JSON.stringify({ say: `${padding}${secret}` }) });
     const run = createRunCheck({
       probe: async () => seen,
-      target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+      target: { ...target, readSecret: secretsFrom({ KEY: "", ROOT_KEY: secret }) },
       location: "fra",
       nowMs: () => 0,
     });
@@ -82,7 +83,7 @@ it("keeps a secret out of a reason that quotes it escaped in JSON", async () => 
   const seen = aResponse({ body: JSON.stringify({ say: secret }) });
   const run = createRunCheck({
     probe: async () => seen,
-    target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+    target: { ...target, readSecret: secretsFrom({ KEY: "", ROOT_KEY: secret }) },
     location: "fra",
     nowMs: () => 0,
   });
@@ -97,6 +98,8 @@ it("does not run a check whose secret is not set", () => {
   const check = anApiCheck({ headers: { authorization: "Bearer {{ROOT_KEY}}" } });
 
   expect(canRun(check, target)).toBe(true);
-  expect(canRun(check, { ...target, secrets: { ...secrets, ROOT_KEY: "" } })).toBe(false);
-  expect(canRun(check, { ...target, secrets: { ...secrets, KEY: "" } })).toBe(true);
+  expect(canRun(check, { ...target, readSecret: secretsFrom({ KEY: "the-key" }) })).toBe(false);
+  expect(canRun(check, { ...target, readSecret: secretsFrom({ ROOT_KEY: "the-root-key" }) })).toBe(
+    true,
+  );
 });

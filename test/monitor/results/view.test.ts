@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import type { Database } from "#kernel/database.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
+import { always } from "../../support/monitor/standard-definitions.ts";
 
 /** Reads that end when they are told to, under a clock that is set. */
 function view() {
@@ -13,7 +14,7 @@ function view() {
   const viewChecks = createViewChecks({
     database: { query: async () => ({ rows: [] }) } as unknown as Database,
     reader: { snapshots } as never,
-    definitions: { apiChecks: [], heartbeats: [] } as never,
+    readDefinitions: always({}),
     failedAtPercent: 0,
     nowMs: () => clock.nowMs,
   });

@@ -9,13 +9,14 @@ import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
 import { createRecordsObject } from "#monitor/records/service.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
+import { always } from "../monitor/standard-definitions.ts";
 import { readActor } from "../signed-call.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
 const log = createLog({ level: "silent", format: "json" });
 const database = openDatabase(settings.databaseUrl, log);
-const heartbeats = heartbeatsOf(settings);
+const readDefinitions = always({ heartbeats: heartbeatsOf(settings) });
 const recorder = createResultWriter(database);
 const source = {
   source_id: settings.sourceId,
@@ -30,11 +31,11 @@ const { url } = await serveEndpoint({
   log,
   services: [
     createHeartbeatObject({
-      definitions: { heartbeats },
+      readDefinitions,
       recorder,
       readActor,
       readRollout: async () => null,
-      inbox: createInbox({ database, heartbeats, recordPings: recorder.pings }),
+      inbox: createInbox({ database, readDefinitions, recordPings: recorder.pings }),
       pingUrl: null,
     }),
     createRecordsObject(recorder),

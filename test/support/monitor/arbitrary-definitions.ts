@@ -1,9 +1,9 @@
 /** Definitions of every form that the lint lets pass. */
 import fc from "fast-check";
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { channels } from "#monitor/definitions/channels.ts";
-import { hostedFrequencies } from "#monitor/definitions/lint.ts";
-import { hostedLocations } from "#monitor/definitions/locations.ts";
+import { hostedLocations } from "#monitor/contract.ts";
+import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
+import { standardDefinitions } from "./standard-definitions.ts";
 
 const id = fc.stringMatching(/^[a-z0-9]{1,6}(?:-[a-z0-9]{1,6}){0,2}$/);
 
@@ -119,6 +119,6 @@ export const arbitraryDefinitions: fc.Arbitrary<Definitions> = fc
     return {
       apiChecks: apiChecks.filter(isFirst),
       heartbeats: heartbeats.filter(isFirst),
-      channels,
+      channels: standardDefinitions.channels,
     };
   });

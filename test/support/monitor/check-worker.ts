@@ -13,6 +13,7 @@ import { createMonitorServices } from "#monitor/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { readActor } from "../signed-call.ts";
 import { anApiCheck } from "./check-builders.ts";
+import { always } from "./standard-definitions.ts";
 
 export type CheckWorkerSettings = {
   /** 0: a free one. */
@@ -27,7 +28,9 @@ const { receiver } = settings;
 const log = createLog({ level: "silent", format: "json" });
 const database = openDatabase(settings.databaseUrl, log);
 const recorder = createResultWriter(database);
-const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
+const readDefinitions = always({
+  apiChecks: [anApiCheck({ id: "probe", frequencySeconds: 1 })],
+});
 const source = {
   source_id: receiver.sourceId,
   source_kind: "checkly",
@@ -41,7 +44,7 @@ const { url } = await serveEndpoint({
   log,
   services: [
     ...createMonitorServices({
-      definitions: { apiChecks: [check], heartbeats: [] },
+      readDefinitions,
       recorder,
       readActor,
       readRollout: async () => null,
@@ -49,13 +52,13 @@ const { url } = await serveEndpoint({
       location: "local",
       runCheck: createRunCheck({
         probe: createProbe(),
-        target: { baseUrl: settings.targetUrl, secrets: { KEY: "", ROOT_KEY: "" } },
+        target: { baseUrl: settings.targetUrl, readSecret: () => undefined },
         location: "local",
         nowMs: Date.now,
       }),
-      activeChecks: new Set([check.id]),
+      canRun: () => true,
       runners: createRunners(database),
-      inbox: createInbox({ database, heartbeats: [], recordPings: recorder.pings }),
+      inbox: createInbox({ database, readDefinitions, recordPings: recorder.pings }),
       pingUrl: null,
     }),
     ...createAlertDelivery({

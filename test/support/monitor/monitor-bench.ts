@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contract.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
-import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
@@ -25,6 +25,7 @@ import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { waitFor } from "../wait-for.ts";
+import { secretsFrom } from "./standard-definitions.ts";
 
 type BenchOptions = {
   apiChecks?: ApiCheck[];
@@ -41,6 +42,7 @@ type Defined = { apiChecks: ApiCheck[]; heartbeats: Heartbeat[] };
 export async function startMonitorBench(options: BenchOptions) {
   const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
   let definitions: Defined = { apiChecks, heartbeats };
+  const readDefinitions: ReadDefinitions = async () => ({ channels: [], ...definitions });
   const logLines: string[] = [];
   const log = pino({ level: "info" }, { write: (line) => logLines.push(line) });
   const server = await createTestDatabase();
@@ -51,14 +53,14 @@ export async function startMonitorBench(options: BenchOptions) {
   const orders: AlertOrder[] = [];
   const situation: { rollout: RolloutMark | null } = { rollout: null };
   const recorder = createResultWriter(database);
-  const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
+  const inbox = createInbox({ database, readDefinitions, recordPings: recorder.pings });
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
   // One for all workers: what an earlier one noted is known to the next.
   const delivery = notingDelivery(orders);
-  const servicesOf = (defined: Defined) => [
+  const services = [
     ...createMonitorServices({
-      definitions: defined,
+      readDefinitions,
       recorder,
       readActor,
       readRollout: async () => situation.rollout,
@@ -66,13 +68,14 @@ export async function startMonitorBench(options: BenchOptions) {
       location: "local",
       runCheck: createRunCheck({
         probe: createProbe(),
-        target: { baseUrl: target.url, secrets: { KEY: "the-key", ROOT_KEY: "the-root-key" } },
+        target: {
+          baseUrl: target.url,
+          readSecret: secretsFrom({ KEY: "the-key", ROOT_KEY: "the-root-key" }),
+        },
         location: "local",
         nowMs: Date.now,
       }),
-      activeChecks: new Set(
-        defined.apiChecks.map(({ id }) => id).filter((id) => !inactive.includes(id)),
-      ),
+      canRun: ({ id }) => !inactive.includes(id),
       runners,
       inbox,
       pingUrl: null,
@@ -85,7 +88,7 @@ export async function startMonitorBench(options: BenchOptions) {
     serveEndpoint({
       host: "127.0.0.1",
       port,
-      services: servicesOf(definitions),
+      services,
       identityKeys: [],
       log,
     });
@@ -108,9 +111,9 @@ export async function startMonitorBench(options: BenchOptions) {
     inbox,
     start: async () => {
       await watch.stop();
-      watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
+      watch = await startMonitor(ingressUrl, { readDefinitions, deadlines, log });
       const reader = createResultReader(database, { failedAtPercent: 0 });
-      await retireRemoved(ingressUrl, { definitions, known: await reader.watched() });
+      await retireRemoved(ingressUrl, { readDefinitions, known: await reader.watched() });
     },
     takePing: createTakePing({
       inbox,

@@ -72,7 +72,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readMembers: store.members,
         orders: store,
         resolveImage: options.resolveImage ?? (async (image) => image),
-        knownChecks: ["verify-key", "liveness"],
+        readKnownChecks: async () => ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
         actorKey,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Call } from "#routing/incident/transport.ts";
-import { sources } from "#routing/routes.ts";
+import { sources } from "../monitor/standard-definitions.ts";
 import { createIncidentDouble } from "./incident-double.ts";
 
 type Moment = "before" | "after";

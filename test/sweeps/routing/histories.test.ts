@@ -12,7 +12,7 @@ import { createReader, createService } from "#routing/incident/service.ts";
 import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
 import { readOnly } from "#routing/incident/transport.ts";
-import { routes, sources } from "#routing/routes.ts";
+import { routes, sources } from "../../support/monitor/standard-definitions.ts";
 import { runCrashing } from "../../support/program/crashing-steps.ts";
 import {
   createIncidentDouble,

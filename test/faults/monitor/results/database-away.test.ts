@@ -16,6 +16,7 @@ import { createBackupStore } from "#routing/incident/backups.ts";
 import { createAlertRoutesObject } from "#routing/incident/object.ts";
 import { freePort } from "../../../support/free-port.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { always } from "../../../support/monitor/standard-definitions.ts";
 import { startTestRestate, type TestRestate } from "../../../support/servers/servers.ts";
 import { readActor } from "../../../support/signed-call.ts";
 
@@ -35,15 +36,15 @@ afterAll(async () => {
 
 function servicesOf(away: Database) {
   const failedAtPercent = 0;
-  const definitions = { apiChecks: [anApiCheck({ id: "probe" })], heartbeats: [], channels: [] };
+  const readDefinitions = always({ apiChecks: [anApiCheck({ id: "probe" })] });
   const common = { database: away, failedAtPercent, nowMs: Date.now };
   const reader = createResultReader(away, { failedAtPercent });
   return [
     createCheckReads({
-      ...{ definitions, reader, nowMs: Date.now },
-      viewChecks: createViewChecks({ ...common, definitions, reader }),
+      ...{ readDefinitions, reader, nowMs: Date.now },
+      viewChecks: createViewChecks({ ...common, readDefinitions, reader }),
       sumUp: createSumUp(common),
-      replayCheck: createReplayCheck({ ...common, ...definitions, createReplay }),
+      replayCheck: createReplayCheck({ ...common, readDefinitions, createReplay }),
     }),
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),

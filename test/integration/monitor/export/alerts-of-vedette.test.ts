@@ -1,9 +1,8 @@
 /** The exported rules on the metrics of a whole program, in a real Prometheus. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { writeFiles } from "../../../support/monitor/exported.ts";
+import { standardDefinitions } from "../../../support/monitor/standard-definitions.ts";
 import { runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
 import { hasPrograms } from "../../../support/servers/programs.ts";
@@ -11,7 +10,7 @@ import { promtool, startPrometheus } from "../../../support/servers/prometheus.t
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
-const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const defined = standardDefinitions;
 
 let program: Program;
 

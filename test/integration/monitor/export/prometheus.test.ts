@@ -6,13 +6,12 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Definitions } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { hostedFrequencies } from "#monitor/definitions/lint.ts";
-import { rateLimitLocations } from "#monitor/definitions/locations.ts";
+import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { writeFiles } from "../../../support/monitor/exported.ts";
+import { standardDefinitions } from "../../../support/monitor/standard-definitions.ts";
 import { hasPrograms } from "../../../support/servers/programs.ts";
 import {
   probe,
@@ -23,7 +22,7 @@ import {
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
-const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const defined = standardDefinitions;
 
 function writeExport(definitions: Definitions, baseUrl = "https://api.example.com"): string {
   const directory = tempDir();

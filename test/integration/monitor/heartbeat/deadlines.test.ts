@@ -6,6 +6,7 @@ import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { always } from "../../../support/monitor/standard-definitions.ts";
 import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
@@ -15,15 +16,17 @@ const allowanceMs = 90_000;
 const day = 86_400_000;
 const token = createHash("sha256").update("nightly").digest("hex");
 
+const heartbeat = (id: string) => ({ ...nightly, id });
+
 /** `nightly` pinged `agoMs` ago, was ok then, and is not watched. */
 async function startBench(agoMs: number) {
   const server = await createTestDatabase();
   onTestFinished(server.stop);
   const database = openDatabase(server.url, log);
   onTestFinished(() => database.end());
-  const heartbeats = ["nightly", "early", "never"].map((id) => ({ ...nightly, id }));
-  const inbox = createInbox({ database, heartbeats, recordPings: async () => {} });
-  await inbox.register("nightly", { token, by: "ada" });
+  const readDefinitions = always({ heartbeats: [heartbeat("nightly"), heartbeat("early")] });
+  const inbox = createInbox({ database, readDefinitions, recordPings: async () => {} });
+  await inbox.register(heartbeat("nightly"), { token, by: "ada" });
   const pingedMs = Date.now() - agoMs;
   await inbox.receive({ token, atMs: pingedMs });
   await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
@@ -122,7 +125,7 @@ it("a watched heartbeat is found at once when a clock was ahead, without a ping 
 it("leaves alone what no clock has set wrong", async () => {
   const { deadlines, inbox, database } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
-  await inbox.register("never", { token: never, by: "ada" });
+  await inbox.register(heartbeat("never"), { token: never, by: "ada" });
   const read = async () => (await database.query("SELECT * FROM heartbeats ORDER BY id")).rows;
   const before = await read();
 
@@ -207,7 +210,7 @@ it("of two polls at once only one finds each deadline", async () => {
 it("finds a watched heartbeat again after a while, also one that never pinged", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
-  await inbox.register("never", { token: never, by: "ada" });
+  await inbox.register(heartbeat("never"), { token: never, by: "ada" });
   await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const before = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '11 min'");
@@ -242,7 +245,7 @@ it.each(["postpone", "adopt"] as const)(
     const { deadlines, inbox, database } = await startBench(allowanceMs + 200);
     // Before the other by its id, and behind it in the table.
     const early = createHash("sha256").update("early").digest("hex");
-    await inbox.register("early", { token: early, by: "ada" });
+    await inbox.register(heartbeat("early"), { token: early, by: "ada" });
     await inbox.receive({ token: early, atMs: Date.now() - allowanceMs - 200 });
     await database.query("UPDATE heartbeats SET due_at = clock_timestamp() - interval '1 s'");
     const passed = await deadlines.findPassed();

@@ -26,7 +26,7 @@ async function startDoors(options: BenchOptions) {
   const { ingressUrl } = bench.restate;
   const runnerDoor = createRunnerDoor({
     runners: bench.runners,
-    checks: options.apiChecks ?? [],
+    readChecks: async () => options.apiChecks ?? [],
     baseUrl: bench.target.url,
     sendReport: createSendReport(ingressUrl),
     nowMs: Date.now,
@@ -218,7 +218,7 @@ describe("a further place", () => {
     const told: number[] = [];
     const door = createRunnerDoor({
       runners: bench.runners,
-      checks: [check],
+      readChecks: async () => [check],
       baseUrl: bench.target.url,
       sendReport: async (_, { scheduledAtMs }) => {
         telling += 1;

@@ -11,6 +11,7 @@ import { createResultWriter } from "#monitor/results/record.ts";
 import { runUpkeep } from "#monitor/results/upkeep.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
 import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { always } from "../../../support/monitor/standard-definitions.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
 const minute = 60_000;
@@ -417,7 +418,7 @@ describe("the count of runs", () => {
     const counted = countRecords(
       (noteNew) => createResultWriter(database(), noteNew),
       registry,
-      [],
+      always({}),
     );
     const results = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
@@ -440,7 +441,7 @@ describe("the count of runs", () => {
     const counted = countRecords(
       (noteNew) => createResultWriter(database(), noteNew),
       registry,
-      [],
+      always({}),
     );
     const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
 

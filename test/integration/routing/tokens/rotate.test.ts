@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sources } from "#routing/routes.ts";
 import { createSourceTokens } from "#routing/tokens/source-tokens.ts";
+import { sources } from "../../../support/monitor/standard-definitions.ts";
 import { runVedette } from "../../../support/program/command.ts";
 import {
   apiKey,

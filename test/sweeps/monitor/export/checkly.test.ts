@@ -4,20 +4,20 @@ import path from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiCheck, Definitions } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { hostedFrequencies } from "#monitor/definitions/lint.ts";
-import { hostedLocations, rateLimitLocations } from "#monitor/definitions/locations.ts";
+import { hostedLocations } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
+import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
 import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
 import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { installCheckly, runCheckly } from "../../../support/monitor/checkly.ts";
 import { readDefinitions } from "../../../support/monitor/checkly-definitions.ts";
 import { writeFiles } from "../../../support/monitor/exported.ts";
 import { type Resource, startFakeCheckly } from "../../../support/monitor/fake-checkly.ts";
+import { standardDefinitions } from "../../../support/monitor/standard-definitions.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
 const settings = { baseUrl: "https://api.example.com", secretPrefix: "ACME" };
-const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const defined = standardDefinitions;
 const packageJson = exportCheckly(defined, settings).find((file) => file.path === "package.json");
 const nodeModules = installCheckly(packageJson?.text ?? "");
 
@@ -86,7 +86,9 @@ describe.skipIf(nodeModules === null)("the exported project", () => {
         body: '{"key":"{{ACME_KEY}}"}',
       },
     });
-    expect(resources.get("rate-limit")?.payload.locations).toEqual(rateLimitLocations);
+    expect(resources.get("rate-limit")?.payload.locations).toEqual(
+      standardDefinitions.apiChecks.find(({ id }) => id === "rate-limit")?.locations,
+    );
     expect(resources.get("liveness")?.payload.request.method).toBe("GET");
   });
 

@@ -1,12 +1,12 @@
-/** The definitions against the tables of docs/monitoring.md, "What is watched", value by value. */
+/** The standard rows against the tables of docs/monitoring.md, "What is watched", value by value. */
 import { expect, it } from "vitest";
-import { channels } from "#monitor/definitions/channels.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { heartbeats } from "#monitor/definitions/heartbeats.ts";
-import { lintDefinitions } from "#monitor/definitions/lint.ts";
-import { hostedLocations, rateLimitLocations, runsAt } from "#monitor/definitions/locations.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
+import { standardSet } from "#definitions/standard/standard.ts";
+import { hostedLocations } from "#monitor/contract.ts";
+import { runsAt } from "#monitor/rules/locations.ts";
+import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 
-const definitions = defineMonitor({ rate_limit_locations: rateLimitLocations });
+const { apiChecks, heartbeats, channels } = standardDefinitions;
 
 it.each([
   ["verify-key", "POST", "/v2/keys.verifyKey", 22, 500, 10_000],
@@ -15,7 +15,7 @@ it.each([
 ])(
   "the check %s is the one documented",
   (id, method, path, places, degradedAboveMs, failedAboveMs) => {
-    const check = definitions.apiChecks.find((row) => row.id === id);
+    const check = apiChecks.find((row) => row.id === id);
 
     expect(check).toMatchObject({ method, path, degradedAboveMs, failedAboveMs });
     expect(new Set(check?.locations).size).toBe(places);
@@ -46,7 +46,7 @@ it.each([
 );
 
 it("there are three API checks and seven heartbeats", () => {
-  expect([definitions.apiChecks.length, heartbeats.length]).toEqual([3, 7]);
+  expect([apiChecks.length, heartbeats.length]).toEqual([3, 7]);
 });
 
 it("both channels send failures and recoveries, and nothing degraded", () => {
@@ -63,22 +63,24 @@ it("the hosted monitor has 22 locations", () => {
 });
 
 it("the locations of the rate-limit check are a setting", () => {
-  const moved = defineMonitor({ rate_limit_locations: ["eu-west-1"] });
+  const moved = toMonitored(standardSet({ monitor: { rate_limit_locations: ["eu-west-1"] } }));
 
   expect(moved.apiChecks.find(({ id }) => id === "rate-limit")?.locations).toEqual(["eu-west-1"]);
 });
 
 it("a runner with the name of a hosted location runs the checks of that location", () => {
-  const [verifyKey, rateLimit] = definitions.apiChecks;
+  const [verifyKey, rateLimit] = apiChecks;
 
   expect(verifyKey && runsAt(verifyKey, "eu-south-1")).toBe(true);
   expect(rateLimit && runsAt(rateLimit, "eu-south-1")).toBe(false);
 });
 
 it("a runner elsewhere runs every check", () => {
-  expect(definitions.apiChecks.every((check) => runsAt(check, "local"))).toBe(true);
+  expect(apiChecks.every((check) => runsAt(check, "local"))).toBe(true);
 });
 
-it("every row passes the lint", () => {
-  expect(lintDefinitions(definitions)).toEqual([]);
+it("a runner elsewhere runs a check that names it, and none that names another of one's own", () => {
+  expect(runsAt({ locations: ["fra"] }, "fra")).toBe(true);
+  expect(runsAt({ locations: ["fra"] }, "local")).toBe(false);
+  expect(runsAt({ locations: ["fra", "eu-west-1"] }, "eu-west-1")).toBe(true);
 });

@@ -1,0 +1,89 @@
+/** Wires the definitions: where they come from at a start, who reads them, and who is told of a change. */
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Environment } from "#alerts/contract.ts";
+import { createSourceOf } from "#alerts/source.ts";
+import type { Config } from "#config.ts";
+import { createCurrentDefinitions } from "#definitions/applied/current.ts";
+import { createDefinitionsObject } from "#definitions/applied/object.ts";
+import { startDefinitions } from "#definitions/applied/start.ts";
+import { createDefinitionStore } from "#definitions/applied/store.ts";
+import { readDefinitions } from "#definitions/file/read.ts";
+import type { StartRequest } from "#definitions/internal.ts";
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import { warnOfChecks } from "#definitions/rules/warnings.ts";
+import { standardSet } from "#definitions/standard/standard.ts";
+import type { ReadActor } from "#kernel/actor.ts";
+import type { Database } from "#kernel/database.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
+import { tellChecks } from "#monitor/definitions/tell-checks.ts";
+import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import { lintAlertRoutes } from "#routing/commands.ts";
+import type { RoutingRows } from "#routing/contract.ts";
+import type { Base } from "./base.ts";
+
+export type ProgramDefinitions = {
+  readDefinitions: ReadDefinitions;
+  readRows: () => Promise<RoutingRows>;
+  createService: (readActor: ReadActor) => EndpointOptions["services"];
+  /** Must be called after the services are registered at Restate, and before the checks are started. */
+  start: (ingressUrl: string) => Promise<void>;
+};
+
+/** What this start applies; undefined: nothing. Throws with one line for each fault of the file. */
+export async function readGiven(config: Config): Promise<StartRequest | undefined> {
+  if (config.definitions.apply === "never") return undefined;
+  const { set, removed, files } = await readDefinitions({
+    ...(config.definitions.file !== "" && { file: config.definitions.file }),
+    directory: process.cwd(),
+    standard: standardSet(config),
+  });
+  const source = files.length === 0 ? "standard" : "file";
+  return { definitions: set, removed, prune: false, source };
+}
+
+type Parts = { database: Database; given: StartRequest | undefined };
+
+export function createDefinitions(base: Base, { database, given }: Parts): ProgramDefinitions {
+  const { config, log } = base;
+  const store = createDefinitionStore(database, log);
+  const standard = standardSet(config);
+  const current = createCurrentDefinitions({ store, standard, log, nowMs: Date.now });
+  const deadlines = createDeadlines(database);
+  return {
+    readDefinitions: current.readMonitored,
+    readRows: current.readSet,
+    createService: (readActor) => [
+      createDefinitionsObject({
+        store,
+        standard,
+        readActor,
+        warnOf: (set) => warnOf(set, { config, database }),
+        tell: async (ctx, change) => {
+          await ctx.run("adopt-periods", () => deadlines.adopt(change.after.heartbeats));
+          tellChecks(ctx, change);
+        },
+      }),
+    ],
+    start: (ingressUrl) => startDefinitions({ ingressUrl, request: given, log }),
+  };
+}
+
+async function warnOf(
+  set: DefinitionSet,
+  { config, database }: { config: Config; database: Database },
+) {
+  const sourceOf = createSourceOf(config.incident.url, config.alerts);
+  const { rows } = await database.query("SELECT id FROM heartbeats");
+  const registered = new Set<string>(rows.map(({ id }) => id));
+  const hasSource = (environment: Environment) => sourceOf(environment) !== undefined;
+  const { findings } = lintAlertRoutes(set, config.incident);
+  const isRoute = (name: string) => set.routes.some((route) => route.name === name);
+  return [
+    ...warnOfChecks(set, { hasSource, registered }),
+    ...findings.map(({ about, message }) => ({
+      section: isRoute(about) ? ("routes" as const) : ("sources" as const),
+      key: about,
+      message,
+    })),
+  ];
+}

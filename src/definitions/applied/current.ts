@@ -1,0 +1,59 @@
+/** The definitions in force, for everything that reads them in this process. */
+
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Definitions } from "#monitor/contract.ts";
+import type { DefinitionStore } from "./store.ts";
+
+type Current = { revision: number; set: DefinitionSet; monitored: Definitions };
+
+export type CurrentDefinitions = ReturnType<typeof createCurrentDefinitions>;
+
+type Parts = {
+  store: Pick<DefinitionStore, "readCurrent" | "readNumber">;
+  /** In force while nothing was ever applied. */
+  standard: DefinitionSet;
+  log: Log;
+  nowMs: () => number;
+};
+
+/** How old an answer may be: another process may have applied others meanwhile. */
+const freshMs = 1_000;
+
+export function createCurrentDefinitions({ store, standard, log, nowMs }: Parts) {
+  let known: (Current & { atMs: number }) | undefined;
+  let reading: Promise<Current> | undefined;
+
+  const refresh = async (): Promise<Current> => {
+    const atMs = nowMs();
+    const revision = await store.readNumber();
+    const next = revision === known?.revision ? known : await load();
+    known = { ...next, atMs };
+    return known;
+  };
+  const load = async (): Promise<Current> => {
+    const found = await store.readCurrent();
+    const set = found?.set ?? standard;
+    return { revision: found?.revision ?? 0, set, monitored: toMonitored(set) };
+  };
+  const readShared = () => {
+    reading ??= refresh().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  const read = async ({ isFresh } = { isFresh: false }): Promise<Current> => {
+    if (isFresh) return refresh();
+    if (known !== undefined && Math.abs(nowMs() - known.atMs) < freshMs) return known;
+    return readShared().catch((error) => {
+      if (known === undefined) throw error;
+      log.debug({ detail: (error as Error).message }, "definitions not read");
+      return known;
+    });
+  };
+  return {
+    readSet: async (how?: { isFresh: boolean }) => (await read(how)).set,
+    readMonitored: async (how?: { isFresh: boolean }) => (await read(how)).monitored,
+  };
+}

@@ -1,0 +1,149 @@
+/** `Definitions`: the virtual object through which the definitions of a running program change. */
+import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import type {
+  ApplyAnswer,
+  ApplyRequest,
+  DefinitionSource,
+  DefinitionsProblemCode,
+  PlanRequest,
+  ShowAnswer,
+  Warning,
+} from "#definitions/contract.ts";
+import { definitionsObject, type StartRequest } from "#definitions/internal.ts";
+import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
+import { isChange, planApply } from "#definitions/rules/plan.ts";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { untilDone } from "#kernel/retry-policy.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
+import type { Definitions } from "#monitor/contract.ts";
+import type { DefinitionStore, Revision } from "./store.ts";
+
+export type DefinitionsParts = {
+  store: DefinitionStore;
+  /** In force while nothing was ever applied. */
+  standard: DefinitionSet;
+  /** Tells the checks whose definition differs. `before` null: what they know is unknown, so all are told. */
+  tell: (
+    ctx: ObjectContext,
+    change: { before: Definitions | null; after: Definitions },
+  ) => Promise<void>;
+  /** What is doubtful about definitions: checks that alert nobody and the like. */
+  warnOf: (set: DefinitionSet) => Promise<Warning[]>;
+  readActor: ReadActor;
+};
+
+/** The `applyId` of the revision of which every check was told. */
+const toldKey = "told";
+
+const reading = databaseRead("read-definitions", {
+  limitMs: 10_000,
+  problem: "the definitions cannot be read",
+});
+
+export function createDefinitionsObject(parts: DefinitionsParts) {
+  return implement(definitionsObject, {
+    handlers: {
+      Plan: (ctx, request) => plan(ctx, request, parts),
+      Show: (ctx) => readNow(ctx, reading, () => show(parts)),
+      Apply: async (ctx, request) => {
+        const appliedBy = nameOf(parts.readActor(ctx));
+        const current = await readCurrent(ctx, parts);
+        return apply(ctx, { current, order: { ...request, source: "command", appliedBy } }, parts);
+      },
+      start: (ctx, request) => start(ctx, request, parts),
+      finish: async (ctx) => {
+        await tellRest(ctx, await readCurrent(ctx, parts), parts);
+        return null;
+      },
+    },
+    options: { journalRetention: 0, retryPolicy: untilDone, asTerminalError },
+  });
+}
+
+function readCurrent(ctx: ObjectContext, { store }: DefinitionsParts): Promise<Revision | null> {
+  return readNow(ctx, reading, store.readCurrent);
+}
+
+function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: DefinitionsParts) {
+  return readNow(ctx, reading, async () => {
+    const current = await parts.store.readCurrent();
+    const { changes, next } = planApply(current?.set ?? emptySet, request);
+    const warnings = await parts.warnOf(next);
+    return { revision: current?.revision ?? 0, changes, warnings };
+  });
+}
+
+async function show({ store, standard }: DefinitionsParts): Promise<ShowAnswer> {
+  const current = await store.readCurrent();
+  return {
+    revision: current?.revision ?? 0,
+    applied_at: current?.appliedAt ?? null,
+    applied_by: current?.appliedBy ?? null,
+    source: current?.source ?? "standard",
+    definitions: (current?.set ?? standard) as unknown as ShowAnswer["definitions"],
+  };
+}
+
+/** A start without a file does not undo what a file or a command applied. */
+async function start(
+  ctx: ObjectContext,
+  request: StartRequest,
+  parts: DefinitionsParts,
+): Promise<ApplyAnswer> {
+  const current = await readCurrent(ctx, parts);
+  if (request.source === "standard" && current !== null && current.source !== "standard") {
+    await tellRest(ctx, current, parts);
+    return { revision: current.revision, changes: [] };
+  }
+  return apply(ctx, { current, order: { ...request, appliedBy: "start" } }, parts);
+}
+
+type Order = ApplyRequest & { source: DefinitionSource; appliedBy: string };
+
+/** Before anything was applied no row is in force, so that each check is told of its own. */
+async function apply(
+  ctx: ObjectContext,
+  { current, order }: { current: Revision | null; order: Order },
+  parts: DefinitionsParts,
+): Promise<ApplyAnswer> {
+  const revision = current?.revision ?? 0;
+  const { base_revision: base = revision, source, appliedBy } = order;
+  if (base !== revision) throw moved(revision);
+  const { changes, next } = planApply(current?.set ?? emptySet, order);
+  if (!changes.some(isChange)) {
+    await tellRest(ctx, current, parts);
+    return { revision, changes };
+  }
+  const applyId = ctx.request().id;
+  const isTold = current !== null && (await ctx.get<string>(toldKey)) === current.applyId;
+  const written = { revision: revision + 1, applyId, source, appliedBy, set: next, changes };
+  const isOurs = await ctx.run("write-definitions", () => parts.store.write(written));
+  if (!isOurs) throw moved(revision + 1);
+  const before = isTold ? toMonitored(current.set) : null;
+  await parts.tell(ctx, { before, after: toMonitored(next) });
+  ctx.set(toldKey, applyId);
+  ctx.console.info("definitions applied", { revision: revision + 1, by: appliedBy, source });
+  return { revision: revision + 1, changes };
+}
+
+/** After an apply that was ended half-way, or a database that was restored, what checks know is unknown. */
+async function tellRest(
+  ctx: ObjectContext,
+  current: Revision | null,
+  { tell }: DefinitionsParts,
+): Promise<void> {
+  if (current === null || (await ctx.get<string>(toldKey)) === current.applyId) return;
+  await tell(ctx, { before: null, after: toMonitored(current.set) });
+  ctx.set(toldKey, current.applyId);
+}
+
+function moved(revision: number) {
+  return new ProblemError<DefinitionsProblemCode>({
+    status: 409,
+    code: "definitions_moved",
+    detail: `revision ${revision} is in force meanwhile: plan again, and apply that`,
+  });
+}

@@ -1,0 +1,102 @@
+/** The table `definitions`. */
+import type { Change, DefinitionSource } from "#definitions/contract.ts";
+import {
+  type DefinitionSet,
+  emptySet,
+  keyOf,
+  type Section,
+  sectionNames,
+  sections,
+} from "#definitions/rows/contract.ts";
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+
+export type Revision = {
+  revision: number;
+  /** The id of the call that applied it, whose step may be repeated. */
+  applyId: string;
+  source: DefinitionSource;
+  appliedBy: string;
+  /** ISO 8601. */
+  appliedAt: string;
+  set: DefinitionSet;
+};
+
+export type NewRevision = Omit<Revision, "appliedAt"> & { changes: Change[] };
+
+export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
+
+export function createDefinitionStore(database: Database, log: Log) {
+  return {
+    /** The revision in force; null: nothing was ever applied. */
+    async readCurrent(): Promise<Revision | null> {
+      const { rows } = await database.query<Row>(selectCurrent);
+      const [row] = rows;
+      return row === undefined ? null : toRevision(row, log);
+    },
+
+    /** Its number alone; 0: nothing was ever applied. */
+    async readNumber(): Promise<number> {
+      const { rows } = await database.query(selectNumber);
+      return rows[0]?.revision ?? 0;
+    },
+
+    /** Writes the next revision, and drops old ones. Returns whether it is that of this call. */
+    async write(next: NewRevision): Promise<boolean> {
+      const { revision, applyId, source, appliedBy, set, changes } = next;
+      const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
+      await database.query(insert, [...values, JSON.stringify(changes)]);
+      const { rows } = await database.query(selectApplyId, [revision]);
+      await database.query(dropOld, [revision - keptRevisions]);
+      return rows[0]?.apply_id === applyId;
+    },
+  };
+}
+
+/** The history of definitions. */
+const keptRevisions = 100;
+
+const selectCurrent = "SELECT * FROM definitions ORDER BY revision DESC LIMIT 1";
+const selectNumber = "SELECT revision FROM definitions ORDER BY revision DESC LIMIT 1";
+const selectApplyId = "SELECT apply_id FROM definitions WHERE revision = $1";
+const dropOld = "DELETE FROM definitions WHERE revision <= $1";
+
+const insert = `
+  INSERT INTO definitions (revision, apply_id, source, applied_by, rows, changes)
+  VALUES ($1, $2, $3, $4, $5::jsonb, $6::jsonb) ON CONFLICT (revision) DO NOTHING`;
+
+type Row = {
+  revision: number;
+  apply_id: string;
+  source: DefinitionSource;
+  applied_by: string;
+  applied_at: Date;
+  rows: Partial<Record<Section, unknown[]>>;
+};
+
+function toRevision(row: Row, log: Log): Revision {
+  const { revision, apply_id, source, applied_by, applied_at, rows } = row;
+  const read = sectionNames.map((section) => [section, readRows(section, rows[section], log)]);
+  return {
+    revision,
+    applyId: apply_id,
+    source,
+    appliedBy: applied_by,
+    appliedAt: applied_at.toISOString(),
+    set: { ...emptySet, ...Object.fromEntries(read) },
+  };
+}
+
+/**
+ * Parsed again: a row of an earlier version lacks fields that have defaults by now. A row of a newer version
+ * that this one does not understand is left out: it cannot be run here.
+ */
+function readRows(section: Section, rows: unknown[] = [], log: Log): object[] {
+  return rows.flatMap((row) => {
+    const parsed = sections[section].row.safeParse(row);
+    if (parsed.success) return [parsed.data];
+    const key = keyOf(section, row as object);
+    log.error({ section, key }, "a row of the definitions is not understood by this version");
+    return [];
+  });
+}

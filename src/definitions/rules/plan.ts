@@ -1,0 +1,69 @@
+/** Decides what applying a file changes. Pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { Change, PlanRequest, RowKey } from "#definitions/contract.ts";
+import {
+  type DefinitionSet,
+  keyOf,
+  type Section,
+  sectionNames,
+} from "#definitions/rows/contract.ts";
+
+export type Planned = {
+  changes: Change[];
+  /** The rows that are in force after it. */
+  next: DefinitionSet;
+};
+
+type Wanted = Pick<PlanRequest, "definitions" | "removed" | "prune">;
+
+/** Rows of the program that are not wanted stay, unless they are removed by name or pruned. */
+export function planApply(present: DefinitionSet, wanted: Wanted): Planned {
+  const planned = sectionNames.map((section) => planSection(section, present[section], wanted));
+  const next = Object.fromEntries(planned.map(({ section, rows }) => [section, rows]));
+  return {
+    changes: planned.flatMap(({ changes }) => changes),
+    next: next as unknown as DefinitionSet,
+  };
+}
+
+/** Whether the change makes the program another one. */
+export function isChange({ kind }: Change): boolean {
+  return kind !== "leave";
+}
+
+type Rows = readonly object[];
+
+function planSection(section: Section, present: Rows, { definitions, removed, prune }: Wanted) {
+  const rows: Rows = definitions[section];
+  const before = indexOf(section, present);
+  const after = indexOf(section, rows);
+  const isRemoved = (key: string) => prune || removed.some((row) => isSameRow(row, section, key));
+  const gone = [...before].filter(([key]) => !after.has(key));
+  const changes = [
+    ...[...after].flatMap(([key, row]) => compare({ section, key }, before.get(key), row)),
+    ...gone.map(([key]): Change => ({ section, key, kind: isRemoved(key) ? "remove" : "leave" })),
+  ];
+  const left = gone.filter(([key]) => !isRemoved(key)).map(([, row]) => row);
+  return { section, changes, rows: [...rows, ...left] };
+}
+
+function isSameRow(row: RowKey, section: Section, key: string): boolean {
+  return row.section === section && row.key === key;
+}
+
+function indexOf(section: Section, rows: Rows): Map<string, object> {
+  return new Map(rows.map((row) => [keyOf(section, row), row]));
+}
+
+function compare(row: RowKey, before: object | undefined, after: object): Change[] {
+  if (before === undefined) return [{ ...row, kind: "add" }];
+  const fields = fieldsThatDiffer(before, after);
+  return fields.length === 0 ? [] : [{ ...row, kind: "change", fields }];
+}
+
+/** A field that is absent and one that is undefined are the same. */
+function fieldsThatDiffer(before: object, after: object): string[] {
+  const [old, current] = [before, after] as Record<string, unknown>[];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) => !isDeepStrictEqual(old?.[name], current?.[name])).sort();
+}

@@ -1,0 +1,40 @@
+/**
+ * The definition of a check as its object holds it: handlers decide by it, so that a replay takes the same
+ * branch whatever was applied meanwhile, and a database that is away stops no check. It is read again when
+ * the object is told that it may have changed.
+ */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
+
+type Held<Row> = { row: Row | null };
+
+const key = "definition";
+
+export type HeldDefinition<Row extends { id: string }> = ReturnType<
+  typeof createHeldDefinition<Row>
+>;
+
+export function createHeldDefinition<Row extends { id: string }>(
+  rowsOf: (definitions: Definitions) => readonly Row[],
+  readDefinitions: ReadDefinitions,
+) {
+  const look = (ctx: ObjectSharedContext): Promise<Row | null> =>
+    ctx.run("read-definition", async () => {
+      const rows = rowsOf(await readDefinitions({ isFresh: true }));
+      return rows.find(({ id }) => id === ctx.key) ?? null;
+    });
+  const readAgain = async (ctx: ObjectContext): Promise<Row | null> => {
+    const row = await look(ctx);
+    ctx.set<Held<Row>>(key, { row });
+    return row;
+  };
+  return {
+    /** null: the check is not defined. */
+    read: async (ctx: ObjectContext): Promise<Row | null> =>
+      (await ctx.get<Held<Row>>(key))?.row ?? readAgain(ctx),
+    /** The same in a handler that changes nothing. */
+    peek: async (ctx: ObjectSharedContext): Promise<Row | null> =>
+      (await ctx.get<Held<Row>>(key))?.row ?? look(ctx),
+    readAgain,
+  };
+}

@@ -1,0 +1,25 @@
+/** What the hosted monitor does not have, or accepts silently in another sense. */
+import { type ApiCheck, type Definitions, hostedLocations } from "#monitor/contract.ts";
+
+/** Frequencies of the hosted monitor, seconds: 10S to 24H. */
+export const hostedFrequencies: readonly number[] = [
+  10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
+];
+
+const maxFailedRuns = 5;
+
+/** One line per row that cannot be exported as it is, each beginning with its id; empty: all can. */
+export function findUnhosted({ apiChecks }: Definitions): string[] {
+  return apiChecks.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`));
+}
+
+function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck): string[] {
+  const own = locations.filter((location) => !hostedLocations.includes(location));
+  return [
+    own.length > 0 && `the hosted monitor has no location ${own.join(", ")}`,
+    !hostedFrequencies.includes(frequencySeconds) &&
+      `the hosted monitor has no frequency of ${frequencySeconds} s`,
+    failedRunThreshold > maxFailedRuns &&
+      `the hosted monitor counts ${maxFailedRuns} failed runs at most`,
+  ].filter((fault) => fault !== false);
+}

@@ -1,0 +1,41 @@
+/** The values of the secrets that checks name as `{{NAME}}`, read at every use: a new value needs no restart. */
+import { readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import type { ReadSecret } from "./request.ts";
+
+/** No token or password is longer; a whole disk must not be read. */
+const longestBytes = 65_536;
+
+/**
+ * A secret is that of `given`, the settings, if it has the name and a value; else the environment's
+ * `VEDETTE_SECRET_<NAME>`, the file that `VEDETTE_SECRET_<NAME>_FILE` names, or the file of its name in
+ * `directory` (empty: there is none). Other variables are no secrets of checks, which go to other servers.
+ */
+export function createReadSecret(
+  given: Readonly<Record<string, string>>,
+  directory: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): ReadSecret {
+  return (name) => {
+    const known = Object.hasOwn(given, name) ? given[name] : "";
+    const file = environment[`VEDETTE_SECRET_${name}_FILE`];
+    return (
+      known ||
+      environment[`VEDETTE_SECRET_${name}`] ||
+      (file && readSecretFile(file)) ||
+      (directory && readSecretFile(path.join(directory, name))) ||
+      undefined
+    );
+  };
+}
+
+/** Undefined for a file that is absent, unreadable, empty or too long: the check is off until it is there. */
+function readSecretFile(file: string): string | undefined {
+  try {
+    const about = statSync(file);
+    if (!about.isFile() || about.size > longestBytes) return undefined;
+    return readFileSync(file, "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
