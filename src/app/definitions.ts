@@ -7,7 +7,7 @@ import { createCurrentDefinitions } from "#definitions/applied/current.ts";
 import { createDefinitionsObject } from "#definitions/applied/object.ts";
 import { startDefinitions } from "#definitions/applied/start.ts";
 import { createDefinitionStore } from "#definitions/applied/store.ts";
-import { readDefinitions } from "#definitions/file/read.ts";
+import { readFileDefinitions } from "#definitions/commands.ts";
 import type { StartRequest } from "#definitions/internal.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
@@ -32,11 +32,7 @@ export type ProgramDefinitions = {
 /** What this start applies; undefined: nothing. Throws with one line for each fault of the file. */
 export async function readGiven(config: Config): Promise<StartRequest | undefined> {
   if (config.definitions.apply === "never") return undefined;
-  const { set, removed, files } = await readDefinitions({
-    ...(config.definitions.file !== "" && { file: config.definitions.file }),
-    directory: process.cwd(),
-    standard: standardSet(config),
-  });
+  const { set, removed, files } = await readFileDefinitions(config, undefined);
   const source = files.length === 0 ? "standard" : "file";
   return { definitions: set, removed, prune: false, source };
 }

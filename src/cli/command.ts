@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
+import { addConfigCommands } from "./config/commands.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
@@ -70,6 +71,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addWindowCommands(program, exit);
   addPinCommands(program, exit);
   addSentinelCommands(program, exit);
+  addConfigCommands(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);
   addAlertCommands(program, exit);

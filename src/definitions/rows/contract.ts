@@ -90,8 +90,10 @@ const CheckFields = z.strictObject({
     .max(50)
     .default([{ source: "status", equals: 200 }]),
   frequencySeconds: z.int().min(10).max(86_400).default(60),
-  degradedAboveMs: z.int().min(1).max(30_000).default(5_000),
-  failedAboveMs: z.int().min(1).max(30_000).default(10_000),
+  /** Default: 5 s, or `failedAboveMs` if that is less. */
+  degradedAboveMs: z.int().min(1).max(30_000).optional(),
+  /** Default: 10 s, or nine tenths of the period if that is less. */
+  failedAboveMs: z.int().min(1).max(30_000).optional(),
   /** Failed runs in a row that open an alert. */
   failedRunThreshold: z.int().min(1).max(100).default(1),
   /** Default: every location. */
@@ -100,13 +102,16 @@ const CheckFields = z.strictObject({
 });
 
 /** An API check. */
-export const CheckRow = CheckFields.check(z.superRefine(lintCheck)).transform((row) => ({
-  ...row,
-  name: row.name ?? row.id,
-}));
+export const CheckRow = CheckFields.transform(withDefaults).check(z.superRefine(lintCheck));
 export type CheckRow = z.output<typeof CheckRow>;
 
-function lintCheck(row: z.output<typeof CheckFields>, context: z.RefinementCtx): void {
+function withDefaults(row: z.output<typeof CheckFields>) {
+  const failedAboveMs = row.failedAboveMs ?? Math.min(10_000, row.frequencySeconds * 900);
+  const degradedAboveMs = row.degradedAboveMs ?? Math.min(5_000, failedAboveMs);
+  return { ...row, name: row.name ?? row.id, degradedAboveMs, failedAboveMs };
+}
+
+function lintCheck(row: ReturnType<typeof withDefaults>, context: z.RefinementCtx): void {
   const fault = (field: string, message: string) =>
     context.addIssue({ code: "custom", path: [field], message });
   if ((row.url === undefined) === (row.path === undefined)) {

@@ -163,7 +163,7 @@ describe("monitor-runner", () => {
     expect(JSON.parse(stdout).runners).toMatchObject([
       { location: "fra", seen_at: expect.stringMatching(/^\d{4}-/) },
     ]);
-    expect(said.text).toContain("checks are left out: set monitor.key and monitor.root_key");
+    expect(said.text).toContain("checks are left out: the secrets that they name are not set here");
     expect(said.text).not.toContain(token);
     expect(await ended).toBe(0);
   });

@@ -1,0 +1,44 @@
+/** Prints what applying definitions changes. */
+import { createTable, plain } from "#cli/table.ts";
+import type { Change, PlanAnswer } from "#definitions/contract.ts";
+
+type Changes = { revision: number; changes: readonly Change[] };
+
+const words: Record<Change["kind"], { plan: string; apply: string }> = {
+  add: { plan: "add", apply: "added" },
+  change: { plan: "change", apply: "changed" },
+  remove: { plan: "remove", apply: "removed" },
+  leave: { plan: "leave", apply: "left" },
+};
+
+export function describeChanges({ revision, changes }: Changes, of: "plan" | "apply"): string {
+  if (changes.length === 0) return `Revision ${revision} is as the file says: nothing to change.`;
+  const table = createTable(["", "row", "fields"]);
+  for (const { section, key, kind, fields = [] } of changes) {
+    table.push([words[kind][of], plain(`${section}.${key}`), fields.join(", ")]);
+  }
+  const left = changes.filter(({ kind }) => kind === "leave").length;
+  const hint = `${countRows(left)} of the program, which the file lacks: --prune removes them.`;
+  return [String(table), summaryOf({ revision, changes }, of), ...(left > 0 ? [hint] : [])].join(
+    "\n",
+  );
+}
+
+function countRows(count: number): string {
+  return count === 1 ? "1 row" : `${count} rows`;
+}
+
+function summaryOf({ revision, changes }: Changes, of: "plan" | "apply"): string {
+  const count = (kind: Change["kind"]) => changes.filter((change) => change.kind === kind).length;
+  const numbers = `${count("add")} to add, ${count("change")} to change, ${count("remove")} to remove`;
+  return of === "plan"
+    ? `Against revision ${revision}: ${numbers}.`
+    : `Revision ${revision} is in force.`;
+}
+
+/** Nothing without warnings. */
+export function describeWarnings({ warnings }: Pick<PlanAnswer, "warnings">): string[] {
+  return warnings.map(({ section, key, message }) =>
+    plain(`warning: ${section}.${key}: ${message}`),
+  );
+}

@@ -1,0 +1,80 @@
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { createCurrentDefinitions } from "#definitions/applied/current.ts";
+import type { Revision } from "#definitions/applied/store.ts";
+import { CheckRow, type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+
+const setOf = (...ids: string[]): DefinitionSet => ({
+  ...emptySet,
+  checks: ids.map((id) => CheckRow.parse({ id, path: "/" })),
+});
+const standard = setOf("standard");
+
+function startBench() {
+  const clock = { ms: 1_000_000 };
+  const database: { current: Pick<Revision, "revision" | "set"> | Error | null; reads: number } = {
+    current: null,
+    reads: 0,
+  };
+  const read = () => {
+    database.reads += 1;
+    if (database.current instanceof Error) throw database.current;
+    return database.current;
+  };
+  const definitions = createCurrentDefinitions({
+    store: {
+      readNumber: async () => read()?.revision ?? 0,
+      readCurrent: async () => read() as Revision | null,
+    },
+    standard,
+    log: pino({ level: "silent" }),
+    nowMs: () => clock.ms,
+  });
+  const ids = async (how?: { isFresh: boolean }) =>
+    (await definitions.readMonitored(how)).apiChecks.map(({ id }) => id);
+  return { clock, database, ids };
+}
+
+it("answers the standard rows until others are applied, which it knows within a second", async () => {
+  const { clock, database, ids } = startBench();
+
+  const first = await ids();
+  database.current = { revision: 1, set: setOf("shop") };
+  const atOnce = await ids();
+  clock.ms += 1_000;
+
+  expect([first, atOnce, await ids()]).toEqual([["standard"], ["standard"], ["shop"]]);
+});
+
+it("answers those of this moment to who asks for them", async () => {
+  const { database, ids } = startBench();
+  await ids();
+
+  database.current = { revision: 1, set: setOf("shop") };
+
+  expect(await ids({ isFresh: true })).toEqual(["shop"]);
+});
+
+it("answers the last known ones while the database is away, but not as fresh", async () => {
+  const { clock, database, ids } = startBench();
+  database.current = { revision: 1, set: setOf("shop") };
+  await ids();
+
+  database.current = new Error("no database");
+  clock.ms += 60_000;
+
+  expect(await ids()).toEqual(["shop"]);
+  await expect(ids({ isFresh: true })).rejects.toThrow("no database");
+});
+
+it("reads the rows of a revision once, and one look serves all who wait", async () => {
+  const { clock, database, ids } = startBench();
+  database.current = { revision: 1, set: setOf("shop") };
+  await Promise.all([ids(), ids(), ids()]);
+  const reads = database.reads;
+
+  clock.ms += 5_000;
+  await Promise.all([ids(), ids()]);
+
+  expect([reads, database.reads]).toEqual([2, 3]);
+});

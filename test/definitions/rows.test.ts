@@ -1,0 +1,76 @@
+/** What a row may say. */
+import { describe, expect, it } from "vitest";
+import { CheckRow, HeartbeatRow } from "#definitions/rows/contract.ts";
+
+const shop = { id: "shop", url: "https://shop.example.com/health" };
+const faultsOf = (row: object) =>
+  (CheckRow.safeParse(row).error?.issues ?? []).map(({ path, message }) => [path[0], message]);
+
+describe("a check", () => {
+  it("is a GET that expects 200 within 10 seconds, every minute, unless it says otherwise", () => {
+    expect(CheckRow.parse(shop)).toEqual({
+      ...shop,
+      name: "shop",
+      kind: "http",
+      environment: "production",
+      method: "GET",
+      headers: {},
+      body: null,
+      assertions: [{ source: "status", equals: 200 }],
+      frequencySeconds: 60,
+      degradedAboveMs: 5_000,
+      failedAboveMs: 10_000,
+      failedRunThreshold: 1,
+      channels: [],
+    });
+  });
+
+  it.each([
+    [{ id: "Shop" }, "id"],
+    [{ name: " " }, "name"],
+    [{ url: "shop.example.com" }, "url"],
+    [{ url: "ftp://shop.example.com/" }, "url"],
+    [{ url: "https://user:secret@shop.example.com/" }, "url"],
+    [{ path: "/health" }, "path"],
+    [{ url: undefined }, "id"],
+    [{ url: undefined, path: "health" }, "path"],
+    [{ body: {} }, "body"],
+    [{ headers: { "a b": "c" } }, "headers"],
+    [{ headers: { a: "two\r\nlines" } }, "headers"],
+    [{ assertions: [] }, "assertions"],
+    [{ assertions: [200, 201].map((equals) => ({ source: "status", equals })) }, "assertions"],
+    [{ frequencySeconds: 9 }, "frequencySeconds"],
+    [{ degradedAboveMs: 0 }, "degradedAboveMs"],
+    [{ degradedAboveMs: 2_000, failedAboveMs: 1_000 }, "degradedAboveMs"],
+    [{ failedAboveMs: 31_000 }, "failedAboveMs"],
+    [{ frequencySeconds: 10, failedAboveMs: 10_000 }, "failedAboveMs"],
+    [{ failedRunThreshold: 0 }, "failedRunThreshold"],
+    [{ channels: ["a", "b"] }, "channels"],
+  ])("with %j is refused", (fields, field) => {
+    expect(faultsOf({ ...shop, ...fields }).map(([name]) => name)).toEqual([field]);
+  });
+});
+
+it("a check that runs often has thresholds that fit its period", () => {
+  const { degradedAboveMs, failedAboveMs } = CheckRow.parse({ ...shop, frequencySeconds: 10 });
+
+  expect([degradedAboveMs, failedAboveMs]).toEqual([5_000, 9_000]);
+});
+
+describe("a heartbeat", () => {
+  const nightly = { id: "nightly", periodSeconds: 86_400, graceSeconds: 3_600 };
+
+  it("is described by its name, and is called by its id without one", () => {
+    expect(HeartbeatRow.parse(nightly)).toMatchObject({ name: "nightly", watches: "nightly" });
+    expect(HeartbeatRow.parse({ ...nightly, name: "Backup" }).watches).toBe("Backup");
+  });
+
+  it.each([
+    { periodSeconds: 29 },
+    { periodSeconds: 366 * 86_400 },
+    { graceSeconds: -1 },
+    { watches: "" },
+  ])("with %j is refused", (fields) => {
+    expect(HeartbeatRow.safeParse({ ...nightly, ...fields }).success).toBe(false);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { ChannelRow, CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { warnOfChecks } from "#definitions/rules/warnings.ts";
+
+const channel = ChannelRow.parse({ id: "pager", kind: "incident", environment: "staging" });
+const checkOf = (channels: string[]) =>
+  CheckRow.parse({
+    id: "shop",
+    url: "https://shop.example.com/",
+    environment: "staging",
+    channels,
+  });
+const known = { hasSource: () => true, registered: new Set<string>() };
+
+it("warns of a check that has no channel", () => {
+  const warnings = warnOfChecks({ ...emptySet, checks: [checkOf([])] }, known);
+
+  expect(warnings).toEqual([
+    { section: "checks", key: "shop", message: "alerts nobody: it has no channel" },
+  ]);
+});
+
+it("warns of a channel whose environment has no alert source, and names the settings", () => {
+  const set = { ...emptySet, channels: [channel], checks: [checkOf(["pager"])] };
+
+  const warnings = warnOfChecks(set, { ...known, hasSource: () => false });
+
+  expect(warnings.map(({ message }) => message)).toEqual([
+    "alerts nobody: channel pager needs incident.url and alerts.staging.source_id",
+  ]);
+});
+
+it("warns of a heartbeat that nobody can ping yet", () => {
+  const row = { environment: "staging", periodSeconds: 60, graceSeconds: 60, channels: ["pager"] };
+  const heartbeats = ["nightly", "hourly"].map((id) => HeartbeatRow.parse({ id, ...row }));
+  const set = { ...emptySet, channels: [channel], heartbeats };
+
+  const warnings = warnOfChecks(set, { ...known, registered: new Set(["hourly"]) });
+
+  expect(warnings).toEqual([
+    {
+      section: "heartbeats",
+      key: "nightly",
+      message: "has no ping URL: `vedette heartbeats register nightly` makes it",
+    },
+  ]);
+});
+
+it("has nothing to say about what alerts somebody", () => {
+  const set = { ...emptySet, channels: [channel], checks: [checkOf(["pager"])] };
+
+  expect(warnOfChecks(set, known)).toEqual([]);
+});
