@@ -116,6 +116,7 @@ describe("an API check whose alert is open", () => {
     const bench = await failingCheck({ apiChecks: [{ ...check, channel: null }] });
 
     await bench.restartWorker({ apiChecks: [check] });
+    await bench.start();
     await bench.untilOrders(1);
 
     expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
@@ -126,6 +127,7 @@ describe("an API check whose alert is open", () => {
     const moved: ApiCheck = { ...check, channel: "staging" };
 
     await bench.restartWorker({ apiChecks: [moved] });
+    await bench.start();
     await bench.untilOrders(3);
 
     expect(told(bench)).toEqual([
