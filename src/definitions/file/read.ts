@@ -1,15 +1,65 @@
-import type { DefinitionSet, Section } from "#definitions/rows/contract.ts";
+/** Reads the definitions of a directory: its file, what that includes, and what it extends. */
+import path from "node:path";
+import { type DefinitionSet, emptySet, type Section } from "#definitions/rows/contract.ts";
+import { lintSet } from "#definitions/rules/lint.ts";
+import { DefinitionsError, type Fault } from "./fault.ts";
+import { findFile } from "./find-file.ts";
+import { loadAll } from "./include.ts";
+import { mergeRows } from "./merge.ts";
+import { type OwnRow, readRows } from "./own-rows.ts";
 
 export type ReadDefinitions = {
   set: DefinitionSet;
+  /** The rows that the files name as null: they are to be removed. */
   removed: { section: Section; key: string }[];
+  /** The files that were read, the first one first; empty: there is none, and `set` is the standard one. */
   files: string[];
 };
 
-export async function readDefinitions(from: {
+export type ReadRequest = {
+  /** Relative to the directory; absent: `vedette.config.*` in it, if there is one. */
   file?: string;
   directory: string;
+  /** The rows of `extends: ["standard"]`, and of a directory without a file. */
   standard: DefinitionSet;
-}): Promise<ReadDefinitions> {
-  return { set: from.standard, removed: [], files: [] };
+};
+
+/** Throws `DefinitionsError` with all faults. */
+export async function readDefinitions(request: ReadRequest): Promise<ReadDefinitions> {
+  const { file, directory, standard } = request;
+  const root = file === undefined ? findFile(directory) : path.resolve(directory, file);
+  if (root === undefined) return { set: standard, removed: [], files: [] };
+  const loaded = await loadAll(root, directory);
+  const read = loaded.sources.map(({ source, top }) => readRows(source, top));
+  const rows = read.flatMap((one) => one.rows);
+  const isExtended = loaded.sources.some(({ top }) => top.extendsStandard);
+  const { set, removed, faults } = mergeRows(isExtended ? standard : emptySet, rows);
+  const all = [...loaded.faults, ...read.flatMap((one) => one.faults), ...faults];
+  const files = loaded.sources.map(({ source }) => source.name);
+  const [first = ""] = files;
+  // What a faulty file or row would have added may be what others name.
+  if (canLint(loaded.faults, rows)) all.push(...lintRows(set, rows, first));
+  if (all.length > 0) throw new DefinitionsError(all);
+  return { set, removed, files };
+}
+
+const named: readonly Section[] = ["channels", "locations", "sources"];
+
+function canLint(unread: readonly Fault[], rows: readonly OwnRow[]): boolean {
+  return (
+    unread.length === 0 &&
+    rows.every(({ section, row }) => row !== undefined || !named.includes(section))
+  );
+}
+
+function lintRows(set: DefinitionSet, rows: readonly OwnRow[], first: string): Fault[] {
+  return lintSet(set).map((finding) => {
+    const { section, key, field = [], message } = finding;
+    const own = rows.find((row) => row.row && row.section === section && row.key === key);
+    const where = [section, key, ...field].join(".");
+    if (own !== undefined) {
+      return own.source.faultAt([...own.path, ...field], { where, message });
+    }
+    return { file: first, where, message: `${message} (a row of the standard set)` };
+  });
 }

@@ -1,0 +1,60 @@
+/** YAML 1.2, with anchors and merge keys. */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Pair,
+  parseDocument,
+} from "yaml";
+import { Offsets, type Path, placeAt } from "#definitions/file/offsets.ts";
+import { Malformed, type Parsed } from "./format.ts";
+
+export const yamlOptions = { merge: true, prettyErrors: false, uniqueKeys: true } as const;
+
+export function parseYaml(text: string): Parsed {
+  const document = parseDocument(text, yamlOptions);
+  const faults = document.errors.map(({ message, pos: [offset] }) => ({
+    place: placeAt(text, offset),
+    where: "",
+    message: `is not valid YAML: ${message}`,
+  }));
+  if (faults.length > 0) throw new Malformed(faults);
+  const data: unknown = toData(document);
+  const offsets = new Offsets();
+  // After the data was made: by then it is certain that aliases do not multiply without end.
+  collect(document.contents, [], { document, offsets });
+  return { data: data ?? {}, offsets };
+}
+
+function toData(document: Document.Parsed): unknown {
+  try {
+    return document.toJS();
+  } catch (cause) {
+    // A name that stands for itself, or aliases of aliases that would fill the memory.
+    throw new Malformed(`is not valid YAML: ${(cause as Error).message}`, undefined, { cause });
+  }
+}
+
+type Into = { document: Document.Parsed; offsets: Offsets };
+
+function collect(node: unknown, path: Path, into: Into): void {
+  const found = isAlias(node) ? node.resolve(into.document) : node;
+  if (isSeq(found)) {
+    found.items.forEach((item, index) => {
+      const at = [...path, index];
+      if (isNode(item) && item.range) into.offsets.set(at, item.range[0]);
+      collect(item, at, into);
+    });
+  }
+  if (isMap(found)) for (const pair of found.items) collectPair(pair, path, into);
+}
+
+function collectPair({ key, value }: Pair, path: Path, into: Into): void {
+  if (!isScalar(key)) return;
+  const at = [...path, String(key.value)];
+  if (key.range) into.offsets.set(at, key.range[0]);
+  collect(value, at, into);
+}

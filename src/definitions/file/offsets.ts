@@ -1,0 +1,37 @@
+/** Where the values of a file stand in its text. */
+import type { Place } from "./fault.ts";
+
+/** Keys and indexes, from the top of the file. */
+export type Path = readonly (string | number)[];
+
+/** Offsets in the text, by path: of a field that of its name, of an entry of a list that of the entry. */
+export class Offsets {
+  readonly #known = new Map<string, number>();
+
+  set(path: Path, offset: number): void {
+    this.#known.set(JSON.stringify(path), offset);
+  }
+
+  has(path: Path): boolean {
+    return this.#known.has(JSON.stringify(path));
+  }
+
+  /**
+   * Of the value, or else of the nearest one around it within its row. undefined: neither is known, as of rows
+   * that code makes.
+   */
+  find(path: Path): number | undefined {
+    const offset = this.#known.get(JSON.stringify(path));
+    if (offset !== undefined || path.length <= rowDepth) return offset;
+    return this.find(path.slice(0, -1));
+  }
+}
+
+/** The path of a row: its section, and its index or id. */
+const rowDepth = 2;
+
+export function placeAt(text: string, offset: number): Place {
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  return { line, column: offset - before.lastIndexOf("\n") };
+}

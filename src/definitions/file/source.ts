@@ -1,0 +1,84 @@
+/** One file of definitions: its data, and where each value stands. */
+import { statSync } from "node:fs";
+import path from "node:path";
+import { readIfThere } from "#kernel/read-if-there.ts";
+import { DefinitionsError, type Fault, type Place } from "./fault.ts";
+import { Malformed, type Parsed } from "./formats/format.ts";
+import { parseJson } from "./formats/json.ts";
+import { parseToml } from "./formats/toml.ts";
+import { parseYaml } from "./formats/yaml.ts";
+import { type Path, placeAt } from "./offsets.ts";
+import { loadCode } from "./typescript/load.ts";
+
+export type Source = {
+  /** Absolute. */
+  file: string;
+  /** As it is shown to people. */
+  name: string;
+  text: string;
+  data: unknown;
+  /** Of TypeScript the same text with blanks in place of the types; of other formats the text. */
+  code: string;
+  faultAt: (path: Path, fault: { where: string; message: string }) => Fault;
+  placeOf: (path: Path) => Place | undefined;
+};
+
+type Load = (text: string, file: string) => Parsed | Promise<Parsed>;
+
+const formats: Record<string, Load> = {
+  ".ts": loadCode,
+  ".mts": loadCode,
+  ".js": loadCode,
+  ".mjs": loadCode,
+  ".yaml": parseYaml,
+  ".yml": parseYaml,
+  ".toml": parseToml,
+  ".json": parseJson,
+};
+
+/** What a file of definitions may end with. */
+export const extensions = Object.keys(formats);
+
+/** No file of definitions is larger; that of a whole disk must not be read. */
+const largestBytes = 16 * 1024 * 1024;
+
+/** Throws `DefinitionsError` when it cannot be read, or is not well-formed. */
+export async function loadSource(file: string, name: string): Promise<Source> {
+  try {
+    const load = formatOf(file);
+    const text = readText(file);
+    const { data, offsets, code = text } = await load(text, file);
+    const placeOf = (at: Path) => {
+      const offset = offsets.find(at);
+      return offset === undefined ? undefined : placeAt(text, offset);
+    };
+    const faultAt: Source["faultAt"] = (at, fault) => ({
+      ...fault,
+      file: name,
+      place: placeOf(at),
+    });
+    return { file, name, text, data, code, placeOf, faultAt };
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    throw new DefinitionsError(error.faults.map((fault) => ({ ...fault, file: name })));
+  }
+}
+
+function formatOf(file: string): Load {
+  const extension = path.extname(file);
+  if (Object.hasOwn(formats, extension)) return formats[extension] as Load;
+  throw new Malformed(`the name has to end with ${extensions.join(", ")}`);
+}
+
+function readText(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new Malformed("there is no such file");
+  if (!found.isFile()) throw new Malformed("is not a file");
+  if (found.size > largestBytes) throw new Malformed("is larger than 16 MiB");
+  try {
+    // A byte order mark, as some editors write it.
+    return (readIfThere(file) ?? "").replace(/^\ufeff/, "");
+  } catch (cause) {
+    throw new Malformed((cause as Error).message, undefined, { cause });
+  }
+}

@@ -1,0 +1,55 @@
+/** Loads a file of definitions in a process of its own, and reports its data. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { programFile } from "#kernel/program-file.ts";
+import { findUnfit } from "./plain-data.ts";
+import { type LoadResult, resultDescriptor } from "./result.ts";
+
+const file = path.resolve(process.argv[2] ?? "");
+const address = pathToFileURL(file).href;
+
+// Also where the package is not installed next to the file, as in a container.
+const helper = pathToFileURL(programFile("#definitions/define-config.ts")).href;
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === "vedette/config" ? { url: helper, shortCircuit: true } : next(specifier, context),
+});
+
+report(await load());
+// Timers and connections of the file must not keep the process alive.
+process.exit();
+
+async function load(): Promise<LoadResult> {
+  try {
+    const { default: data = null } = (await import(address)) as { default?: unknown };
+    const unfit = findUnfit(data);
+    return { kind: "loaded", data: unfit.length === 0 ? data : null, unfit, ...strip() };
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+function strip(): { code?: string } {
+  if (!/\.m?ts$/.test(file)) return {};
+  return { code: stripTypeScriptTypes(readFileSync(file, "utf8")) };
+}
+
+function describe(error: unknown): LoadResult {
+  const { message, stack = "" } = error instanceof Error ? error : { message: String(error) };
+  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const frame = new RegExp(`(?:${escaped(address)}|${escaped(file)}):(\\d+)(?::(\\d+))?`);
+  const [, line, column] = frame.exec(stack) ?? [];
+  return {
+    kind: "failed",
+    // Only its first line: the others may quote the file.
+    message: message.split("\n")[0] ?? "",
+    ...(line !== undefined && { line: Number(line) }),
+    ...(column !== undefined && { column: Number(column) }),
+  };
+}
+
+function report(result: LoadResult): void {
+  writeFileSync(resultDescriptor, `${JSON.stringify(result)}\n`);
+}

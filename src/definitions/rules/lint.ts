@@ -1,0 +1,123 @@
+/** What rows must not say of each other. Pure. */
+import {
+  type CheckRow,
+  type DefinitionSet,
+  type HeartbeatRow,
+  keyOf,
+  type Section,
+  sectionNames,
+} from "#definitions/rows/contract.ts";
+import { hostedLocations, secretName } from "#monitor/contract.ts";
+import { findPlaceholders } from "./placeholders.ts";
+
+export type Finding = {
+  section: Section;
+  /** The id or name of the row. */
+  key: string;
+  /** The way to the field, from the row. */
+  field?: (string | number)[];
+  /** What is allowed; no value of a header or body, which may be secret. */
+  message: string;
+};
+
+/** Empty: all is well. Rows are valid by themselves. */
+export function lintSet(set: DefinitionSet): Finding[] {
+  return [
+    ...lintKeys(set),
+    ...set.checks.flatMap((row) => lintChannels("checks", row, set)),
+    ...set.heartbeats.flatMap((row) => lintChannels("heartbeats", row, set)),
+    ...set.checks.flatMap((row) => lintLocations(row, set)),
+    ...set.checks.flatMap(lintPlaceholders),
+    ...set.routes.flatMap((row) => lintRoute(row, set)),
+  ];
+}
+
+/** Alerts, addresses and results know checks and heartbeats by their id alone. */
+function lintKeys(set: DefinitionSet): Finding[] {
+  const checks = new Set(set.checks.map(({ id }) => id));
+  const twice = sectionNames.flatMap((section) =>
+    duplicates(set[section].map((row) => keyOf(section, row))).map((key) => ({
+      section,
+      key,
+      message: "is there twice",
+    })),
+  );
+  const shared = set.heartbeats
+    .filter(({ id }) => checks.has(id))
+    .map(({ id }) => ({
+      section: "heartbeats" as const,
+      key: id,
+      message: "there is a check of this id: a check and a heartbeat have different ones",
+    }));
+  return [...twice, ...shared];
+}
+
+function lintChannels(
+  section: "checks" | "heartbeats",
+  { id, environment, channels: named }: CheckRow | HeartbeatRow,
+  { channels }: DefinitionSet,
+): Finding[] {
+  return named.flatMap((name, index) => {
+    const channel = channels.find((row) => row.id === name);
+    const at = { section, key: id, field: ["channels", index] };
+    if (channel === undefined)
+      return [{ ...at, message: `there is no such channel${list(channels)}` }];
+    if (channel.environment === environment) return [];
+    const message = `is the channel of ${channel.environment}, and the row is of ${environment}`;
+    return [{ ...at, message }];
+  });
+}
+
+function list(rows: readonly { id: string }[]): string {
+  return rows.length === 0
+    ? ": there are none"
+    : `; there are ${rows.map(({ id }) => id).join(", ")}`;
+}
+
+function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Finding[] {
+  const own = set.locations.map((row) => row.id);
+  return locations.flatMap((location, index) => {
+    const at = { section: "checks" as const, key: id, field: ["locations", index] };
+    const isKnown = own.includes(location) || hostedLocations.includes(location);
+    if (!isKnown) {
+      const message = `there is no such location: name one in locations, or one of ${hostedLocations.join(", ")}`;
+      return [{ ...at, message }];
+    }
+    return locations.indexOf(location) === index ? [] : [{ ...at, message: "is named twice" }];
+  });
+}
+
+function lintPlaceholders({ id, url, path, headers, body }: CheckRow): Finding[] {
+  return findPlaceholders({ url, path, headers, body })
+    .filter(({ name }) => !secretName.test(name))
+    .map(({ field }) => ({
+      section: "checks" as const,
+      key: id,
+      field,
+      message: "between double braces is the name of a secret, such as {{API_KEY}}",
+    }));
+}
+
+function lintRoute(
+  { name, sources: taken }: DefinitionSet["routes"][number],
+  { sources }: DefinitionSet,
+): Finding[] {
+  const at = { section: "routes" as const, key: name };
+  return taken.flatMap(({ source, conditions }, index): Finding[] => {
+    const labels = sources.find((row) => row.name === source)?.labels;
+    if (labels === undefined) {
+      const message = `there is no such source; there are ${sources.map((row) => row.name).join(", ")}`;
+      return [{ ...at, field: ["sources", index, "source"], message }];
+    }
+    return conditions.flatMap(({ label }, position) => {
+      if (Object.hasOwn(labels, label)) return [];
+      const known = Object.keys(labels).join(", ") || "none";
+      const field = ["sources", index, "conditions", position, "label"];
+      return [{ ...at, field, message: `${source} has no such label; its labels: ${known}` }];
+    });
+  });
+}
+
+function duplicates(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
+}

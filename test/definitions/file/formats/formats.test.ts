@@ -1,0 +1,84 @@
+/** The place of a mistake, in each format. */
+import { expect, it } from "vitest";
+import { faultsOf, readFiles } from "../../../support/definitions/definition-files.ts";
+
+it.each([
+  [
+    "vedette.config.json",
+    '{\n  // why\n  "checks": [\n    {"id": "a", "path": "/", "body": 1},\n  ]\n}',
+    "4:30",
+  ],
+  ["vedette.config.yaml", "checks:\n  # why\n  - id: a\n    path: /\n    body: 1\n", "5:5"],
+  ["vedette.config.yml", "rows: &rows\n  - {id: a, path: /, body: 1}\nchecks: *rows\n", "2:22"],
+  ["vedette.config.toml", '[[checks]]\nid = "a"\npath = "/"\nbody = 1\n', "4:1"],
+  [
+    "vedette.config.toml",
+    '[checks.a]\npath = "/"\nassertions = [{ source = "status", equals = "x" }]\nbody = 1',
+    "4:1",
+  ],
+  ["vedette.config.toml", 'checks = [{ id = "a", path = "/", body = 1 }]', "1:35"],
+  [
+    "vedette.config.mjs",
+    'export default {\n  checks: [{ id: "a", path: "/", body: 1 }],\n};\n',
+    "2:34",
+  ],
+])("%s: the line and column of a field", async (name, text, place) => {
+  const faults = await faultsOf({ [name]: text });
+
+  expect(faults).toContain(`${name}:${place}: checks.a.body: has to be an object`);
+});
+
+it.each([
+  ["vedette.config.json", '{\n  "a" 1\n}', "2:7: is not valid JSON (ColonExpected)"],
+  [
+    "vedette.config.json",
+    '{"checks": {"a": null,\n "a": null}}',
+    "2:2: a name is there twice in one object",
+  ],
+  [
+    "vedette.config.yaml",
+    "checks:\n  a: null\n  a: null\n",
+    "3:3: is not valid YAML: Map keys must be unique",
+  ],
+  ["vedette.config.yaml", "checks: [\n", "2:1: is not valid YAML"],
+  [
+    "vedette.config.toml",
+    "\nchecks = secret\n",
+    "2:10: is not valid TOML: Invalid TOML document: invalid value",
+  ],
+])("%s: where it is not well-formed", async (name, text, fault) => {
+  const faults = await faultsOf({ [name]: text });
+
+  expect(faults[0]).toContain(`${name}:${fault}`);
+  expect(faults.join("\n")).not.toContain("secret");
+});
+
+it("refuses YAML whose aliases multiply without end", async () => {
+  const lines = ["a: &a [1,1,1,1,1,1,1,1,1]"];
+  for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => pair.split(""))) {
+    lines.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join()}]`);
+  }
+
+  const faults = await faultsOf({ "vedette.config.yaml": lines.join("\n") });
+
+  expect(faults[0]).toContain("Excessive alias count");
+});
+
+it("merges YAML anchors, so that rows share what they have in common", async () => {
+  const { set } = await readFiles({
+    "vedette.config.yaml":
+      "checks:\n  - &a {id: a, path: /, frequencySeconds: 30}\n  - {<<: *a, id: b}\n",
+  });
+
+  expect(set.checks.map(({ id, frequencySeconds }) => [id, frequencySeconds])).toEqual([
+    ["a", 30],
+    ["b", 30],
+  ]);
+});
+
+it("takes a byte order mark, `$schema` and an empty file", async () => {
+  const marked = '\ufeff{"$schema": "./x.json", "checks": []}';
+
+  expect((await readFiles({ "vedette.config.json": marked })).set.checks).toEqual([]);
+  expect((await readFiles({ "vedette.config.yaml": "" })).set.checks).toEqual([]);
+});

@@ -1,0 +1,98 @@
+import { expect, it } from "vitest";
+import {
+  ChannelRow,
+  CheckRow,
+  type DefinitionSet,
+  emptySet,
+  HeartbeatRow,
+} from "#definitions/rows/contract.ts";
+import { lintSet } from "#definitions/rules/lint.ts";
+import type { AlertSource } from "#routing/contract.ts";
+import { standardRows } from "../../support/monitor/standard-definitions.ts";
+
+const check = (fields: object) => CheckRow.parse({ id: "shop", path: "/", ...fields });
+const heartbeat = HeartbeatRow.parse({ id: "shop", periodSeconds: 60, graceSeconds: 0 });
+const staging = ChannelRow.parse({ id: "staging", kind: "incident", environment: "staging" });
+const source: AlertSource = {
+  name: "mail",
+  title: "Mail",
+  kind: "email",
+  environment: null,
+  labels: { team: [] },
+};
+const routeBy = (condition: object, from = "mail") => ({
+  name: "Mails",
+  sources: [{ source: from, conditions: [{ operation: "is_set", ...condition } as never] }],
+  escalation: null,
+  channel: "#mails",
+});
+
+const linesOf = (set: Partial<DefinitionSet>) =>
+  lintSet({ ...emptySet, ...set }).map(({ section, key, field = [], message }) =>
+    [[section, key, ...field].join("."), message].join(": "),
+  );
+
+it("finds nothing in the standard rows", () => {
+  expect(lintSet(standardRows)).toEqual([]);
+});
+
+it.each<[string, Partial<DefinitionSet>, string]>([
+  [
+    "an id of a check and a heartbeat",
+    { checks: [check({})], heartbeats: [heartbeat] },
+    "heartbeats.shop: there is a check of this id",
+  ],
+  ["an id that is there twice", { checks: [check({}), check({})] }, "checks.shop: is there twice"],
+  [
+    "a channel that is not there",
+    { checks: [check({ channels: ["x"] })], channels: [staging] },
+    "checks.shop.channels.0: there is no such channel; there are staging",
+  ],
+  [
+    "the channel of another environment",
+    { checks: [check({ channels: ["staging"] })], channels: [staging] },
+    "checks.shop.channels.0: is the channel of staging, and the row is of production",
+  ],
+  [
+    "a location that is not there",
+    { checks: [check({ locations: ["mars"] })] },
+    "checks.shop.locations.0: there is no such location",
+  ],
+  [
+    "a location that is named twice",
+    { checks: [check({ locations: ["us-east-1", "us-east-1"] })] },
+    "checks.shop.locations.1: is named twice",
+  ],
+  [
+    "a placeholder of another form",
+    { checks: [check({ headers: { a: "x {{api-key}}" } })] },
+    "checks.shop.headers.a: between double braces is the name of a secret",
+  ],
+  [
+    "a placeholder that is not closed",
+    { checks: [check({ method: "POST", body: { a: ["{{KEY"] } })] },
+    "checks.shop.body.a.0: between double braces",
+  ],
+  [
+    "a source that is not there",
+    { sources: [source], routes: [routeBy({ label: "team" }, "post")] },
+    "routes.Mails.sources.0.source: there is no such source; there are mail",
+  ],
+  [
+    "a label that the source has not",
+    { sources: [source], routes: [routeBy({ label: "tem" })] },
+    "routes.Mails.sources.0.conditions.0.label: mail has no such label; its labels: team",
+  ],
+])("finds %s", (_what, set, line) => {
+  const lines = linesOf(set);
+
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(line);
+});
+
+it("takes locations of one's own, and secrets anywhere in a request", () => {
+  const locations = [{ id: "fra", name: "Frankfurt" }];
+  const row = check({ locations: ["fra"], path: "/{{KEY}}", headers: { a: "{{API_KEY}} {{X2}}" } });
+
+  expect(linesOf({ locations, checks: [row] })).toEqual([]);
+});
