@@ -11,6 +11,7 @@ import type {
 } from "#definitions/contract.ts";
 import { definitionsObject, type StartRequest } from "#definitions/internal.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+import { lintSet } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { isChange, planApply } from "#definitions/rules/plan.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
@@ -71,6 +72,7 @@ function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: Definitions
   return readNow(ctx, reading, async () => {
     const current = await parts.store.readCurrent();
     const { changes, next } = planApply(current?.set ?? emptySet, request);
+    requireSound(next);
     const warnings = await parts.warnOf(next);
     return { revision: current?.revision ?? 0, changes, warnings };
   });
@@ -113,6 +115,8 @@ async function apply(
   const { base_revision: base = revision, source, appliedBy } = order;
   if (base !== revision) throw moved(revision);
   const { changes, next } = planApply(current?.set ?? emptySet, order);
+  // A start has read them from its file, or has the standard ones.
+  if (source === "command") requireSound(next);
   if (!changes.some(isChange)) {
     await tellRest(ctx, current, parts);
     return { revision, changes };
@@ -139,6 +143,23 @@ async function tellRest(
   await tell(ctx, { before: null, after: toMonitored(current.set) });
   ctx.set(toldKey, current.applyId);
 }
+
+/** Callers need not be our command line, and rows of the program that stay may not fit the new ones. */
+function requireSound(set: DefinitionSet): void {
+  const lines = lintSet(set).map(({ section, key, field = [], message }) =>
+    [[section, key, ...field].join("."), message].join(": "),
+  );
+  if (lines.length === 0) return;
+  const more = lines.length > namedFaults ? [`and ${lines.length - namedFaults} more`] : [];
+  const detail = [...lines.slice(0, namedFaults), ...more].join("; ");
+  throw new ProblemError<DefinitionsProblemCode>({
+    status: 400,
+    code: "invalid_definitions",
+    detail,
+  });
+}
+
+const namedFaults = 10;
 
 function moved(revision: number) {
   return new ProblemError<DefinitionsProblemCode>({

@@ -133,6 +133,13 @@ describe("an apply", () => {
     expect((await definitions("Show")).body).toEqual(before);
   });
 
+  it("is refused for rows that do not fit each other", async () => {
+    const refused = await apply({ checks: [checkOf("kept", { channels: ["pager"] })] });
+
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_definitions" } });
+    expect(refused.body["detail"]).toContain("checks.kept.channels.0: there is no such channel");
+  });
+
   it("is still in force after a start that has no file", async () => {
     await program.stop();
     await program.start();
