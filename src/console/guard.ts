@@ -6,7 +6,7 @@ import { isSameSecret } from "#kernel/same-secret.ts";
 import type { ConsoleAccess } from "./contract.ts";
 import { readCookie } from "./cookie.ts";
 import type { Logouts } from "./logouts.ts";
-import { csrfOf, type Ticket, unseal } from "./session.ts";
+import { csrfOf, type SignedSession, unseal } from "./session.ts";
 
 /** No content from other hosts, no inline content, no frames. */
 export const pageHeaders = {
@@ -31,25 +31,25 @@ export const pageHeaders = {
 export type Guard = ReturnType<typeof createGuard>;
 
 /** A session, and what its operator may do now. */
-export type SignedIn = Omit<Ticket, "roles"> & Caller;
+export type SignedIn = Omit<SignedSession, "roles"> & Caller;
 
 export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; publicUrl: string }) {
   const { sessionKey, callers } = access;
 
   /** The session of a request. Throws 401 when there is none, or it has ended. */
   const requireSession = async (request: FastifyRequest): Promise<SignedIn> => {
-    const ticket = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
-    if (ticket === undefined) throw signedOut();
-    const caller = findCaller(ticket);
+    const session = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
+    if (session === undefined) throw signedOut();
+    const caller = findCaller(session);
     if (caller === undefined || !isAllowed(caller, "read")) throw signedOut();
-    if (await parts.logouts.has(ticket)) throw signedOut();
-    return { ...ticket, ...caller };
+    if (await parts.logouts.has(session)) throw signedOut();
+    return { ...session, ...caller };
   };
 
   /** undefined: the token was replaced since, or the settings of the identity provider have changed. */
-  const findCaller = ({ roles, ...ticket }: Ticket): Caller | undefined => {
-    if (roles !== undefined) return access.provider?.find({ ...ticket, roles });
-    const { actor, mark } = ticket;
+  const findCaller = ({ roles, ...session }: SignedSession): Caller | undefined => {
+    if (roles !== undefined) return access.provider?.find({ ...session, roles });
+    const { actor, mark } = session;
     const caller = callers.get(actor);
     return caller?.mark === mark ? { actor, roles: caller.roles } : undefined;
   };
@@ -65,7 +65,7 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   return {
     requireSession,
     requireOwnPage,
-    csrfOf: (ticket: Pick<Ticket, "id">) => csrfOf(ticket, sessionKey),
+    csrfOf: (session: Pick<SignedSession, "id">) => csrfOf(session, sessionKey),
     /** The session of a write, which also must carry the session's CSRF token. */
     requireWriter: async (request: FastifyRequest): Promise<SignedIn> => {
       requireOwnPage(request);

@@ -1,14 +1,14 @@
 /** Sessions that ended by signing out, also those of the command line: cached here, and stored in Postgres for other processes and restarts. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Ticket } from "./session.ts";
+import type { SignedSession } from "./session.ts";
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
 /** How long it takes at most until another process knows of a sign-out. */
 const freshForMs = 5_000;
 
-type Session = Pick<Ticket, "id" | "endsAtMs">;
+type Session = Pick<SignedSession, "id" | "endsAtMs">;
 
 export function createLogouts(database: Database, log: Log) {
   const ended = new Set<string>();
@@ -23,7 +23,7 @@ export function createLogouts(database: Database, log: Log) {
   };
 
   const read = async () => {
-    for (const ticket of unwritten.values()) await write(ticket);
+    for (const session of unwritten.values()) await write(session);
     const { rows } = await database.query(
       "SELECT session_id FROM console_logouts WHERE ends_at > now()",
     );
@@ -49,10 +49,10 @@ export function createLogouts(database: Database, log: Log) {
     },
 
     /** Ends a session in this process at once, and in all others as soon as it is stored. */
-    async add(ticket: Session): Promise<void> {
-      ended.add(ticket.id);
-      unwritten.set(ticket.id, ticket);
-      await write(ticket).catch((error: Error) =>
+    async add(session: Session): Promise<void> {
+      ended.add(session.id);
+      unwritten.set(session.id, session);
+      await write(session).catch((error: Error) =>
         log.warn({ detail: error.message }, "sign-out not written"),
       );
     },

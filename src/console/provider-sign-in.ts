@@ -19,7 +19,7 @@ import {
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 import { localPath } from "./return-path.ts";
-import { seal, type Ticket } from "./session.ts";
+import { type SignedSession, seal } from "./session.ts";
 
 type Parts = {
   access: ConsoleAccess;
@@ -80,7 +80,7 @@ export function serveProviderSignIn(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-function sessionCookie(session: Ticket, { access, isSecure }: Parts): string {
+function sessionCookie(session: SignedSession, { access, isSecure }: Parts): string {
   const { endsAtMs } = session;
   return writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs });
 }

@@ -1,5 +1,5 @@
 /**
- * Sessions are signed tickets: they survive a restart and need no database, so that a rollout can be
+ * Sessions are signed values: they survive a restart and need no database, so that a rollout can be
  * stopped while Postgres is down. A session ends by expiry, by signing out, or when its token is replaced; one
  * of somebody who has signed in at an identity provider, when the settings of that change.
  */
@@ -8,7 +8,7 @@ import { z } from "zod";
 import { Role } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
 
-const Ticket = z.object({
+const SignedSession = z.object({
   id: z.string(),
   actor: z.string(),
   /** The mark of the token that was used to sign in, or of the settings of the identity provider. */
@@ -17,33 +17,35 @@ const Ticket = z.object({
   roles: z.array(Role).optional(),
   endsAtMs: z.number(),
 });
-export type Ticket = z.infer<typeof Ticket>;
+export type SignedSession = z.infer<typeof SignedSession>;
 
 /** Long enough for a shift and its hand-over. */
 const sessionMs = 12 * 3_600_000;
 
-export function createTicket(actor: string, { mark, nowMs }: { mark: string; nowMs: number }) {
+export function createSession(actor: string, { mark, nowMs }: { mark: string; nowMs: number }) {
   const id = randomBytes(16).toString("base64url");
-  return { id, actor, mark, endsAtMs: nowMs + sessionMs } satisfies Ticket;
+  return { id, actor, mark, endsAtMs: nowMs + sessionMs } satisfies SignedSession;
 }
 
-/** The signed ticket, as the value of the cookie. */
-export function seal(ticket: Ticket, key: Uint8Array): string {
-  const body = Buffer.from(JSON.stringify(ticket)).toString("base64url");
+/** The signed session, as the value of the cookie. */
+export function seal(session: SignedSession, key: Uint8Array): string {
+  const body = Buffer.from(JSON.stringify(session)).toString("base64url");
   return `${body}.${sign(`ticket.${body}`, key)}`;
 }
 
-/** The ticket of a cookie; undefined when its signature is wrong, another version wrote it, or it has expired. */
-export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | undefined {
+/** The session of a cookie; undefined when its signature is wrong, another version wrote it, or it has expired. */
+export function unseal(text: string, key: Uint8Array, nowMs: number): SignedSession | undefined {
   const [body = "", signature = ""] = text.split(".");
   if (!isSameSecret(signature, sign(`ticket.${body}`, key))) return undefined;
-  const { data: ticket } = Ticket.safeParse(JSON.parse(Buffer.from(body, "base64url").toString()));
-  return ticket !== undefined && ticket.endsAtMs > nowMs ? ticket : undefined;
+  const { data: session } = SignedSession.safeParse(
+    JSON.parse(Buffer.from(body, "base64url").toString()),
+  );
+  return session !== undefined && session.endsAtMs > nowMs ? session : undefined;
 }
 
 /** The CSRF token: pages of this session send it with writes, and pages of other sites cannot know it. */
-export function csrfOf(ticket: Pick<Ticket, "id">, key: Uint8Array): string {
-  return sign(`csrf.${ticket.id}`, key);
+export function csrfOf(session: Pick<SignedSession, "id">, key: Uint8Array): string {
+  return sign(`csrf.${session.id}`, key);
 }
 
 function sign(text: string, key: Uint8Array): string {

@@ -4,27 +4,19 @@ import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
 import { createAttempts } from "./attempts.ts";
-import { type ConsoleAccess, type Session, SignIn } from "./contract.ts";
+import { type ConsoleAccess, SignIn } from "./contract.ts";
 import { writeCookie } from "./cookie.ts";
 import type { Guard } from "./guard.ts";
 import type { Logouts } from "./logouts.ts";
+import { createOpenSession, describeSession } from "./open-session.ts";
 import { parseBody } from "./parse.ts";
-import { createTicket, seal, type Ticket } from "./session.ts";
 
 type Parts = { access: ConsoleAccess; guard: Guard; logouts: Logouts; log: Log; isSecure: boolean };
 
 export function serveSignIn(app: FastifyInstance, parts: Parts): void {
   const { access, guard, logouts, log, isSecure } = parts;
   const attempts = createAttempts();
-  const answer = (
-    { id, actor, endsAtMs }: Pick<Ticket, "id" | "actor" | "endsAtMs">,
-    { roles }: Pick<Caller, "roles">,
-  ): Session => ({
-    actor,
-    roles: [...roles],
-    csrf: guard.csrfOf({ id }),
-    ends_at: new Date(endsAtMs).toISOString(),
-  });
+  const openSession = createOpenSession(parts);
 
   app.post("/api/session", async (request, reply) => {
     guard.requireOwnPage(request);
@@ -35,26 +27,19 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
       log.warn({ remote: request.ip }, "sign-in refused");
       throw wrongToken();
     }
-    const { actor } = caller;
     if (!isAllowed(caller, "read")) throw notForPeople(caller);
-    const mark = access.callers.get(actor)?.mark ?? "";
-    const ticket = createTicket(actor, { mark, nowMs: Date.now() });
-    log.info({ actor, remote: request.ip, how: "token" }, "signed in");
-    const { endsAtMs } = ticket;
-    const cookie = writeCookie(seal(ticket, access.sessionKey), { isSecure, endsAtMs });
-    reply.header("set-cookie", cookie);
-    return answer(ticket, caller);
+    return openSession(caller, "token", { request, reply });
   });
 
   app.get("/api/session", async (request) => {
     const session = await guard.requireSession(request);
-    return answer(session, session);
+    return describeSession(session, { caller: session, guard });
   });
 
   app.delete("/api/session", async (request, reply) => {
-    const ticket = await guard.requireWriter(request);
-    await logouts.add(ticket);
-    log.info({ actor: ticket.actor }, "signed out");
+    const session = await guard.requireWriter(request);
+    await logouts.add(session);
+    log.info({ actor: session.actor }, "signed out");
     reply.header("set-cookie", writeCookie("", { isSecure }));
     return reply.code(204).send();
   });
