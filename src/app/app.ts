@@ -25,7 +25,7 @@ import { createMonitor } from "./monitor.ts";
 import { refuseSettings } from "./refusals.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
-import { prepareSignIn } from "./sign-in.ts";
+import { prepareSignIn, prepareTickets } from "./sign-in.ts";
 import { createStops, type Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
@@ -36,6 +36,11 @@ export type Role = (typeof roles)[number];
 export type App = {
   endpoints: Endpoints;
   dataDir: string;
+  /**
+   * A ticket that signs in at the console once; undefined: there is no console here, people sign in at an identity
+   * provider, or Postgres does not answer.
+   */
+  issueTicket: () => Promise<string | undefined>;
   stop: () => Promise<void>;
   /** Resolves with the reason when the program has failed and must be stopped. */
   failed: Promise<Error>;
@@ -103,7 +108,7 @@ async function startAll(
     departure,
     fail: failure.resolve,
   };
-  const endpoints = await startParts(base, of.roles, stops);
+  const { endpoints, issueTicket } = await startParts(base, of.roles, stops);
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
   // A failed program skips the announcement: another process may have taken over its work already.
   const stop = () =>
@@ -111,7 +116,7 @@ async function startAll(
       .announce(config.shutdown_delay_seconds, failure.promise)
       .then(stops.run)
       .then(lock.run);
-  return { endpoints, dataDir: dataDir.path, stop, failed: failure.promise };
+  return { endpoints, dataDir: dataDir.path, issueTicket, stop, failed: failure.promise };
 }
 
 function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => void): LockSettings {
@@ -134,7 +139,9 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
   };
 }
 
-async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Endpoints> {
+type Started = Pick<App, "endpoints" | "issueTicket">;
+
+async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Started> {
   // Read first: a fault in the file is found before anything runs.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
   const metrics = await startMetrics(base, stops);
@@ -156,34 +163,40 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<End
   // A process that serves the public API only doesn't use Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })
-    : {};
-  return {
+    : { addresses: {}, issueTicket: async () => undefined };
+  const endpoints = {
     ...(api !== undefined && { api }),
-    ...durable,
+    ...durable.addresses,
     metrics,
     ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
     pid: process.pid,
   };
+  return { endpoints, issueTicket: durable.issueTicket };
 }
 
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey">;
 type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
 
-/** Starts Restate and the roles that use it. Returns their addresses. */
+/** Starts Restate and the roles that use it. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);
   const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
-  const shared = { ...parts, ...restate, actorKey, logouts, signIn };
+  const tickets = prepareTickets(base, { ...parts, actorKey });
+  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn };
   const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
   // Stopped before the worker, so that the worker can still answer calls in flight.
   parts.stops.add("Restate's addresses", close);
   const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
+  const signsIn = control !== undefined && signIn === undefined;
   return {
-    ...(control !== undefined && { control }),
-    ...(worker !== undefined && { worker }),
-    ...addresses,
+    addresses: {
+      ...(control !== undefined && { control }),
+      ...(worker !== undefined && { worker }),
+      ...addresses,
+    },
+    issueTicket: signsIn ? tickets.issue : async () => undefined,
   };
 }

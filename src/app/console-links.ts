@@ -22,7 +22,7 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
     toCheck: (checkId) => {
       const base = named === "" ? listening : named;
       if (base === undefined) return undefined;
-      return `${withoutPath(base)}${consolePath}/checks/${encodeURIComponent(checkId)}`;
+      return `${consoleUrlOf(base)}/checks/${encodeURIComponent(checkId)}`;
     },
     noteControl: (url) => {
       listening = urlOf({ ...control, port: Number(new URL(url).port) });
@@ -30,9 +30,9 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
   };
 }
 
-/** The settings may have the console's own address, or that of `control`. */
-function withoutPath(base: string): string {
-  return base.endsWith(consolePath) ? base.slice(0, -consolePath.length) : base;
+/** The console's own address. The settings may have that already, or that of `control`. */
+export function consoleUrlOf(base: string): string {
+  return base.endsWith(consolePath) ? base : `${base}${consolePath}`;
 }
 
 /** A server that listens on all interfaces is reached by the machine's name. */

@@ -4,6 +4,7 @@ import { createListApis } from "#api/operator/list-apis.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
 import type { Logouts } from "#console/logouts.ts";
+import type { Tickets } from "#console/tickets.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
@@ -30,6 +31,7 @@ type ControlParts = {
   monitor: Monitor;
   analytics: Analytics;
   logouts: Logouts;
+  tickets: Tickets;
   signIn: SignIn | undefined;
   links: ConsoleLinks;
   stops: Stops;
@@ -56,6 +58,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({
       logouts: parts.logouts,
+      tickets: parts.tickets,
       log,
       dir,
       publicUrl,

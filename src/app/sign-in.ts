@@ -1,5 +1,6 @@
-/** Wires signing in at an identity provider. */
+/** Wires signing in: at an identity provider, and by the link that a start prints. */
 import { createHmac } from "node:crypto";
+import { createTickets, type Tickets } from "#console/tickets.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
@@ -24,6 +25,14 @@ export function prepareSignIn(
     logouts,
     log,
   });
+}
+
+/** With another ingress token all earlier tickets are void, as its sessions are. */
+export function prepareTickets(
+  { credentials }: Pick<Base, "credentials">,
+  { actorKey, database }: Pick<SignInParts, "actorKey" | "database">,
+): Tickets {
+  return createTickets(database, secretOf(actorKey, credentials.ingress_token));
 }
 
 /** Nobody makes a session with the ingress token alone; and with another one, all sessions end. */

@@ -1,8 +1,8 @@
 /** `vedette start`: runs the program until SIGTERM or SIGINT. */
-import path from "node:path";
 import { type App, type Role, roles, startApp } from "#app/app.ts";
 import { type Config, readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
+import { bannerLines, readyFields } from "./start-banner.ts";
 import { untilStopSignal } from "./stop-signal.ts";
 
 export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
@@ -24,7 +24,7 @@ export async function runStart(options: StartOptions): Promise<void> {
     log,
     signal: stopping.signal,
   });
-  const failure = app && (await untilStopped(app, { stopSignal, log }));
+  const failure = app && (await untilStopped(app, { config, stopSignal, log }));
   log.info("stopped");
   if (failure !== undefined) throw failure;
 }
@@ -44,9 +44,9 @@ async function startUnlessStopped(config: Config, start: Start): Promise<App | u
 /** Runs until a stop signal or a failure, then stops the program. Returns the failure. */
 async function untilStopped(
   app: App,
-  { stopSignal, log }: { stopSignal: Promise<undefined>; log: Log },
+  { config, stopSignal, log }: { config: Config; stopSignal: Promise<undefined>; log: Log },
 ): Promise<Error | undefined> {
-  announce(app, log);
+  await announce(app, { config, log });
   const failure = await Promise.race([stopSignal, app.failed]);
   if (failure !== undefined) {
     log.error({ detail: failure.message }, "cannot continue");
@@ -65,36 +65,13 @@ function readRoles(names: string[] | undefined): Role[] {
   return roles.filter((role) => names.includes(role));
 }
 
-const exampleRollout = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
-
-function announce({ endpoints, dataDir }: App, log: Log): void {
-  // Without the gateway in this process the command would have no address to call.
-  const example = endpoints.control === undefined ? undefined : exampleRollout;
-  const credentials = path.join(dataDir, "credentials.json");
-  if (!process.stdout.isTTY) {
-    const hint = example === undefined ? {} : { try: example };
-    log.info({ ...endpoints, credentials, ...hint }, "vedette is ready");
+async function announce(app: App, { config, log }: { config: Config; log: Log }): Promise<void> {
+  const ready = { ...app, publicUrl: config.control.public_url };
+  if (process.stdout.isTTY !== true) {
+    log.info(readyFields(ready), "vedette is ready");
     return;
   }
-  const exampleLines = example === undefined ? [] : ["  Try a rollout:", `    ${example}`, ""];
-  const lines = [
-    "",
-    "  Vedette is ready.",
-    ...Object.entries(endpointNames).flatMap(([key, label]) => {
-      const address = endpoints[key as keyof typeof endpointNames];
-      return address === undefined ? [] : [`    ${label.padEnd(16)} ${address}`];
-    }),
-    `    ${"Credentials".padEnd(16)} ${credentials}`,
-    "",
-    ...exampleLines,
-  ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  // What a log is made of is kept, and read by others: there the link would sign them in.
+  const ticket = config.log.format === "json" ? undefined : await app.issueTicket();
+  process.stdout.write(`${bannerLines(ready, ticket).join("\n")}\n`);
 }
-
-const endpointNames = {
-  api: "Public API",
-  control: "Rollouts",
-  restate_ingress: "Restate ingress",
-  restate_admin: "Restate console",
-  metrics: "Metrics",
-} as const;

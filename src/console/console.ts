@@ -18,9 +18,12 @@ import { type Routing, serveRouting } from "./routing.ts";
 import { serveRowOrders } from "./row-orders.ts";
 import { serveSignIn } from "./sign-in.ts";
 import { serveStream } from "./stream.ts";
+import { serveTicketSignIn } from "./ticket-sign-in.ts";
+import type { Tickets } from "./tickets.ts";
 
 export type ConsoleParts = {
   logouts: Logouts;
+  tickets: Pick<Tickets, "redeem">;
   log: Log;
   /** The built page. */
   dir: string;
@@ -54,6 +57,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     });
     const signIn = { access, guard, logouts, log, isSecure: publicUrl.startsWith("https:") };
     serveSignIn(app, signIn);
+    serveTicketSignIn(app, { ...signIn, tickets: parts.tickets });
     serveProviderSignIn(app, { ...signIn, publicUrl });
     serveStream(app, { guard, live });
     serveOrders(app, { access, guard, live, log });

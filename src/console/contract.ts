@@ -75,6 +75,14 @@ export const livePath = "/api/live";
 
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
 
+/** Of the random part of the link that a start prints: too many to be guessed in its time. */
+export const ticketBytes = 16;
+
+/** How long such a link signs somebody in. */
+export const ticketMinutes = 5;
+
+export const TicketSignIn = z.strictObject({ ticket: z.base64url().length(22) });
+
 /** How to sign in, before anybody has. */
 export const SignInChoice = z.object({
   /** The host of the identity provider; null: there is only a field for a token. */

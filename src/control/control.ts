@@ -141,6 +141,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     const provider = settings.signIn?.console;
     const access = consoleAccess(settings, { identify, ingress, log, provider });
     app.register(settings.console(access), { prefix: consolePath });
+    app.get("/", (_, reply) => reply.redirect(consolePath));
   }
   for (const { plugin } of doors) app.register(plugin);
   app.post("/*", (request, reply) => {
@@ -176,7 +177,9 @@ function hasOwnDoor(
 ): boolean {
   const path = pathOf(request);
   if (doors.some(({ isMine }) => isMine(path))) return true;
-  return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));
+  if (console === undefined) return false;
+  const isHome = path === "/" && ["GET", "HEAD"].includes(request.method);
+  return isHome || path === consolePath || path.startsWith(`${consolePath}/`);
 }
 
 /** Other sites may embed the page, and caches keep it for ten seconds. */

@@ -31,6 +31,19 @@ it.each(["", "..%2findex.html", "..%5cindex.html", "%00", "a%00.js", "nothing.js
   },
 );
 
+it.each(["GET", "HEAD"] as const)("leads from / to the console, by %s", async (method) => {
+  const answer = await startFiles().inject({ method, url: "/" });
+
+  expect(answer.statusCode).toBe(302);
+  expect(answer.headers.location).toBe("/console");
+});
+
+it("refuses what else is sent to / as it refuses any caller without a token", async () => {
+  const answer = await startFiles().inject({ method: "PUT", url: "/" });
+
+  expect(answer.statusCode).toBe(401);
+});
+
 it("serves the page and its files", async () => {
   const control = startFiles();
 

@@ -45,6 +45,7 @@ function mountViewer(app: FastifyInstance): void {
     });
     return loading;
   };
+  app.get("/", async (_, reply) => reply.redirect("/docs/"));
   app.get("/docs", async (_, reply) => reply.redirect("/docs/"));
   app.get("/docs/", async (_, reply) => {
     const nonce = randomBytes(16).toString("base64");

@@ -16,6 +16,7 @@ import type { checkReaders } from "#monitor/results/contract.ts";
 import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
+import { takeTicket } from "./ticket.ts";
 
 /** undefined: not read yet; null: not signed in. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -89,13 +90,27 @@ export async function signOut(): Promise<void> {
   session.value = null;
 }
 
-/** Reads the session; without a valid one the sign-in page is shown. */
+/**
+ * Reads the session. A page that was opened by the link of a start signs in by its ticket, unless this browser is
+ * signed in already. Without a valid session the sign-in page is shown.
+ */
 export async function readSession(): Promise<void> {
   try {
     session.value = await call<Session>("GET", "session");
+    takeTicket();
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) session.value = null;
-    else throw error;
+    if (!(error instanceof Refusal && error.status === 401)) throw error;
+    session.value = await signInByTicket(takeTicket());
+  }
+}
+
+async function signInByTicket(ticket: string | undefined): Promise<Session | null> {
+  if (ticket === undefined) return null;
+  try {
+    return await call<Session>("POST", "session/ticket", { ticket });
+  } catch (error) {
+    signedOutBecause.value = (error as Refusal).message;
+    return null;
   }
 }
 

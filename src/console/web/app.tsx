@@ -12,11 +12,13 @@ import { ask, Confirmation } from "./parts/confirm.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Link, path } from "./router.tsx";
 import { type Theme, theme, themes } from "./theme.ts";
+import { onTicket } from "./ticket.ts";
 
 export function App() {
   useEffect(() => {
     const retry = () => void readSession().catch(() => setTimeout(retry, 2_000));
     retry();
+    return onTicket(retry);
   }, []);
   if (session.value === undefined) return <p class="waiting">Connecting to the server…</p>;
   return session.value === null ? <SignInPage /> : <Shell signedIn={session.value} />;

@@ -9,7 +9,9 @@ import "./styles/rows.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";
+import { noteTicket } from "./ticket.ts";
 
+noteTicket();
 applyTheme();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

@@ -2,6 +2,13 @@ import { describe, expect, it } from "vitest";
 import { errorCatalogue } from "#api/error.ts";
 import { testServer } from "../../support/api/api-server.ts";
 
+it("/docs is where the address of the API leads", async () => {
+  const answer = await testServer().inject("/");
+
+  expect(answer.statusCode).toBe(302);
+  expect(answer.headers.location).toBe("/docs/");
+});
+
 describe("/docs/errors", () => {
   it.each(Object.entries(errorCatalogue))("has a page for %s", async (code, [status, title]) => {
     const answer = await testServer().inject(`/docs/errors/${code}`);

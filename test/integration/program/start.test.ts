@@ -71,6 +71,8 @@ describe("the program", () => {
     expect(parsed.at(-1)).toMatchObject({
       msg: "vedette is ready",
       control: program.endpoints().control,
+      console: `${program.endpoints().control}/console`,
+      docs: `${program.endpoints().api}/docs`,
       try: expect.stringContaining("rollout start"),
     });
   });
@@ -80,6 +82,7 @@ describe("the program", () => {
 
     expect(mode & 0o777).toBe(0o600);
     expect(program.output()).not.toContain(program.token());
+    expect(program.output()).not.toContain("#ticket=");
   });
 
   it("rolls an image out to its real sentinels by the command line", async () => {

@@ -1,0 +1,60 @@
+/** What a start prints: where things are, with a link on a terminal and without one in a log. */
+import { expect, it } from "vitest";
+import { bannerLines, type Ready, readyFields } from "#cli/start-banner.ts";
+
+const endpoints = {
+  api: "http://127.0.0.1:7070",
+  control: "http://127.0.0.1:7071",
+  restate_admin: "http://127.0.0.1:9470",
+  pid: 1,
+};
+const ready: Ready = { endpoints, dataDir: "/data", publicUrl: "" };
+const ticket = "AAAAAAAAAAAAAAAAAAAAAA";
+
+it("names the console by a link with the ticket, the API's reference and the credentials", () => {
+  const lines = bannerLines(ready, ticket);
+
+  expect(lines.join("\n")).toBe(`
+  Vedette is ready.
+    Console      http://127.0.0.1:7071/console#ticket=AAAAAAAAAAAAAAAAAAAAAA
+                 signs in once, within 5 minutes; then with the token in credentials.json
+    Public API   http://127.0.0.1:7070/docs
+    Credentials  /data/credentials.json
+    Addresses    /data/endpoints.json
+
+  Try a rollout:
+    npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait
+`);
+});
+
+it("names the plain address without a ticket", () => {
+  const text = bannerLines(ready).join("\n");
+
+  expect(text).toContain("Console      http://127.0.0.1:7071/console\n    Public API");
+});
+
+it.each([
+  { publicUrl: "https://ops.example.com", address: "https://ops.example.com/console" },
+  { publicUrl: "https://ops.example.com/console", address: "https://ops.example.com/console" },
+])("leads browsers to control.public_url $publicUrl", ({ publicUrl, address }) => {
+  const lines = bannerLines({ ...ready, publicUrl }, ticket);
+
+  expect(lines).toContain(`    Console      ${address}#ticket=${ticket}`);
+});
+
+it("has no console and no rollout to try in a process without the gateway", () => {
+  const text = bannerLines({ ...ready, endpoints: { pid: 1 } }).join("\n");
+
+  expect(text).not.toMatch(/Console|Public API|rollout/);
+  expect(text).toContain("/data/endpoints.json");
+});
+
+it("tells a log every address, and the plain one of the console", () => {
+  expect(readyFields(ready)).toEqual({
+    ...endpoints,
+    console: "http://127.0.0.1:7071/console",
+    docs: "http://127.0.0.1:7070/docs",
+    credentials: "/data/credentials.json",
+    try: expect.stringContaining("rollout start"),
+  });
+});
