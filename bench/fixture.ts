@@ -123,7 +123,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
         readMembers: store.members,
         orders: store,
         resolveImage: async (image) => image,
-        readKnownChecks: async () => [],
+        readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],
         database,
         endInvocations: async () => {},

@@ -95,7 +95,7 @@ const endpoint = await serveEndpoint({
         location: "local",
         nowMs: Date.now,
       }),
-      canRun: () => true,
+      whyOff: () => [],
       runners: createRunners(database),
       inbox,
       pingUrl: null,

@@ -4,7 +4,6 @@ import type { Door } from "#control/door.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
-import type { ApiCheck } from "#monitor/contract.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
@@ -13,12 +12,12 @@ import { startPresence } from "#monitor/heartbeat/presence.ts";
 import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
-import { canRun, createRunCheck, type Target } from "#monitor/probe/run-check.ts";
-import { createReadSecret } from "#monitor/probe/secrets.ts";
+import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readActiveRollout } from "#rollout/history/active-rollout.ts";
 import type { Base } from "./base.ts";
+import { monitorSecrets } from "./monitor-secrets.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -55,7 +54,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const deadlines = createDeadlines(inboxDatabase);
   const runners = createRunners(database);
   const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
-  const isActive = (check: ApiCheck) => canRun(check, target);
+  const { whyOff } = results;
   return {
     createServices: (readActor) =>
       createMonitorServices({
@@ -66,7 +65,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         failedAtPercent: failed_at_percent,
         location,
         runCheck,
-        canRun: isActive,
+        whyOff,
         runners,
         inbox,
         pingUrl: ping_url || null,
@@ -85,7 +84,8 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         createPingDoor(createTakePing({ inbox, send, log, nowMs: Date.now })),
         createRunnerDoor({
           runners,
-          readChecks: async () => (await readDefinitions()).apiChecks.filter(isActive),
+          readChecks: async () =>
+            (await readDefinitions()).apiChecks.filter((check) => whyOff(check).length === 0),
           baseUrl,
           sendReport: createSendReport(ingressUrl),
           nowMs: Date.now,
@@ -95,16 +95,9 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   };
 }
 
-/** By default our own API, whose root key is known. */
-function targetOf({ config, credentials }: Base, ownApiUrl: string | undefined): Target {
-  const { api, monitor } = config;
-  const { base_url, key: KEY, root_key } = monitor;
-  const isOwn = base_url === "";
-  return {
-    baseUrl: isOwn ? (ownApiUrl ?? httpUrl(api)) : base_url,
-    readSecret: createReadSecret(
-      { KEY, ROOT_KEY: root_key || (isOwn ? credentials.root_key : "") },
-      config.definitions.secrets_dir,
-    ),
-  };
+/** By default our own API. */
+function targetOf(base: Base, ownApiUrl: string | undefined): Target {
+  const { api, monitor } = base.config;
+  const baseUrl = monitor.base_url || (ownApiUrl ?? httpUrl(api));
+  return { baseUrl, readSecret: monitorSecrets(base) };
 }

@@ -1,9 +1,7 @@
 /** Wires the storage and the views of check results. */
-import type { Registry } from "prom-client";
-import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
-import type { Log } from "#kernel/log.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
@@ -15,9 +13,12 @@ import { createCheckReads } from "#monitor/results/service.ts";
 import { createSumUp } from "#monitor/results/summary.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
+import type { Base } from "./base.ts";
+import { createWhyOff } from "./monitor-secrets.ts";
 
 export type Results = {
   readDefinitions: ReadDefinitions;
+  whyOff: WhyOff;
   /** Writes the monitor's records. */
   recorder: ResultWriter;
   reads: ReturnType<typeof createCheckReads>;
@@ -31,16 +32,14 @@ export type Results = {
   startUpkeep: () => { stop: () => Promise<void> };
 };
 
-type ResultParts = {
-  config: Config;
+type ResultParts = Pick<Base, "config" | "credentials" | "registry" | "log"> & {
   database: Database;
-  registry: Registry;
-  log: Log;
   readDefinitions: ReadDefinitions;
 };
 
 export function createResults(parts: ResultParts): Results {
   const { config, database, registry, log, readDefinitions } = parts;
+  const whyOff = createWhyOff(parts);
   const nowMs = Date.now;
   const { failed_at_percent: failedAtPercent, result_days, hour_days } = config.monitor;
   const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
@@ -49,6 +48,7 @@ export function createResults(parts: ResultParts): Results {
     database,
     reader,
     readDefinitions,
+    whyOff,
     failedAtPercent,
     nowMs,
   });
@@ -58,6 +58,7 @@ export function createResults(parts: ResultParts): Results {
   showChecks(viewChecks, registry);
   return {
     readDefinitions,
+    whyOff,
     recorder: countRecords(
       (noteNew) => createResultWriter(database, noteNew),
       registry,

@@ -1,10 +1,12 @@
 /** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
+import type { ApiCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
+import { missingSettings } from "#monitor/probe/missing-settings.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
-import { canRun, createRunCheck } from "#monitor/probe/run-check.ts";
+import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
@@ -20,11 +22,13 @@ export async function startMonitorRunner(
   const probe = createProbe();
   let leftOut = 0;
   /** Logs only when the number changes. */
-  const noteLeftOut = (count: number) => {
-    if (count > 0 && count !== leftOut) {
-      log.warn({ count }, "checks are left out: the secrets that they name are not set here");
+  const noteLeftOut = (off: readonly ApiCheck[]) => {
+    if (off.length > 0 && off.length !== leftOut) {
+      const names = off.flatMap((check) => missingSettings(check, readSecret));
+      const missing = [...new Set(names)].slice(0, 20);
+      log.warn({ count: off.length, missing }, "checks are left out: settings are missing here");
     }
-    leftOut = count;
+    leftOut = off.length;
   };
   const fetchWork = async () => {
     const work = await client.fetchWork();
@@ -32,8 +36,9 @@ export async function startMonitorRunner(
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
     const baseUrl = monitor.base_url || work.base_url;
-    const checks = work.checks.filter((check) => canRun(check, { baseUrl, readSecret }));
-    noteLeftOut(work.checks.length - checks.length);
+    const isOff = (check: ApiCheck) => missingSettings(check, readSecret).length > 0;
+    const checks = work.checks.filter((check) => !isOff(check));
+    noteLeftOut(work.checks.filter(isOff));
     return { ...work, base_url: baseUrl, checks };
   };
   return startRunner({

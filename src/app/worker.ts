@@ -24,6 +24,7 @@ import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
 import { defaultPolicy } from "#rollout/config.ts";
+import type { GateChecks } from "#rollout/rules/gate-checks.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/start.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
@@ -135,6 +136,18 @@ async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey, log });
 }
 
+async function readGateChecks({ readDefinitions, whyOff }: Results): Promise<GateChecks> {
+  const { apiChecks } = await readDefinitions();
+  const checks = new Map(apiChecks.map((check) => [check.id, check]));
+  return {
+    known: [...checks.keys()],
+    whyOff: (id) => {
+      const check = checks.get(id);
+      return check === undefined ? [] : whyOff(check);
+    },
+  };
+}
+
 type ServiceParts = Pick<
   WorkerParts,
   | "actorKey"
@@ -194,7 +207,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       policy: defaultPolicy(config.rollout),
       resolveImage: createResolveImage(base),
-      readKnownChecks: async () => (await results.readDefinitions()).apiChecks.map(({ id }) => id),
+      readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
       database,
       registry,

@@ -26,7 +26,7 @@ export function parseWaves(text: string): number[] {
 
 export function parseGateChecks(text: string): string[] {
   const ids = text.split(",").map((id) => id.trim());
-  return parseBy(Gate.shape.checks, ids, "For example: verify-key,liveness");
+  return parseBy(Gate.shape.checks, ids, "For example: liveness,rate-limit");
 }
 
 export function parseGateRuns(text: string): number {

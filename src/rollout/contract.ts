@@ -46,6 +46,7 @@ export type RolloutProblemCode =
   | "illegal_operation"
   | "not_an_approver"
   | "unknown_check"
+  | "check_off"
   | "too_many_waves"
   | "unknown_key"
   | "image_not_found"

@@ -12,6 +12,7 @@ import { showRollout } from "./history/metrics.ts";
 import { createHistoryObject } from "./history/object.ts";
 import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
+import type { GateChecks } from "./rules/gate-checks.ts";
 import { createBatchService } from "./services/batch/batch.ts";
 import type { ReadPinned } from "./services/batch/pin-watch.ts";
 import { createCapture, type ListFleet } from "./services/capture.ts";
@@ -29,7 +30,7 @@ export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
   /** Those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   resolveImage: ResolveImage;
-  readKnownChecks: () => Promise<readonly string[]>;
+  readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
   /** What the settings say, for what a request leaves out. */
   policy?: HeadPolicy;
@@ -48,7 +49,7 @@ export function createRolloutServices(parts: RolloutParts) {
     listFleet,
     readMembers,
     resolveImage,
-    readKnownChecks,
+    readGateChecks,
     orders,
     listForMs = 30_000,
   } = parts;
@@ -73,7 +74,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createRolloutObject({
       listFleet,
       resolveImage,
-      readKnownChecks,
+      readGateChecks,
       orders,
       policy: parts.policy ?? {},
       readActor,

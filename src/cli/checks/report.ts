@@ -42,17 +42,27 @@ function describeAlert(check: CheckView): string {
   const { alert, channel, quiet_until, quiet_by, reason } = check;
   const by = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${by}`;
-  if (alert === null) return quiet || (reason === null ? "" : plain(reason));
+  const off = offWords(check);
+  if (alert === null) {
+    return [off, quiet].filter((part) => part !== "").join("; ") || plain(reason ?? "");
+  }
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [
     `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
     channel === null ? "pages nobody" : "",
     acknowledged_by === null ? "" : `acknowledged by ${plain(acknowledged_by)}`,
+    off,
     rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,
     quiet,
   ]
     .filter((part) => part !== "")
     .join("; ");
+}
+
+/** Which settings a check that is off lacks; empty: it is not off. */
+function offWords({ status, missing_settings: missing = [] }: CheckView): string {
+  if (missing.length > 0) return `off: set ${missing.map(plain).join(" and ")}`;
+  return status === "paused" ? "off" : "";
 }
 
 /** A mute without an end is stored as the last instant that a date can express. */

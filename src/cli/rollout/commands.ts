@@ -95,7 +95,7 @@ function withPolicy(command: Command): Command {
     )
     .option(
       "--gate <checks>",
-      "API checks that must be ok after each wave, for example verify-key,liveness",
+      "API checks that must be ok after each wave, for example liveness,rate-limit",
       parseGateChecks,
     )
     .option(

@@ -82,10 +82,11 @@ function operatedOf(ctx: ObjectContext): OperatedCheck {
 async function runNow(
   ctx: ObjectSharedContext,
   check: ApiCheck,
-  { canRun, runCheck }: CheckParts,
+  { whyOff, runCheck }: CheckParts,
 ): Promise<RunNowAnswer> {
-  if (!canRun(check)) {
-    throw refusal(409, "check_off", `${check.id} is off: its settings are missing`);
+  const missing = whyOff(check);
+  if (missing.length > 0) {
+    throw refusal(409, "check_off", `${check.id} is off: set ${missing.join(" and ")}`);
   }
   const nowMs = await ctx.date.now();
   return toAnswer(await ctx.run("probe", () => runCheck(check, nowMs)));

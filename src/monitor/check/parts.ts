@@ -1,6 +1,7 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
-import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
@@ -17,8 +18,8 @@ export type CheckParts = {
   /** The location of this program's own runs. */
   location: string;
   runCheck: RunCheck;
-  /** Whether the settings that the check needs are complete; otherwise it is paused. */
-  canRun: (check: ApiCheck) => boolean;
+  /** A check that lacks settings is paused. */
+  whyOff: WhyOff;
   /** The further locations whose reports a run waits for. */
   runners: { expected: () => Promise<readonly string[]> };
 };

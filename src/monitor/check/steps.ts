@@ -45,7 +45,7 @@ export async function ensure(
   parts: CheckParts,
 ): Promise<null> {
   await leaveOldChannel(ctx, check, stateAccess(ctx));
-  if (!parts.canRun(check)) return pause(ctx);
+  if (parts.whyOff(check).length > 0) return pause(ctx);
   const grid = gridOf(check);
   const timer = await timers.read(ctx);
   const nowMs = await ctx.date.now();
@@ -68,7 +68,7 @@ export async function tick(
 ): Promise<null> {
   const timer = await timers.readCurrent(ctx, generation);
   if (timer === null) return null;
-  if (!parts.canRun(check)) return pause(ctx);
+  if (parts.whyOff(check).length > 0) return pause(ctx);
   await wake(ctx, { check, timer }, parts);
   return null;
 }

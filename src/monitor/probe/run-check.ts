@@ -22,11 +22,6 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
   };
 }
 
-/** Whether all secrets of the check are set: without one its request would always fail. */
-export function canRun(check: ApiCheck, { readSecret }: Target): boolean {
-  return secretsOf(check).every((name) => (readSecret(name) ?? "") !== "");
-}
-
 /** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
 function knownValues(check: ApiCheck, { readSecret }: Target): string[] {
   const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);

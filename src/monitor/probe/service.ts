@@ -2,15 +2,16 @@
 import { implement } from "@restatedev/restate-sdk";
 import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
+import type { WhyOff } from "./missing-settings.ts";
 import type { RunCheck } from "./run-check.ts";
 
 type Parts = {
   readDefinitions: ReadDefinitions;
   runCheck: RunCheck;
-  canRun: (check: ApiCheck) => boolean;
+  whyOff: WhyOff;
 };
 
-export function createProbeService({ readDefinitions, runCheck, canRun }: Parts) {
+export function createProbeService({ readDefinitions, runCheck, whyOff }: Parts) {
   const find = async (checkId: string) => {
     const isIt = ({ id }: ApiCheck) => id === checkId;
     const known = (await readDefinitions()).apiChecks.find(isIt);
@@ -23,7 +24,7 @@ export function createProbeService({ readDefinitions, runCheck, canRun }: Parts)
         const checkId = ctx.key;
         const found = await ctx.run("probe", async () => {
           const check = await find(checkId);
-          if (check === undefined || !canRun(check)) return null;
+          if (check === undefined || whyOff(check).length > 0) return null;
           // Resumed after a downtime: the run is closed already, so that its result would be useless.
           const isClosed = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
           if (isClosed) return null;

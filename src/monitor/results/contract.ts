@@ -40,6 +40,8 @@ export const CheckView = z.object({
   /** Where its alerts go; null: nobody is paged. */
   channel: z.enum(environments).nullable(),
   status: z.enum(checkStatuses),
+  /** Of an API check: the settings without which it is off. Absent: a heartbeat, or an earlier version. */
+  missing_settings: z.array(z.string()).optional(),
   since: z.string().nullable(),
   /** Why it is not ok, if known. */
   reason: z.string().nullable(),
@@ -224,9 +226,6 @@ export const CheckEpisodesRequest = z
   .meta({ title: "CheckEpisodesRequest", examples: [{ limit: 50 }] });
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
-/** Alerts, the newest first. */
-const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
-
 const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
 
 export const CheckReplayRequest = z
@@ -281,7 +280,8 @@ export const checkReaders = {
   History: { input: CheckHistoryRequest, output: CheckHistory },
   Chart: { input: CheckChartRequest, output: CheckChart },
   Summary: { input: CheckSummaryRequest, output: CheckSummary },
-  Episodes: { input: CheckEpisodesRequest, output: CheckEpisodes },
+  /** Alerts, the newest first. */
+  Episodes: { input: CheckEpisodesRequest, output: z.object({ episodes: z.array(CheckEpisode) }) },
   Replay: { input: CheckReplayRequest, output: CheckReplay },
 } as const;
 

@@ -7,6 +7,7 @@ import type {
   Definitions,
   Heartbeat,
 } from "#monitor/contract.ts";
+import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { statusAt } from "#monitor/rules/deadline.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
@@ -17,6 +18,7 @@ const periodsToSilence = 3;
 
 type Sources = {
   definitions: Pick<Definitions, "apiChecks" | "heartbeats">;
+  whyOff: WhyOff;
   snapshots: ReadonlyMap<string, CheckSnapshot>;
   days: ReadonlyMap<string, Day>;
   alertTime: ReadonlyMap<string, number>;
@@ -37,6 +39,7 @@ function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
     ...viewCommon(check, from),
     kind: "api",
     status: statusOfApiCheck(check, snapshot, from.nowMs),
+    missing_settings: from.whyOff(check),
     rule: {
       kind: "api",
       method: check.method,

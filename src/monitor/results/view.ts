@@ -1,6 +1,7 @@
 /** The current list of checks, cached for a short time. */
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import type { CheckList } from "./contract.ts";
 import { listChecks } from "./list.ts";
 import type { ResultReader } from "./read.ts";
@@ -12,6 +13,7 @@ type Parts = {
   database: Database;
   reader: ResultReader;
   readDefinitions: ReadDefinitions;
+  whyOff: WhyOff;
   failedAtPercent: number;
   nowMs: () => number;
 };
@@ -51,12 +53,12 @@ function isFresh(readAtMs: number, nowMs: number): boolean {
 }
 
 async function readAll(parts: Parts, nowMs: number): Promise<CheckList> {
-  const { database, reader, readDefinitions, failedAtPercent } = parts;
+  const { database, reader, readDefinitions, whyOff, failedAtPercent } = parts;
   const [definitions, snapshots, days, alertTime] = await Promise.all([
     readDefinitions(),
     reader.snapshots(),
     readDays(database, { nowMs, failedAtPercent }),
     readAlertTime(database, nowMs),
   ]);
-  return listChecks({ definitions, snapshots, days, alertTime, nowMs });
+  return listChecks({ definitions, whyOff, snapshots, days, alertTime, nowMs });
 }

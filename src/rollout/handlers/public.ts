@@ -3,14 +3,12 @@ import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
-import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import {
   defaultWavePercentages,
   type RollbackResult,
   type RolloutHistory,
   type RolloutPlan,
-  type RolloutProblemCode,
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
@@ -20,11 +18,12 @@ import {
   type RunResult,
   rolloutObject,
 } from "#rollout/internal.ts";
-import { type Gate, Policy } from "#rollout/policy/contract.ts";
+import { Policy } from "#rollout/policy/contract.ts";
 import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
 import { requireCi } from "#rollout/rules/ci.ts";
 import { withDefaults } from "#rollout/rules/defaults.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
+import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import type { ListFleet, ReadPins } from "#rollout/services/capture.ts";
@@ -50,8 +49,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: () => Promise<RolloutWindow[]>;
   readPins: ReadPins;
-  /** The ids of the API checks that a gate may name. */
-  readKnownChecks: () => Promise<readonly string[]>;
+  readGateChecks: () => Promise<GateChecks>;
   readActor: ReadActor;
   /** What the settings say, for what a request leaves out. */
   policy: HeadPolicy;
@@ -146,25 +144,17 @@ function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | 
   return { startedBy: by, ...(isSigned === true && { isSigned }) };
 }
 
-/** Refuses unknown checks at once: a gate with one could never open, and would only time out. */
-function requireKnownChecks(gate: Gate, known: readonly string[]): void {
-  const unknown = gate.checks.find((check) => !known.includes(check));
-  if (unknown === undefined) return;
-  throw new ProblemError<RolloutProblemCode>({
-    status: 400,
-    code: "unknown_check",
-    detail: `there is no API check ${unknown} for a gate; there are ${known.join(", ")}`,
-  });
-}
-
-/** Both in one step, since an earlier version journaled one. It journaled the image alone. */
+/**
+ * Refuses a gate that could never open, before the registry is called. Once, with the image: the settings may be others
+ * when the call is replayed, while the rollout runs. An earlier version has journaled the image alone.
+ */
 async function pin(
   ctx: ObjectSharedContext,
-  { readKnownChecks, resolveImage }: PublicParts,
+  { readGateChecks, resolveImage }: PublicParts,
   { gate, image }: Pick<RolloutRequest, "gate" | "image">,
 ): Promise<CheckedImage> {
   const resolve = async () => {
-    if (gate !== undefined) requireKnownChecks(gate, await readKnownChecks());
+    if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
     return resolveImage(image);
   };
   const resolved = await ctx.run("resolve-image", resolve, pinRetry);

@@ -91,7 +91,7 @@ export const Gate = z
   .meta({
     title: "Gate",
     description: "The next wave waits until each of these checks has had so many clean runs.",
-    examples: [{ checks: ["verify-key"], clean_runs: 3, timeout_seconds: 600 }],
+    examples: [{ checks: ["liveness"], clean_runs: 3, timeout_seconds: 600 }],
   });
 export type Gate = z.infer<typeof Gate>;
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ProbeObservation } from "#monitor/contract.ts";
 import type { ProbeLimits } from "#monitor/probe/probe.ts";
 import type { ProbeRequest } from "#monitor/probe/request.ts";
-import { canRun, createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
+import { createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
 import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 
@@ -92,14 +92,4 @@ it("keeps a secret out of a reason that quotes it escaped in JSON", async () => 
   const { reason } = await run(anApiCheck({ assertions }), 0);
 
   expect(reason).toBe('say is "***", expected "hello"');
-});
-
-it("does not run a check whose secret is not set", () => {
-  const check = anApiCheck({ headers: { authorization: "Bearer {{ROOT_KEY}}" } });
-
-  expect(canRun(check, target)).toBe(true);
-  expect(canRun(check, { ...target, readSecret: secretsFrom({ KEY: "the-key" }) })).toBe(false);
-  expect(canRun(check, { ...target, readSecret: secretsFrom({ ROOT_KEY: "the-root-key" }) })).toBe(
-    true,
-  );
 });

@@ -5,11 +5,12 @@ import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-b
 
 const minute = 60_000;
 const nowMs = Date.UTC(2026, 0, 1);
+const whyOff = (): string[] => [];
 const definitions = { apiChecks: [anApiCheck({ frequencySeconds: 60 })], heartbeats: [] };
 
 function statusOf(snapshot: CheckSnapshot | undefined) {
   const snapshots = new Map(snapshot === undefined ? [] : [["verify-key", snapshot]]);
-  const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+  const from = { definitions, whyOff, snapshots, days: new Map(), alertTime: new Map(), nowMs };
   return listChecks(from).checks[0]?.status;
 }
 
@@ -34,6 +35,21 @@ it("a check without a snapshot is pending", () => {
   expect(statusOf(undefined)).toBe("pending");
 });
 
+it("names the settings without which a check is off, and none for a heartbeat", () => {
+  const from = {
+    definitions: { ...definitions, heartbeats: [aHeartbeat()] },
+    whyOff: () => ["monitor.key"],
+    snapshots: new Map(),
+    days: new Map(),
+    alertTime: new Map(),
+    nowMs,
+  };
+
+  const named = listChecks(from).checks.map(({ missing_settings: names }) => names);
+
+  expect(named).toEqual([["monitor.key"], undefined]);
+});
+
 it("a heartbeat is not silent by a deadline from before its period became longer", () => {
   const heartbeat = aHeartbeat({ periodSeconds: 3_600, graceSeconds: 60 });
   const statusAt = (afterPingMinutes: number) => {
@@ -43,6 +59,7 @@ it("a heartbeat is not silent by a deadline from before its period became longer
     const snapshot = aSnapshot({ checkId, kind: "heartbeat", lastAtMs, dueAtMs });
     const from = {
       definitions: { apiChecks: [], heartbeats: [heartbeat] },
+      whyOff,
       snapshots: new Map([[checkId, snapshot]]),
       days: new Map(),
       alertTime: new Map(),
@@ -64,7 +81,7 @@ it("is quiet until the end of adjoining windows and mute", () => {
     const snapshots = new Map([
       ["verify-key", aSnapshot({ quiet: { mutedUntilMs, maintenance } })],
     ]);
-    const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+    const from = { definitions, whyOff, snapshots, days: new Map(), alertTime: new Map(), nowMs };
     return listChecks(from).checks[0]?.quiet_until ?? null;
   };
   const at = (minutes: number) => new Date(nowMs + minutes * minute).toISOString();
@@ -78,7 +95,7 @@ it("is quiet until the end of adjoining windows and mute", () => {
 it("names who muted it, as far as that is known", () => {
   const byOf = (quiet: CheckSnapshot["quiet"]) => {
     const snapshots = new Map([["verify-key", aSnapshot({ quiet })]]);
-    const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+    const from = { definitions, whyOff, snapshots, days: new Map(), alertTime: new Map(), nowMs };
     return listChecks(from).checks[0]?.quiet_by;
   };
   const mutedUntilMs = nowMs + minute;
@@ -93,6 +110,7 @@ function viewHeartbeat(snapshot: Partial<CheckSnapshot>) {
   const taken = aSnapshot({ kind: "heartbeat", checkId: daily.id, ...snapshot });
   return listChecks({
     definitions: { apiChecks: [], heartbeats: [daily] },
+    whyOff,
     snapshots: new Map([[daily.id, taken]]),
     days: new Map(),
     alertTime: new Map(),

@@ -15,6 +15,7 @@ function view() {
     database: { query: async () => ({ rows: [] }) } as unknown as Database,
     reader: { snapshots } as never,
     readDefinitions: always({}),
+    whyOff: () => [],
     failedAtPercent: 0,
     nowMs: () => clock.nowMs,
   });

@@ -37,7 +37,7 @@ function createContext(error: Error) {
 const facade = createPublicHandlers({
   resolveImage: async (image: string) => image,
   readActor: () => ({ by: "tester" }),
-  readKnownChecks: async () => [],
+  readGateChecks: async () => ({ known: [], whyOff: () => [] }),
 } as unknown as PublicParts);
 
 const killed = () => new TerminalError("killed", { errorCode: 409 });

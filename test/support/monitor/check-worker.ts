@@ -56,7 +56,7 @@ const { url } = await serveEndpoint({
         location: "local",
         nowMs: Date.now,
       }),
-      canRun: () => true,
+      whyOff: () => [],
       runners: createRunners(database),
       inbox: createInbox({ database, readDefinitions, recordPings: recorder.pings }),
       pingUrl: null,

@@ -75,7 +75,7 @@ export async function startMonitorBench(options: BenchOptions) {
         location: "local",
         nowMs: Date.now,
       }),
-      canRun: ({ id }) => !inactive.includes(id),
+      whyOff: ({ id }) => (inactive.includes(id) ? ["monitor.key"] : []),
       runners,
       inbox,
       pingUrl: null,

@@ -35,6 +35,8 @@ type BenchOptions = {
   policy?: HeadPolicy;
   /** The image gate; absent: none. */
   resolveImage?: ResolveImage;
+  /** The settings that a check of a gate lacks; absent: none lacks any. */
+  whyOff?: (check: string) => string[];
 };
 
 const actorKey = Buffer.alloc(32, 7);
@@ -72,7 +74,10 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readMembers: store.members,
         orders: store,
         resolveImage: options.resolveImage ?? (async (image) => image),
-        readKnownChecks: async () => ["verify-key", "liveness"],
+        readGateChecks: async () => ({
+          known: ["verify-key", "rate-limit", "liveness"],
+          whyOff: (check) => options.whyOff?.(check) ?? [],
+        }),
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
         actorKey,

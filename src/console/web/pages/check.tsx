@@ -3,6 +3,7 @@ import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actio
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes } from "#console/web/checks/episodes.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
+import { offWords } from "#console/web/checks/off.ts";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
@@ -60,6 +61,7 @@ function Maintenance(props: Pick<Props, "check" | "reload">) {
 
 function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
   const { name, status, alert, reason, channel, kind, quiet_until: quietUntil } = check;
+  const off = offWords(check);
   const quietBy = check.quiet_by == null ? "" : `, by ${check.quiet_by}`;
   return (
     <section class="state-head">
@@ -80,6 +82,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
           {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
+      {off !== undefined && <Notice tone="info">{`It is ${off}.`}</Notice>}
       {quietUntil !== null && (
         <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>
       )}

@@ -1,7 +1,9 @@
 /** The fields of a new rollout about the gate between its waves. */
+import { offWords } from "#console/web/checks/off.ts";
 import { Fault, Field } from "#console/web/parts/field.tsx";
 import { type FormPart, faultOf, markOf } from "#console/web/parts/text-field.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 import type { StartFields } from "./request.ts";
 
 type Part = FormPart<StartFields>;
@@ -16,20 +18,44 @@ export function GateFields(part: Part) {
   return (
     <fieldset>
       <legend>Gate between waves</legend>
-      {checks.map(({ id, name }) => (
-        <label class="tick" key={id}>
-          <input
-            {...markOf("checks", faults)}
-            type="checkbox"
-            checked={fields.checks.includes(id)}
-            onChange={(event) => toggle(id, event.currentTarget.checked)}
-          />
-          {name}
-        </label>
+      {checks.map((check) => (
+        <CheckTick
+          key={check.id}
+          check={check}
+          fault={markOf("checks", faults)}
+          isOn={fields.checks.includes(check.id)}
+          toggle={(isOn) => toggle(check.id, isOn)}
+        />
       ))}
       <Fault fault={faultOf("checks", faults)} />
       {fields.checks.length > 0 && <GateNumbers {...part} />}
     </fieldset>
+  );
+}
+
+type TickProps = {
+  check: CheckView;
+  fault: ReturnType<typeof markOf>;
+  isOn: boolean;
+  toggle: (isOn: boolean) => void;
+};
+
+/** A gate with a check that is off would be refused; one that has been chosen already can be left out. */
+function CheckTick({ check, fault, isOn, toggle }: TickProps) {
+  const off = offWords(check);
+  const isRefused = (check.missing_settings ?? []).length > 0;
+  return (
+    <label class="tick">
+      <input
+        {...fault}
+        type="checkbox"
+        checked={isOn}
+        disabled={isRefused && !isOn}
+        onChange={(event) => toggle(event.currentTarget.checked)}
+      />
+      {check.name}
+      {off !== undefined && <span class="quiet">{off}</span>}
+    </label>
   );
 }
 

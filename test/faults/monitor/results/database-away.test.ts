@@ -42,7 +42,7 @@ function servicesOf(away: Database) {
   return [
     createCheckReads({
       ...{ readDefinitions, reader, nowMs: Date.now },
-      viewChecks: createViewChecks({ ...common, readDefinitions, reader }),
+      viewChecks: createViewChecks({ ...common, readDefinitions, whyOff: () => [], reader }),
       sumUp: createSumUp(common),
       replayCheck: createReplayCheck({ ...common, readDefinitions, createReplay }),
     }),

@@ -162,7 +162,7 @@ describe("an API check", () => {
     const run = await bench.call(`${object}/Run`);
 
     expect(run.status).toBe(409);
-    expect(run.body.message).toContain("probe is off: its settings are missing");
+    expect(run.body.message).toContain("probe is off: set monitor.key");
     expect(await bench.results()).toEqual([]);
   });
 

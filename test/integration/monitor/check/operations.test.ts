@@ -40,7 +40,7 @@ describe("checks run", () => {
 
     expect(limit.stdout).toMatch(/^rate-limit at local: (ok|degraded)/);
     expect(verify.code).toBe(1);
-    expect(verify.stderr).toContain("verify-key is off: its settings are missing");
+    expect(verify.stderr).toContain("verify-key is off: set monitor.key");
   });
 });
 
@@ -163,7 +163,7 @@ describe("monitor-runner", () => {
     expect(JSON.parse(stdout).runners).toMatchObject([
       { location: "fra", seen_at: expect.stringMatching(/^\d{4}-/) },
     ]);
-    expect(said.text).toContain("checks are left out: the secrets that they name are not set here");
+    expect(said.text).toContain("checks are left out: settings are missing here");
     expect(said.text).not.toContain(token);
     expect(await ended).toBe(0);
   });

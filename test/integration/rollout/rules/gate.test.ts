@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
@@ -21,7 +21,10 @@ describe("a rollout with a gate", () => {
   let bench: RolloutBench;
 
   beforeAll(async () => {
-    bench = await startRolloutBench({ size: 4 });
+    bench = await startRolloutBench({
+      size: 4,
+      whyOff: (check) => (check === "rate-limit" ? ["monitor.root_key"] : []),
+    });
   });
 
   afterAll(() => bench.stop());
@@ -180,4 +183,36 @@ describe("a rollout with a gate", () => {
     expect(answer.status).toBe(400);
     expect(answer.body["message"]).toContain("there is no API check verify-kee");
   });
+
+  it.each(["Plan", "Rollout"] as const)(
+    "%s refuses a check that is off, names its setting, and starts nothing",
+    async (handler) => {
+      const gate = { checks: ["liveness", "rate-limit"] };
+
+      const answer = await bench.call(handler, { ...gated, gate });
+
+      expect(answer.status).toBe(409);
+      expect(answer.body["message"]).toBe(
+        "gate.checks: rate-limit is off, and a gate with it would never open: set monitor.root_key, or leave it out",
+      );
+      expect((await bench.call("Status")).body.state).not.toBe("in_progress");
+    },
+  );
+});
+
+it("a gate that was accepted is not judged again when the call is replayed", async () => {
+  let looks = 0;
+  const bench = await startRolloutBench({
+    size: 2,
+    alwaysReplay: true,
+    whyOff: () => {
+      looks += 1;
+      return looks === 1 ? [] : ["monitor.key"];
+    },
+  });
+  onTestFinished(() => bench.stop());
+
+  const answer = await bench.call("Rollout", { ...gated, wave_percentages: [100] });
+
+  expect(answer.body).toMatchObject({ state: "completed" });
 });

@@ -1,0 +1,19 @@
+/** The secrets of the checks, and which checks are off because one is not set. */
+import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
+import type { ReadSecret } from "#monitor/probe/request.ts";
+import { createReadSecret } from "#monitor/probe/secrets.ts";
+import type { Base } from "./base.ts";
+
+type Settings = Pick<Base, "config" | "credentials">;
+
+/** The root key of our own API is known. */
+export function monitorSecrets({ config, credentials }: Settings): ReadSecret {
+  const { base_url, key: KEY, root_key } = config.monitor;
+  const ROOT_KEY = root_key || (base_url === "" ? credentials.root_key : "");
+  return createReadSecret({ KEY, ROOT_KEY }, config.definitions.secrets_dir);
+}
+
+export function createWhyOff(settings: Settings): WhyOff {
+  const readSecret = monitorSecrets(settings);
+  return (check) => missingSettings(check, readSecret);
+}

@@ -1,0 +1,18 @@
+/** Which settings a check lacks. One that lacks any is off: its request would always fail. */
+import type { ApiCheck } from "#monitor/contract.ts";
+import { type ReadSecret, secretsOf } from "./request.ts";
+
+/** The names of the settings that a check lacks; empty: it runs. */
+export type WhyOff = (check: ApiCheck) => string[];
+
+const settings: Readonly<Record<string, string>> = {
+  KEY: "monitor.key",
+  ROOT_KEY: "monitor.root_key",
+};
+
+/** The names of the settings that the check lacks here; empty: it can run. */
+export function missingSettings(check: ApiCheck, readSecret: ReadSecret): string[] {
+  return secretsOf(check)
+    .filter((name) => (readSecret(name) ?? "") === "")
+    .map((name) => settings[name] ?? `VEDETTE_SECRET_${name}`);
+}
