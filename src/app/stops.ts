@@ -59,5 +59,6 @@ async function within(stop: () => unknown, limitMs: number): Promise<void> {
     throw new Error(`it did not stop within ${limitMs} ms`);
   });
   late.catch(() => {});
-  await Promise.race([Promise.try(stop), late]).finally(() => ended.abort());
+  const stopped = (async () => stop())();
+  await Promise.race([stopped, late]).finally(() => ended.abort());
 }

@@ -1,11 +1,14 @@
-/**
- * Whether it is the name of an IANA time zone. An offset such as +02:00 is none; `Intl` takes names, such as PST,
- * that `Temporal` does not.
- */
+/** Names of three letters that the IANA has; `Intl` takes abbreviations, such as PST, too. */
+const short = new Set("CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET".split(" "));
+
+/** Whether it is the name of an IANA time zone, in any case. An offset such as +02:00 is none. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
+  const upper = name.toUpperCase();
+  if (upper.length === 3 && !short.has(upper)) return false;
+  if (upper.startsWith("SYSTEMV/")) return false;
   try {
-    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+    new Intl.DateTimeFormat("en", { timeZone: name });
     return true;
   } catch {
     return false;

@@ -81,7 +81,7 @@ async function failureOf(
   const timeout = new Promise<string>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, `no answer in ${timeoutMs} ms`);
   });
-  const answer = Promise.try(ask).then(
+  const answer = ask().then(
     () => undefined,
     (error: NodeJS.ErrnoException) => error.code ?? error.name,
   );

@@ -17,7 +17,7 @@ export type Limit = z.infer<typeof Limit>;
 
 const latestMs = Date.parse("9000-01-01T00:00:00Z");
 
-/** A time of the calendar's four-digit years, as Postgres, `Temporal` and `Date` have them in common. */
+/** A time of the calendar's four-digit years, as Postgres and `Date` have them in common. */
 export const instant = (example: string) =>
   z.iso
     .datetime({ offset: true, error: `must be a time with its offset, such as ${example}` })

@@ -1,5 +1,6 @@
 /** When the waves of rollouts may start, from the rows of the table `rollout_windows`. Pure. */
 import { toIso } from "#kernel/time.ts";
+import { dayAt, type InDoubt, msAtClock, weekdayOf } from "#kernel/zoned-time.ts";
 import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
 
 /** Half open: `endMs` does not belong to it. */
@@ -100,38 +101,25 @@ function occurrences(window: RolloutWindow, span: Interval): Interval[] {
     .filter(({ startMs, endMs }) => startMs < endMs);
 }
 
-/** From the day before, whose window may end on the next day. */
-function* daysOf(timeZone: string, { startMs, endMs }: Interval): Generator<Temporal.PlainDate> {
-  const dayOf = (ms: number) =>
-    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDate();
-  const last = dayOf(endMs);
-  let day = dayOf(startMs).subtract({ days: 1 });
-  for (; Temporal.PlainDate.compare(day, last) <= 0; day = day.add({ days: 1 })) yield day;
-}
-
 /**
  * A time of day that a change of clocks leaves out is as much later; of one that comes twice the first counts.
  * For a freeze, in doubt, it is the one by which it is longer.
  */
 function dailyParts(
-  { kind, days, from, to, time_zone: timeZone }: RolloutWindow,
+  { kind, days, from = "00:00", to = "00:00", time_zone: timeZone }: RolloutWindow,
   within: Interval,
 ): Interval[] {
   if (within.startMs >= within.endMs) return [];
-  const isFreeze = kind === "freeze";
-  const at = (day: Temporal.PlainDate, time: string, inDoubt: "earlier" | "later") =>
-    day
-      .toPlainDateTime(time)
-      .toZonedDateTime(timeZone, { disambiguation: isFreeze ? inDoubt : "compatible" })
-      .epochMilliseconds;
-  const endsNextDay = from === undefined || to === undefined || to <= from;
+  const at = (day: number, time: string, freeze: InDoubt) =>
+    msAtClock({ timeZone, day, time }, kind === "freeze" ? freeze : "compatible");
+  const daysTaken = to <= from ? 1 : 0;
+  const lastDay = dayAt(timeZone, within.endMs);
   const parts: Interval[] = [];
-  for (const day of daysOf(timeZone, within)) {
-    const weekday = weekdays[day.dayOfWeek - 1];
+  // From the day before, whose window may end on the next day.
+  for (let day = dayAt(timeZone, within.startMs) - 1; day <= lastDay; day += 1) {
+    const weekday = weekdays[weekdayOf(day)];
     if (days !== undefined && weekday !== undefined && !days.includes(weekday)) continue;
-    const lastDay = endsNextDay ? day.add({ days: 1 }) : day;
-    const endMs = at(lastDay, to ?? "00:00", "later");
-    parts.push({ startMs: at(day, from ?? "00:00", "earlier"), endMs });
+    parts.push({ startMs: at(day, from, "earlier"), endMs: at(day + daysTaken, to, "later") });
   }
   return parts;
 }

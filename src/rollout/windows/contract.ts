@@ -5,7 +5,7 @@ import { instant, Reason } from "#rollout/values/contract.ts";
 
 export const maxWindows = 50;
 
-/** In the order of `Temporal`, whose first day is Monday. */
+/** In the order of ISO 8601, whose first day is Monday. */
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
 const WindowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {

@@ -8,7 +8,7 @@ describe("a window", () => {
   it.each([
     [{ time_zone: "Mars/Olympus" }, "IANA"],
     [{ time_zone: "+02:00" }, "IANA"],
-    // Intl takes it, Temporal does not.
+    // Intl takes it; the IANA does not have it.
     [{ time_zone: "PST" }, "IANA"],
     [{ from: "9:00", to: "16:00" }, "time of day"],
     [{ from: "09:00", to: "24:00" }, "time of day"],
