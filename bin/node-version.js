@@ -1,13 +1,18 @@
 // Plain JavaScript, because an old Node cannot parse the rest of the program.
-const oldest = [24, 0];
+
+/** The first Node that reads TypeScript without a flag, as the sources and a vedette.config.ts are. */
+const oldest = [22, 18];
+/** Its own first one: it is newer by its number, but began before that. */
+const oldestOf23 = [23, 6];
 
 /** Says that this Node is too old, and what to do; undefined: it is new enough. */
 export function complainOfNode() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return undefined;
+  const [wantedMajor = 0, wantedMinor = 0] = major === 23 ? oldestOf23 : oldest;
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return undefined;
   return (
-    `vedette: this is Node ${process.versions.node}, and ${oldest.join(".")} or newer is needed. ` +
-    'From the project\'s directory, "npx vedette" and "npm start" take the one that "npm ci" has ' +
-    "installed, unless it was told to leave out optional packages.\n"
+    `vedette: this is Node ${process.versions.node}, and ${wantedMajor}.${wantedMinor} or newer is needed. ` +
+    'In a checkout, "npx vedette" and "npm start" take the one that "npm ci" has installed, unless it was told ' +
+    "to leave out optional packages.\n"
   );
 }

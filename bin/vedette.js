@@ -18,4 +18,5 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
 );
 module.enableCompileCache();
 
-await import("../src/main.ts");
+// In the repository the source, in the npm package what was compiled of it.
+await import("#main.ts");

@@ -25,7 +25,7 @@ const pretend = (version: string) => {
   return ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
 };
 
-const tooOld = "24.0 or newer is needed";
+const tooOld = "or newer is needed";
 
 function linkCommands(checkout: string): string[] {
   const links = path.join(checkout, "node_modules/.bin");
@@ -52,14 +52,14 @@ it("without a Node of its own an installation has the command alone", () => {
   expect(linkCommands(checkout)).toEqual([`vedette: ${checkout}/bin/vedette.js`]);
 });
 
-it.each(["20.20.2", "22.19.0", "23.11.1"])("the command says what to do on Node %s", (version) => {
+it.each(["20.20.2", "22.17.1", "23.5.0"])("the command says what to do on Node %s", (version) => {
   const { status, stderr } = runNode([...pretend(version), "bin/vedette.js", "--help"], ".");
 
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(tooOld) });
   expect(stderr).toContain(`this is Node ${version}`);
 });
 
-it.each(["24.0.0", "26.10.0"])("the command runs on Node %s", (version) => {
+it.each(["22.18.0", "23.6.0", "24.0.0", "26.10.0"])("the command runs on Node %s", (version) => {
   const { status, stdout } = runNode([...pretend(version), "bin/vedette.js", "--help"], ".");
 
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("rollout") });
@@ -83,4 +83,27 @@ it("a build of the page without the bundler fails, and says what to do", () => {
 
   expect(status).not.toBe(0);
   expect(stderr).toContain("vite, is not installed: run `npm ci`");
+});
+
+/** What the npm package has of the console: the page as it was built, and not its sources. */
+function packageWithPage(isThere: boolean): string {
+  const dir = tempDir();
+  cpSync("package.json", path.join(dir, "package.json"));
+  cpSync("src/console/build.ts", path.join(dir, "src/console/build.ts"));
+  mkdirSync(path.join(dir, "dist/console"), { recursive: true });
+  if (isThere) writeFileSync(path.join(dir, "dist/console/.stamp"), "of another machine");
+  return dir;
+}
+
+it("the package's page is not built again", () => {
+  const { status, stderr } = runNode(["src/console/build.ts"], packageWithPage(true));
+
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+});
+
+it("a package that has lost its page says what to do", () => {
+  const { status, stderr } = runNode(["src/console/build.ts"], packageWithPage(false));
+
+  expect(status).not.toBe(0);
+  expect(stderr).toContain("install it again");
 });

@@ -16,13 +16,24 @@ const stampName = ".stamp";
 
 export class BundlerMissing extends Error {}
 
-/** Returns the folder of the built page. Throws `BundlerMissing` when it is not built and cannot be built. */
+/**
+ * Returns the folder of the built page. Throws `BundlerMissing` when it is not built and cannot be built. The npm
+ * package has the page instead of its sources.
+ */
 export async function buildConsole(): Promise<string> {
+  if (!existsSync(source)) return requirePage();
   const stamp = stampOf();
   const stampFile = path.join(target, stampName);
   const isFresh = existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp;
   if (!isFresh) await buildAside(stamp);
   return target;
+}
+
+function requirePage(): string {
+  if (existsSync(path.join(target, stampName))) return target;
+  throw new BundlerMissing(
+    "dist/console, the console's page, is missing from the package: install it again",
+  );
 }
 
 /** A hash of all sources of the page. Contracts of other folders are not among them: it imports only their types. */

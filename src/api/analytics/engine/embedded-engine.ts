@@ -6,12 +6,12 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
 import { pause } from "#kernel/pause.ts";
+import { programFile } from "#kernel/program-file.ts";
 import type { EmbeddedServerMessage } from "./embedded-server.ts";
 import type { EngineAddress } from "./engine-client.ts";
 
@@ -28,7 +28,7 @@ export type EmbeddedEngineSettings = {
 
 export type EmbeddedEngine = { pid: () => number | undefined; stop: () => Promise<void> };
 
-const entry = fileURLToPath(new URL("./embedded-server.ts", import.meta.url));
+const entry = programFile("#api/analytics/engine/embedded-server.ts");
 const readyWithinMs = 60_000;
 const restarts = { firstMs: 100, longestMs: 5_000 };
 /** A confirmed insert is on disk: killing the process loses nothing. */

@@ -133,6 +133,10 @@ function serve(engine: Engine, password: string): Promise<number> {
   });
 }
 
+function whatToDo({ message }: Error): string {
+  return `install chdb beside Vedette (npm install chdb), or set clickhouse.url: ${message}`;
+}
+
 function send(message: EmbeddedServerMessage): undefined {
   process.send?.(message);
 }
@@ -142,7 +146,7 @@ async function main(): Promise<void> {
   process.once("disconnect", endNow);
   process.on("SIGINT", () => undefined);
   const password = await new Promise<string>((resolve) => process.once("message", resolve));
-  const library = await import("chdb").catch((error: Error) => send({ absent: error.message }));
+  const library = await import("chdb").catch((error: Error) => send({ absent: whatToDo(error) }));
   if (library === undefined) return;
   // Verifying keys on this machine has priority.
   setPriority(10);
