@@ -31,6 +31,8 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: ["kernel/", "ci/contract.ts", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
+  client: [contracts],
+  definitions: ["kernel/", contracts],
   /** The only one that knows everybody. */
   app: [""],
   cli: ["kernel/", contracts, commands, "app/", "config.ts"],

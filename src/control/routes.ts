@@ -22,7 +22,12 @@ import {
 } from "#monitor/operations/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
-import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import {
+  blockingHandlers,
+  rolloutHandlers,
+  rolloutServiceName,
+  singletonKey,
+} from "#rollout/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
   alertRoutesHandlers,
@@ -48,7 +53,7 @@ export type Route = {
 };
 
 const readers = new Set(["Status", "Plan", "History"]);
-const blocking = new Set(["Rollout", "Resume", "RollbackAll"]);
+const blocking = new Set<string>(blockingHandlers);
 
 /** A path segment of one or two dots is resolved before it arrives, even when the dots are encoded. */
 const dots = "(?:\\.|%2[eE]){1,2}";

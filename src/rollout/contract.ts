@@ -273,4 +273,7 @@ export const rolloutHandlers = {
 } as const;
 export type RolloutHandlerName = keyof typeof rolloutHandlers;
 
+/** Those that answer only when the rollout has ended or paused, which may take hours. */
+export const blockingHandlers: readonly RolloutHandlerName[] = ["Rollout", "Resume", "RollbackAll"];
+
 export const rolloutServiceName = "vedette.v1.SentinelRolloutService";
