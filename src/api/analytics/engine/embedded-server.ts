@@ -134,7 +134,7 @@ function serve(engine: Engine, password: string): Promise<number> {
 }
 
 function whatToDo({ message }: Error): string {
-  return `install chdb beside Vedette (npm install chdb), or set clickhouse.url: ${message}`;
+  return `install it beside Vedette (npm install chdb@3), or set clickhouse.url: ${message}`;
 }
 
 function send(message: EmbeddedServerMessage): undefined {
