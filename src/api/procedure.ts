@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { describeMissing, type Grants, type Requirement } from "#api/access/grants.ts";
 import { ApiError } from "#api/error.ts";
-import type { Pagination } from "#api/schemas/schema.ts";
+import type { Pagination } from "#api/schemas/resources.ts";
 
 /** One call: its caller, and what the caller may do. */
 export type Call = {
@@ -23,14 +23,19 @@ export type Call = {
 /** What a handler returns; the answer also gets `meta.requestId`. `data` undefined: none. */
 export type Answer<Data> = { data: Data; pagination?: Pagination };
 
-export type Procedure<Input = unknown, Data = unknown> = {
+/** Of the reference page: a body that the procedure takes, and what it answers to it. */
+export type Example<Body, Data> = { body: Body } & Answer<Data>;
+
+/** `Body` is a body as it is sent, `Input` the same with the defaults of what was left out. */
+export type Procedure<Input = unknown, Data = unknown, Body = unknown> = {
   /** One sentence for the reference page. */
   summary: string;
   /** A longer text for that page, in Markdown. */
   description?: () => string;
-  input: z.ZodType<Input>;
+  input: z.ZodType<Input, Body>;
   /** Of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;
+  example: Example<Body, Data>;
   /** The permission that the root key needs, when it is known before anything is looked up. */
   permission?: (input: Input) => Requirement;
   /** The wire contract declares errors of a few operations as `application/problem+json`. */
@@ -42,10 +47,12 @@ export type Procedure<Input = unknown, Data = unknown> = {
 
 /** A namespace: procedure name to procedure. The path is `/v2/<namespace>.<name>`. */
 // biome-ignore lint/suspicious/noExplicitAny: a table of procedures has many inputs; each entry is checked where it is declared
-export type Procedures = Record<string, Procedure<any, any>>;
+export type Procedures = Record<string, Procedure<any, any, any>>;
 
 /** Declares a procedure; exists for type inference only. */
-export function procedure<Input, Data>(entry: Procedure<Input, Data>): Procedure<Input, Data> {
+export function procedure<Input, Data, Body>(
+  entry: Procedure<Input, Data, Body>,
+): Procedure<Input, Data, Body> {
   return entry;
 }
 

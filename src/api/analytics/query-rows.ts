@@ -8,7 +8,7 @@ import { notConfigured, toApiError } from "./query/answer.ts";
 import { spendQuery, spendSlowQuery } from "./query/quota.ts";
 import { describeQueries } from "./query/reference.ts";
 import type { TakeTurn } from "./query/turns.ts";
-import { QueryInput, QueryOutput } from "./schemas.ts";
+import { type QueryExample, QueryInput, QueryOutput } from "./schemas.ts";
 import { guardQuery } from "./sql/guard.ts";
 import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
 
@@ -16,18 +16,40 @@ import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
 type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };
 
 export function getVerifications(shared: QueryParts) {
-  return query(shared, "verifications", "Reads verifications of keys by SQL.");
+  return query(shared, "verifications", {
+    summary: "Reads verifications of keys by SQL.",
+    example: {
+      body: {
+        query: "SELECT outcome, count() AS n FROM key_verifications_v1 GROUP BY outcome",
+      },
+      data: [
+        { outcome: "VALID", n: 1_204 },
+        { outcome: "RATE_LIMITED", n: 17 },
+      ],
+    },
+  });
 }
 
 export function getRatelimits(shared: QueryParts) {
-  return query(shared, "ratelimits", "Reads rate limit decisions by SQL.");
+  return query(shared, "ratelimits", {
+    summary: "Reads rate limit decisions by SQL.",
+    example: {
+      body: {
+        query:
+          "SELECT identifier, count() AS n FROM ratelimits_v1 WHERE NOT passed GROUP BY identifier",
+      },
+      data: [{ identifier: "user_42", n: 17 }],
+    },
+  });
 }
 
-function query(shared: QueryParts, family: QueryFamily, summary: string) {
+type Words = { summary: string; example: QueryExample };
+
+function query(shared: QueryParts, family: QueryFamily, words: Words) {
   const { parts } = shared;
   const tables = tablesOf(family);
   return procedure({
-    summary,
+    ...words,
     description: () => describeQueries(family, parts.analytics?.retention),
     input: QueryInput,
     output: QueryOutput,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
+import { exampleApiId } from "#api/keys/examples.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { text } from "#api/schemas/schema.ts";
 import type { ApisParts } from "./parts.ts";
@@ -8,8 +9,15 @@ import type { ApisParts } from "./parts.ts";
 export function createApi({ change }: ApisParts) {
   return procedure({
     summary: "Creates an API, to which keys can be added.",
-    input: z.strictObject({ name: text({ min: 3, max: 256 }) }),
-    output: z.object({ apiId: z.string() }),
+    input: z.strictObject({
+      name: text({ min: 3, max: 256 }).describe(
+        "A name for people, 3 to 256 characters. Names need not be unique.",
+      ),
+    }),
+    output: z.object({
+      apiId: z.string().describe("The id of the new API, `api_…`: keys are created with it."),
+    }),
+    example: { body: { name: "payments" }, data: { apiId: exampleApiId } },
     permission: () => "api.*.create_api",
     handle: async ({ name }, call) => ({
       data: { apiId: await change(call, (made) => insertApi(made, call, name)) },

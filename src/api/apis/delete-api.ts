@@ -2,9 +2,10 @@ import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
+import { exampleApiId } from "#api/keys/examples.ts";
 import { apiNotFound } from "#api/keys/store/key-access.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { ApiId, Empty } from "#api/schemas/schema.ts";
+import { ApiId, Empty } from "#api/schemas/resources.ts";
 import type { ApisParts } from "./parts.ts";
 
 export function deleteApi({ change }: ApisParts) {
@@ -12,6 +13,7 @@ export function deleteApi({ change }: ApisParts) {
     summary: "Deletes an API; its keys are not valid any more.",
     input: z.strictObject({ apiId: ApiId }),
     output: Empty,
+    example: { body: { apiId: exampleApiId }, data: {} },
     permission: ({ apiId }) => tuple("api", apiId, "delete_api"),
     refusals: [404, 412],
     handle: async ({ apiId }, call) => {

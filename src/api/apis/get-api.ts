@@ -1,15 +1,20 @@
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
+import { exampleApiId } from "#api/keys/examples.ts";
 import { findApi } from "#api/keys/store/key-access.ts";
 import { procedure } from "#api/procedure.ts";
-import { ApiId } from "#api/schemas/schema.ts";
+import { ApiId } from "#api/schemas/resources.ts";
 import type { ApisParts } from "./parts.ts";
 
 export function getApi({ database }: ApisParts) {
   return procedure({
     summary: "Returns an API by its id.",
     input: z.strictObject({ apiId: ApiId }),
-    output: z.object({ id: z.string(), name: z.string() }),
+    output: z.object({
+      id: z.string().describe("The id of the API, `api_…`."),
+      name: z.string().describe("Its name, for people."),
+    }),
+    example: { body: { apiId: exampleApiId }, data: { id: exampleApiId, name: "payments" } },
     permission: ({ apiId }) => tuple("api", apiId, "read_api"),
     refusals: [404],
     handle: async ({ apiId }, call) => {

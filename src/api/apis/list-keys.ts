@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
+import { exampleApiId, exampleStoredKey } from "#api/keys/examples.ts";
 import { recordShown } from "#api/keys/recoverable/shown.ts";
-import { KeyResponse } from "#api/keys/schemas.ts";
+import { Decrypt, KeyResponse } from "#api/keys/schemas.ts";
 import {
   type ApiPlace,
   apiNotFound,
@@ -11,19 +12,26 @@ import {
 } from "#api/keys/store/key-access.ts";
 import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/store/key-details.ts";
 import { type Answer, type Call, demand, procedure } from "#api/procedure.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
 import { toPage } from "#api/schemas/page.ts";
-import { pageSize, text } from "#api/schemas/schema.ts";
+import { aboutCursor, pageSize } from "#api/schemas/resources.ts";
+import { text } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 import type { ApisParts } from "./parts.ts";
 
 const Input = z.strictObject({
-  apiId: text({ min: 1 }),
+  apiId: text({ min: 1 }).describe("The id of the API whose keys are listed, `api_…`."),
   limit: pageSize(100),
-  cursor: text().optional(),
-  externalId: text({ min: 1 }).optional(),
-  decrypt: z.boolean().default(false),
+  cursor: text().describe(aboutCursor).optional(),
+  externalId: text({ min: 1 })
+    .describe("Your own id of a user or tenant: only its keys are listed. Absent: all keys.")
+    .optional(),
+  decrypt: Decrypt,
   // Nothing here is cached.
-  revalidateKeysCache: z.boolean().default(false),
+  revalidateKeysCache: z
+    .boolean()
+    .default(false)
+    .describe("Changes nothing: the list is always read anew."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -31,7 +39,12 @@ export function listKeys(parts: ApisParts) {
   return procedure({
     summary: "Lists the keys of an API by id, a page at a time.",
     input: Input,
-    output: z.array(KeyResponse),
+    output: z.array(KeyResponse).describe("The keys of the page, by id."),
+    example: {
+      body: { apiId: exampleApiId, limit: 1, externalId: exampleIdentity.externalId },
+      data: [exampleStoredKey],
+      pagination: { hasMore: true, cursor: "key_jB5nXe3Gv8ZsMq6P" },
+    },
     refusals: [404, 412],
     handle: (input, call) => readPage(parts, call, input),
   });

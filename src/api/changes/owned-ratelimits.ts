@@ -3,7 +3,7 @@
 import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { toBigint } from "#api/schemas/int64.ts";
-import type { RatelimitRequest } from "#api/schemas/schema.ts";
+import type { RatelimitRequest } from "#api/schemas/resources.ts";
 import type { Change } from "./change.ts";
 
 /** Whose limits: the name of the column and the id in it. */

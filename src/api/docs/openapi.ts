@@ -2,10 +2,17 @@
 import { z } from "zod";
 import { type ErrorCode, errorCatalogue } from "#api/error.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
-import { Pagination } from "#api/schemas/schema.ts";
+import { Pagination } from "#api/schemas/resources.ts";
 import { errorPages } from "./error-pages.ts";
-
-type Json = { readonly [member: string]: unknown };
+import {
+  exampleMeta,
+  type Json,
+  json,
+  liveness,
+  metaSchema,
+  ref,
+  refusalSchema,
+} from "./fixed-schemas.ts";
 
 export type ApiDescription = {
   openapi: "3.1.0";
@@ -73,16 +80,20 @@ function schemaName({ namespace, name }: NamedProcedure): string {
 
 function describeProcedure(named: NamedProcedure): Json {
   const { namespace, name, procedure } = named;
-  const { summary, description, refusals = [], errorsAreProblems } = procedure;
+  const { summary, description, example, refusals = [], errorsAreProblems } = procedure;
+  const { body, ...answer } = example;
   const statuses = [...new Set([...commonRefusals, ...refusals])].sort((a, b) => a - b);
   return {
     operationId: `${namespace}.${name}`,
     tags: [namespace],
     summary,
     ...(description !== undefined && { description: description() }),
-    requestBody: { required: true, content: json(ref(`${schemaName(named)}Request`)) },
+    requestBody: { required: true, content: json(ref(`${schemaName(named)}Request`), body) },
     responses: {
-      "200": { description: "Done.", content: json(ref(`${schemaName(named)}Response`)) },
+      "200": {
+        description: "Done.",
+        content: json(ref(`${schemaName(named)}Response`), { meta: exampleMeta, ...answer }),
+      },
       ...Object.fromEntries(
         statuses.map((status) => [status, describeRefusal(status, errorsAreProblems === true)]),
       ),
@@ -107,21 +118,35 @@ const hasFaults = (status: number) => [400, 408, 413].includes(status);
 function schemasOf(named: NamedProcedure): [string, Json][] {
   const { input, output } = named.procedure;
   const name = schemaName(named);
+  const request = toJsonSchema(input, "input");
   return [
-    [`${name}Request`, toJsonSchema(input, "input")],
+    [`${name}Request`, request],
     [
       `${name}Response`,
       {
         type: "object",
         properties: {
           meta: ref("Meta"),
-          ...(output !== undefined && { data: toJsonSchema(output, "output") }),
-          pagination: toJsonSchema(Pagination, "output"),
+          ...(output !== undefined && { data: describeData(output) }),
+          ...(isPaged(request) && { pagination: toJsonSchema(Pagination, "output") }),
         },
-        required: ["meta", ...(output === undefined ? [] : ["data"])],
+        required: [
+          "meta",
+          ...(output === undefined ? [] : ["data"]),
+          ...(isPaged(request) ? ["pagination"] : []),
+        ],
       },
     ],
   ];
+}
+
+function describeData(output: z.ZodType): Json {
+  return { description: "The result of the call.", ...toJsonSchema(output, "output") };
+}
+
+/** A list of which a caller gets a page at a time. */
+function isPaged({ properties }: Json): boolean {
+  return typeof properties === "object" && properties !== null && "cursor" in properties;
 }
 
 /** Draft 2020-12, the dialect of OpenAPI 3.1. */
@@ -137,76 +162,4 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
     },
   });
   return found;
-}
-
-const metaSchema: Json = {
-  type: "object",
-  properties: {
-    requestId: { type: "string", description: "Names the request in the log and to the operator." },
-  },
-  required: ["requestId"],
-};
-
-function refusalSchema(withFaults: boolean): Json {
-  const faults = {
-    type: "array",
-    description: "What is wrong with the body, and where; empty for a rule no schema can state.",
-    items: {
-      type: "object",
-      properties: {
-        location: { type: "string", description: "The keyword of the schema that was broken." },
-        message: { type: "string" },
-        fix: { type: "string" },
-      },
-      required: ["location", "message"],
-    },
-  };
-  const error = {
-    type: "object",
-    properties: {
-      title: { type: "string" },
-      detail: { type: "string", description: "What went wrong, for people." },
-      status: { type: "integer", description: "The HTTP status." },
-      type: { type: "string", description: "The address of a page about this kind of error." },
-      ...(withFaults && { errors: faults }),
-    },
-    required: ["title", "detail", "status", "type", ...(withFaults ? ["errors"] : [])],
-  };
-  return {
-    type: "object",
-    properties: { meta: ref("Meta"), error },
-    required: ["meta", "error"],
-  };
-}
-
-const liveness: Json = {
-  operationId: "liveness",
-  tags: ["liveness"],
-  summary: "Whether this process serves. Checks nothing else.",
-  security: [],
-  responses: {
-    "200": {
-      description: "It serves.",
-      content: json({
-        type: "object",
-        properties: {
-          meta: ref("Meta"),
-          data: {
-            type: "object",
-            properties: { message: { type: "string" } },
-            required: ["message"],
-          },
-        },
-        required: ["meta", "data"],
-      }),
-    },
-  },
-};
-
-function json(schema: Json): Json {
-  return { "application/json": { schema } };
-}
-
-function ref(name: string): Json {
-  return { $ref: `#/components/schemas/${name}` };
 }

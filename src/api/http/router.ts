@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Authenticate, Caller } from "#api/access/authenticate.ts";
 import { ApiError } from "#api/error.ts";
 import { type Answer, type Call, demand, type Procedure, type Procedures } from "#api/procedure.ts";
-import { Pagination } from "#api/schemas/schema.ts";
+import { Pagination } from "#api/schemas/resources.ts";
 import { faultsOf } from "./faults.ts";
 import { createKeyCheck } from "./large-bodies.ts";
 import type { TimeLimit } from "./time-limit.ts";

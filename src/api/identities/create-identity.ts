@@ -4,17 +4,23 @@ import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
+import { exampleIdentity, exampleLimit } from "#api/schemas/examples.ts";
 import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { ExternalId, Meta } from "#api/schemas/schema.ts";
+import { ExternalId } from "#api/schemas/resources.ts";
+import { Meta } from "#api/schemas/schema.ts";
 import { identityEntry, ownerOf } from "./identity-change.ts";
 import type { IdentitiesParts } from "./parts.ts";
 import { ofIdentities } from "./requirement.ts";
 import { Ratelimits } from "./schemas.ts";
 
 const Input = z.strictObject({
-  externalId: ExternalId,
+  externalId: ExternalId.describe(
+    "Your own id of the user or tenant, not used by another identity.",
+  ),
   meta: Meta.optional(),
-  ratelimits: Ratelimits.optional(),
+  ratelimits: Ratelimits.describe(
+    "Limits that all keys of the identity share, at most 50.",
+  ).optional(),
 });
 type Input = z.infer<typeof Input>;
 
@@ -22,7 +28,17 @@ export function createIdentity({ change }: IdentitiesParts) {
   return procedure({
     summary: "Creates an identity.",
     input: Input,
-    output: z.object({ identityId: z.string() }),
+    output: z.object({
+      identityId: z.string().describe("The id of the new identity, `id_…`."),
+    }),
+    example: {
+      body: {
+        externalId: exampleIdentity.externalId,
+        meta: exampleIdentity.meta,
+        ratelimits: [exampleLimit],
+      },
+      data: { identityId: exampleIdentity.id },
+    },
     refusals: [409],
     handle: async (input, call) => {
       demand(call, ofIdentities(call, "create_identity"));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
 import { identityEntry, lockIdentity } from "./identity-change.ts";
 import type { IdentitiesParts } from "./parts.ts";
 import { ofIdentities } from "./requirement.ts";
@@ -11,6 +12,7 @@ export function deleteIdentity({ change }: IdentitiesParts) {
     summary: "Deletes an identity; its keys are not deleted.",
     input: z.strictObject({ identity: IdentityRef }),
     output: undefined,
+    example: { body: { identity: exampleIdentity.externalId }, data: undefined },
     errorsAreProblems: true,
     refusals: [404],
     handle: async (input, call) => {

@@ -1,6 +1,6 @@
 import { present } from "#api/schemas/present.ts";
 import { describeRules } from "#api/schemas/ratelimit-rules.ts";
-import type { IdentityResponse } from "#api/schemas/schema.ts";
+import type { IdentityResponse } from "#api/schemas/resources.ts";
 import type { IdentityRow } from "./identity-store.ts";
 
 export function describeIdentity(identity: IdentityRow): IdentityResponse {

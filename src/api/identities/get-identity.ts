@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { demand, procedure } from "#api/procedure.ts";
-import { IdentityResponse } from "#api/schemas/schema.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
+import { IdentityResponse } from "#api/schemas/resources.ts";
 import { describeIdentity } from "./describe-identity.ts";
 import { findIdentity } from "./identity-store.ts";
 import type { IdentitiesParts } from "./parts.ts";
@@ -12,6 +13,7 @@ export function getIdentity({ database }: IdentitiesParts) {
     summary: "Returns an identity by its id or external id.",
     input: z.strictObject({ identity: IdentityRef }),
     output: IdentityResponse,
+    example: { body: { identity: exampleIdentity.externalId }, data: exampleIdentity },
     refusals: [404],
     handle: async (input, call) => {
       const identity = await findIdentity(database, call.workspaceId, input.identity);

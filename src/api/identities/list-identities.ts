@@ -1,8 +1,10 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { demand, procedure } from "#api/procedure.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
 import { likePattern, toPage } from "#api/schemas/page.ts";
-import { IdentityResponse, pageSize, text } from "#api/schemas/schema.ts";
+import { aboutCursor, IdentityResponse, pageSize } from "#api/schemas/resources.ts";
+import { text } from "#api/schemas/schema.ts";
 import { describeIdentity } from "./describe-identity.ts";
 import { type IdentityRow, identityColumns } from "./identity-store.ts";
 import type { IdentitiesParts } from "./parts.ts";
@@ -13,10 +15,17 @@ export function listIdentities({ database }: IdentitiesParts) {
     summary: "Lists identities by id, a page at a time.",
     input: z.strictObject({
       limit: pageSize(100),
-      cursor: text().optional(),
-      search: text({ max: 256 }).optional(),
+      cursor: text().describe(aboutCursor).optional(),
+      search: text({ max: 256 })
+        .describe("Part of the id or the external id, in whatever case; absent: all identities.")
+        .optional(),
     }),
-    output: z.array(IdentityResponse),
+    output: z.array(IdentityResponse).describe("The identities of the page, by id."),
+    example: {
+      body: { limit: 10, search: "user_" },
+      data: [exampleIdentity],
+      pagination: { hasMore: false },
+    },
     handle: async ({ limit, cursor = "", search }, call) => {
       const { workspaceId } = call;
       const query = { workspaceId, limit, cursor, pattern: likePattern(search) };

@@ -2,8 +2,10 @@ import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
 import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { IdentityResponse, Meta } from "#api/schemas/schema.ts";
+import { IdentityResponse } from "#api/schemas/resources.ts";
+import { Meta } from "#api/schemas/schema.ts";
 import { describeIdentity } from "./describe-identity.ts";
 import { identityEntry, lockIdentity, ownerOf } from "./identity-change.ts";
 import { findIdentity, type IdentityRow } from "./identity-store.ts";
@@ -13,8 +15,12 @@ import { IdentityRef, Ratelimits } from "./schemas.ts";
 
 const Input = z.strictObject({
   identity: IdentityRef,
-  meta: Meta.optional(),
-  ratelimits: Ratelimits.optional(),
+  meta: Meta.describe(
+    "A JSON object of your own, which replaces the metadata: at most 100 properties, 1 MiB. Absent keeps it.",
+  ).optional(),
+  ratelimits: Ratelimits.describe(
+    "All limits that the keys of the identity share, at most 50: others are removed. Absent keeps them.",
+  ).optional(),
 });
 type Input = z.infer<typeof Input>;
 
@@ -22,7 +28,13 @@ export function updateIdentity({ change }: IdentitiesParts) {
   return procedure({
     summary: "Changes an identity's metadata, its limits, or both.",
     input: Input,
-    output: IdentityResponse,
+    output: IdentityResponse.extend({
+      meta: Meta.describe("The metadata that was sent; absent when none was.").optional(),
+    }),
+    example: {
+      body: { identity: exampleIdentity.externalId, meta: { plan: "free" } },
+      data: { ...exampleIdentity, meta: { plan: "free" } },
+    },
     refusals: [404],
     handle: async (input, call) => {
       demand(call, ofIdentities(call, "update_identity"));

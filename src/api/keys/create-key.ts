@@ -3,11 +3,20 @@ import { allOf } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { ExternalId, KeyId, patterned, whole } from "#api/schemas/schema.ts";
+import { exampleIdentity, exampleLimit } from "#api/schemas/examples.ts";
+import { ExternalId, KeyId } from "#api/schemas/resources.ts";
+import { patterned, whole } from "#api/schemas/schema.ts";
+import {
+  exampleApiId,
+  exampleKey,
+  exampleKeyId,
+  exampleRefill,
+  exampleStoredKey,
+} from "./examples.ts";
 import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
 import type { KeyParts } from "./parts.ts";
 import { storeSealed } from "./recoverable/store-sealed.ts";
-import { NewKeyOutput, newKeyFields } from "./schemas.ts";
+import { keyOwner, NewKeyOutput, newKeyFields } from "./schemas.ts";
 import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
 import {
   type ApiPlace,
@@ -18,12 +27,25 @@ import {
 } from "./store/key-access.ts";
 
 const CreateInput = z.strictObject({
-  apiId: KeyId,
-  prefix: patterned(/^[a-zA-Z0-9_]+$/, { min: 1, max: 16 }).optional(),
-  byteLength: whole({ min: 16, max: 255 }).optional(),
-  externalId: ExternalId.optional(),
+  apiId: KeyId.describe("The id of the API that the key is for, `api_…`."),
+  prefix: patterned(/^[a-zA-Z0-9_]+$/, { min: 1, max: 16 })
+    .describe(
+      "What the key begins with, before a `_`; absent: the prefix of the API, if it has one.",
+    )
+    .optional(),
+  byteLength: whole({ min: 16, max: 255 })
+    .describe(
+      "How many random bytes the key is made of, 16 to 255; absent: as the API has it, or 16.",
+    )
+    .optional(),
+  externalId: ExternalId.describe(keyOwner).optional(),
   ...newKeyFields,
-  recoverable: z.boolean().default(false),
+  recoverable: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether the key is also stored encrypted, so that `decrypt` can show it again. The API must allow it.",
+    ),
 });
 type CreateInput = z.infer<typeof CreateInput>;
 
@@ -32,6 +54,20 @@ export function createKey({ change, database, keyRing }: KeyParts) {
     summary: "Creates a key. It is in the answer and never shown again, unless it is recoverable.",
     input: CreateInput,
     output: NewKeyOutput,
+    example: {
+      body: {
+        apiId: exampleApiId,
+        prefix: "pay",
+        name: exampleStoredKey.name,
+        externalId: exampleIdentity.externalId,
+        meta: exampleStoredKey.meta,
+        roles: exampleStoredKey.roles,
+        expires: exampleStoredKey.expires,
+        credits: { remaining: 1_000, refill: exampleRefill },
+        ratelimits: [exampleLimit],
+      },
+      data: { keyId: exampleKeyId, key: exampleKey },
+    },
     refusals: [404, 412],
     handle: async (input, call) => {
       const api = await findApi(database, call, input.apiId);

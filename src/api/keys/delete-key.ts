@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { demand, procedure } from "#api/procedure.ts";
-import { Empty, KeyId } from "#api/schemas/schema.ts";
+import { Empty, KeyId } from "#api/schemas/resources.ts";
+import { exampleKeyId } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { lockKey, onKey } from "./store/key-access.ts";
 import { recordKey } from "./store/record-key.ts";
@@ -8,8 +9,15 @@ import { recordKey } from "./store/record-key.ts";
 export function deleteKey({ change }: KeyParts) {
   return procedure({
     summary: "Deletes a key; `permanent` also removes all its data.",
-    input: z.strictObject({ keyId: KeyId, permanent: z.boolean().default(false) }),
+    input: z.strictObject({
+      keyId: KeyId,
+      permanent: z
+        .boolean()
+        .default(false)
+        .describe("Whether its row and all that belongs to it are removed too, for good."),
+    }),
     output: Empty,
+    example: { body: { keyId: exampleKeyId, permanent: false }, data: {} },
     refusals: [404],
     handle: ({ keyId, permanent }, call) =>
       change(call, async (made) => {

@@ -5,23 +5,33 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { ensurePermissions, findPermissions, refuseTooMany } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
+import { examplePermission } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { KeyId, PermissionResponse, PermissionSlug } from "#api/schemas/schema.ts";
+import { KeyId, PermissionResponse, PermissionSlug } from "#api/schemas/resources.ts";
+import { exampleKeyId } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { lockKey, mayLink } from "./store/key-access.ts";
 import { addLinks, removeLinks, replaceLinks } from "./store/links.ts";
 import { recordKey } from "./store/record-key.ts";
 
-const PermissionsInput = z.strictObject({ keyId: KeyId, permissions: list(PermissionSlug) });
+const PermissionsInput = z.strictObject({
+  keyId: KeyId,
+  permissions: list(PermissionSlug).describe(
+    "Slugs of all permissions that the key itself shall have, at most 1000; an empty list removes them. Those of its roles stay.",
+  ),
+});
 const SomePermissionsInput = z.strictObject({
   keyId: KeyId,
-  permissions: list(PermissionSlug, { min: 1, max: 1_000 }),
+  permissions: list(PermissionSlug, { min: 1, max: 1_000 }).describe(
+    "Slugs of the permissions, 1 to 1000.",
+  ),
 });
 
 export function addPermissions(parts: KeyParts) {
   return permissionEdit(parts, {
     summary: "Gives a key permissions; unknown ones are created.",
     input: SomePermissionsInput,
+    permissionsAfter: [examplePermission],
     requires: ["rbac.*.add_permission_to_key"],
     edit: async ({ made, call, keyId, names }) => {
       const found = await ensurePermissions(made, call, {
@@ -37,6 +47,7 @@ export function removePermissions(parts: KeyParts) {
   return permissionEdit(parts, {
     summary: "Removes permissions from a key.",
     input: SomePermissionsInput,
+    permissionsAfter: [],
     requires: ["rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {
       const found = await findPermissions(made, call.workspaceId, names);
@@ -55,6 +66,7 @@ export function setPermissions(parts: KeyParts) {
   return permissionEdit(parts, {
     summary: "Replaces the direct permissions of a key; unknown ones are created.",
     input: PermissionsInput,
+    permissionsAfter: [examplePermission],
     requires: ["rbac.*.add_permission_to_key", "rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {
       refuseTooMany(names, "A key");
@@ -72,15 +84,26 @@ type Edit = { made: Change; call: Call; keyId: string; names: string[] };
 type PermissionEdit = {
   summary: string;
   input: typeof PermissionsInput;
+  /** Of the example: what the key has once the edit is done. */
+  permissionsAfter: PermissionResponse[];
   requires: string[];
   edit: (edit: Edit) => Promise<void>;
 };
 
-function permissionEdit({ change }: KeyParts, { summary, input, requires, edit }: PermissionEdit) {
+function permissionEdit(
+  { change }: KeyParts,
+  { summary, input, permissionsAfter, requires, edit }: PermissionEdit,
+) {
   return procedure({
     summary,
     input,
-    output: z.array(PermissionResponse),
+    output: z
+      .array(PermissionResponse)
+      .describe("The permissions that the key itself then has, by slug."),
+    example: {
+      body: { keyId: exampleKeyId, permissions: [examplePermission.slug] },
+      data: permissionsAfter,
+    },
     refusals: [404],
     handle: ({ keyId, permissions: names }, call) =>
       change(call, async (made) => {

@@ -3,24 +3,34 @@ import { z } from "zod";
 import { findRoleIds } from "#api/permissions/resolve.ts";
 import { rolesOfKey } from "#api/permissions/role-store.ts";
 import { demand, procedure } from "#api/procedure.ts";
+import { exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
 import { pageBytes } from "#api/schemas/page.ts";
-import { KeyId, RoleName, RoleResponse } from "#api/schemas/schema.ts";
+import { KeyId, RoleName, RoleResponse } from "#api/schemas/resources.ts";
+import { exampleKeyId } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { lockKey, mayLink, onKey } from "./store/key-access.ts";
 import { addLinks, removeLinks, replaceLinks } from "./store/links.ts";
 import { recordKey } from "./store/record-key.ts";
 
-const RolesInput = z.strictObject({ keyId: KeyId, roles: list(RoleName, { max: 100 }) });
+const RolesInput = z.strictObject({
+  keyId: KeyId,
+  roles: list(RoleName, { max: 100 }).describe(
+    "Names of all roles that the key shall have, at most 100; an empty list removes them.",
+  ),
+});
 const SomeRolesInput = z.strictObject({
   keyId: KeyId,
-  roles: list(RoleName, { min: 1, max: 100 }),
+  roles: list(RoleName, { min: 1, max: 100 }).describe(
+    "Names of the roles, 1 to 100; they must exist.",
+  ),
 });
 
 export function addRoles(parts: KeyParts) {
   return roleEdit(parts, {
     summary: "Gives a key roles, by their names.",
     input: SomeRolesInput,
+    rolesAfter: [exampleRole],
     requires: ["rbac.*.add_role_to_key"],
     edit: addLinks,
   });
@@ -30,6 +40,7 @@ export function removeRoles(parts: KeyParts) {
   return roleEdit(parts, {
     summary: "Removes roles from a key, by their names.",
     input: SomeRolesInput,
+    rolesAfter: [],
     requires: [],
     edit: removeLinks,
   });
@@ -39,6 +50,7 @@ export function setRoles(parts: KeyParts) {
   return roleEdit(parts, {
     summary: "Replaces the roles of a key, by their names.",
     input: RolesInput,
+    rolesAfter: [exampleRole],
     requires: [],
     edit: replaceLinks,
   });
@@ -47,15 +59,22 @@ export function setRoles(parts: KeyParts) {
 type RoleEdit = {
   summary: string;
   input: typeof RolesInput;
+  /** Of the example: what the key has once the edit is done. */
+  rolesAfter: RoleResponse[];
   requires: string[];
   edit: typeof addLinks;
 };
 
-function roleEdit({ change }: KeyParts, { summary, input, requires, edit }: RoleEdit) {
+function roleEdit({ change }: KeyParts, { summary, input, rolesAfter, requires, edit }: RoleEdit) {
   return procedure({
     summary,
     input,
-    output: z.array(RoleResponse),
+    output: z
+      .array(RoleResponse)
+      .describe(
+        "The roles that the key then has, by name; the permissions of the last ones are left out of an answer over 4 MiB.",
+      ),
+    example: { body: { keyId: exampleKeyId, roles: [exampleRole.name] }, data: rolesAfter },
     refusals: [404],
     handle: ({ keyId, roles }, call) =>
       change(call, async (made) => {

@@ -1,18 +1,23 @@
 import { z } from "zod";
 import { ApiError } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { KeyId } from "#api/schemas/schema.ts";
+import { KeyId } from "#api/schemas/resources.ts";
+import { exampleKey, exampleKeyId, exampleStoredKey } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { recordShown } from "./recoverable/shown.ts";
-import { KeyResponse } from "./schemas.ts";
+import { Decrypt, KeyResponse } from "./schemas.ts";
 import { findKey, onKey, requireRecoverable } from "./store/key-access.ts";
 import { describeKey } from "./store/key-details.ts";
 
 export function getKey({ change, database, keyRing }: KeyParts) {
   return procedure({
     summary: "Shows a key by its id; with `decrypt` also the key itself, if it is recoverable.",
-    input: z.strictObject({ keyId: KeyId, decrypt: z.boolean().default(false) }),
+    input: z.strictObject({ keyId: KeyId, decrypt: Decrypt }),
     output: KeyResponse,
+    example: {
+      body: { keyId: exampleKeyId, decrypt: true },
+      data: { ...exampleStoredKey, plaintext: exampleKey },
+    },
     refusals: [404, 412],
     handle: async ({ keyId, decrypt }, call) => {
       const key = await findKey(database, call, keyId);

@@ -6,18 +6,25 @@ import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
+import { exampleIdentity } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
 import { text } from "#api/schemas/schema.ts";
+import { exampleApiId, exampleKeyId, exampleStoredKey } from "./examples.ts";
 import { storedHash } from "./migration.ts";
 import type { KeyParts } from "./parts.ts";
-import { newKeyFields } from "./schemas.ts";
+import { keyOwner, newKeyFields, RoleNames } from "./schemas.ts";
 import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
 import { findApi } from "./store/key-access.ts";
 
 const KeyToMigrate = z.strictObject({
-  hash: text({ min: 3 }),
-  externalId: text({ min: 1, max: 255 }).optional(),
+  hash: text({ min: 3 }).describe(
+    "The SHA-256 of the key, in hexadecimal or base64; of a prefixed key that of its long token, in hexadecimal. At most 512 characters.",
+  ),
+  externalId: text({ min: 1, max: 255 }).describe(keyOwner).optional(),
   ...newKeyFields,
+  roles: RoleNames.describe(
+    "Names of the roles that the key has, at most 100. Unknown ones are created.",
+  ).optional(),
 });
 type KeyToMigrate = z.infer<typeof KeyToMigrate>;
 
@@ -25,14 +32,43 @@ export function migrateKeys({ change, database }: KeyParts) {
   return procedure({
     summary: "Migrates keys of another program by their hashes; existing hashes are skipped.",
     input: z.strictObject({
-      migrationId: text({ min: 3, max: 255 }),
-      apiId: text({ min: 3, max: 255 }),
-      keys: list(KeyToMigrate, { min: 1 }),
+      migrationId: text({ min: 3, max: 255 }).describe(
+        "Which program the keys come from: the id that `vedette keys create-migration` was given.",
+      ),
+      apiId: text({ min: 3, max: 255 }).describe(
+        "The id of the API that the keys are for, `api_…`.",
+      ),
+      keys: list(KeyToMigrate, { min: 1 }).describe(
+        "The keys; with their permissions, roles and limits at most 50000 things in one call.",
+      ),
     }),
     output: z.object({
-      migrated: z.array(z.object({ hash: z.string(), keyId: z.string() })),
-      failed: z.array(z.string()),
+      migrated: z
+        .array(
+          z.object({
+            hash: z.string().describe("The hash that was sent."),
+            keyId: z.string().describe("The id of its key here, `key_…`."),
+          }),
+        )
+        .describe("The keys that exist now."),
+      failed: z
+        .array(z.string())
+        .describe("Hashes of the keys that were skipped, as they exist already."),
     }),
+    example: {
+      body: {
+        migrationId: "mig_N8zCk4Rw",
+        apiId: exampleApiId,
+        keys: [
+          {
+            hash: exampleHash,
+            name: exampleStoredKey.name,
+            externalId: exampleIdentity.externalId,
+          },
+        ],
+      },
+      data: { migrated: [{ hash: exampleHash, keyId: exampleKeyId }], failed: [] },
+    },
     permission: ({ apiId }) => tuple("api", apiId, "create_key"),
     refusals: [404],
     handle: async (input, call) => {
@@ -59,6 +95,8 @@ export function migrateKeys({ change, database }: KeyParts) {
     },
   });
 }
+
+const exampleHash = "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c";
 
 /** Longer than the hashes of all algorithms. */
 const hashAtMost = 512;

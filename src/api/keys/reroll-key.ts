@@ -4,7 +4,9 @@ import { allOf, type Requirement } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { KeyId, whole } from "#api/schemas/schema.ts";
+import { KeyId } from "#api/schemas/resources.ts";
+import { whole } from "#api/schemas/schema.ts";
+import { exampleKeyId } from "./examples.ts";
 import { defaultBytes, newKeyMaterial, prefixOf } from "./key-material.ts";
 import type { KeyParts } from "./parts.ts";
 import { storeSealed } from "./recoverable/store-sealed.ts";
@@ -20,9 +22,15 @@ export function rerollKey({ change, keyRing }: KeyParts) {
       "Replaces a key by a new one; the old one remains valid until `expiration` has passed.",
     input: z.strictObject({
       keyId: KeyId,
-      expiration: whole({ min: 0, max: 4_102_444_800_000 }),
+      expiration: whole({ min: 0, max: 4_102_444_800_000 }).describe(
+        "How long the old key remains valid, in milliseconds, rounded up to whole minutes; 0: it is not valid any more.",
+      ),
     }),
     output: NewKeyOutput,
+    example: {
+      body: { keyId: exampleKeyId, expiration: 86_400_000 },
+      data: { keyId: "key_Wm5fDz8LrB3xTq1Y", key: "pay_4Tz9LqXbW7sKfM2cRg6HyN" },
+    },
     refusals: [404],
     handle: (input, call) =>
       change(call, async (made) => {

@@ -3,6 +3,7 @@ import { invalidInput } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { bigintMax, toBigint } from "#api/schemas/int64.ts";
 import { int64Max, text, whole } from "#api/schemas/schema.ts";
+import { exampleKeyId, exampleRefill } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { CreditsResponse } from "./schemas.ts";
 import { lockKey, onKey } from "./store/key-access.ts";
@@ -10,9 +11,18 @@ import { describeCredits, type KeyDetails } from "./store/key-details.ts";
 import { recordKey } from "./store/record-key.ts";
 
 const Input = z.strictObject({
-  keyId: text({ min: 3 }),
-  value: whole({ min: 0, max: int64Max }).nullable().optional(),
-  operation: z.enum(["set", "increment", "decrement"]),
+  keyId: text({ min: 3 }).describe("The id of the key, `key_…`: not the key itself."),
+  value: whole({ min: 0, max: int64Max })
+    .nullable()
+    .describe(
+      "How many credits. With `set` null removes the limit and the refill, and absent removes the limit alone; the other operations need a number.",
+    )
+    .optional(),
+  operation: z
+    .enum(["set", "increment", "decrement"])
+    .describe(
+      "What is done with `value`: it becomes the credits, or is added to or taken from them, down to 0.",
+    ),
 });
 type Input = z.infer<typeof Input>;
 
@@ -21,6 +31,10 @@ export function updateCredits({ change }: KeyParts) {
     summary: "Sets the credits of a key, or adds to or takes from them; never below zero.",
     input: Input,
     output: CreditsResponse,
+    example: {
+      body: { keyId: exampleKeyId, value: 250, operation: "increment" },
+      data: { remaining: 1_000, refill: exampleRefill },
+    },
     refusals: [404],
     handle: (input, call) =>
       change(call, async (made) => {

@@ -7,7 +7,9 @@ import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { toBigint } from "#api/schemas/int64.ts";
 import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schemas/schema.ts";
+import { Empty, ExternalId, KeyId } from "#api/schemas/resources.ts";
+import { int64Max, Meta, whole } from "#api/schemas/schema.ts";
+import { exampleKeyId } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { Expires, KeyName, PermissionSlugs, Ratelimits, Refill, RoleNames } from "./schemas.ts";
 import { lockKey, onKey } from "./store/key-access.ts";
@@ -19,21 +21,52 @@ import { refillColumns } from "./store/refill-rules.ts";
 /** Absent: unchanged; null: cleared; else: set. */
 const UpdateInput = z.strictObject({
   keyId: KeyId,
-  name: KeyName.nullable().optional(),
-  externalId: ExternalId.nullable().optional(),
-  meta: Meta.nullable().optional(),
-  expires: Expires.nullable().optional(),
+  name: KeyName.nullable()
+    .describe("A name by which people recognize the key; null removes it, absent keeps it.")
+    .optional(),
+  externalId: ExternalId.nullable()
+    .describe(
+      "Your own id of the user or tenant that the key belongs to; an identity is created for an unknown one. Null: the key belongs to none; absent: as before.",
+    )
+    .optional(),
+  meta: Meta.nullable()
+    .describe(
+      "A JSON object of your own, which replaces the metadata: at most 100 properties, 1 MiB. Null removes it, absent keeps it.",
+    )
+    .optional(),
+  expires: Expires.nullable()
+    .describe("When the key expires, unix time in milliseconds; null: never, absent: as before.")
+    .optional(),
   credits: z
     .strictObject({
-      remaining: whole({ min: 0, max: int64Max }).nullable().optional(),
-      refill: Refill.nullable().optional(),
+      remaining: whole({ min: 0, max: int64Max })
+        .nullable()
+        .describe(
+          "How many credits the key has now; null removes the limit and the refill, absent keeps them.",
+        )
+        .optional(),
+      refill: Refill.nullable()
+        .describe("Sets the credits to an amount again and again; null ends that, absent keeps it.")
+        .optional(),
     })
     .nullable()
+    .describe("What the key may spend; null removes the limit and the refill, absent keeps them.")
     .optional(),
-  ratelimits: Ratelimits.optional(),
-  enabled: z.boolean().optional(),
-  roles: RoleNames.optional(),
-  permissions: PermissionSlugs.optional(),
+  ratelimits: Ratelimits.describe(
+    "All rate limits of the key, at most 50: others are removed. Absent keeps them.",
+  ).optional(),
+  enabled: z
+    .boolean()
+    .describe(
+      "Whether the key is valid; false: verifications answer `DISABLED`. Absent: as before.",
+    )
+    .optional(),
+  roles: RoleNames.describe(
+    "Names of all roles of the key, at most 100: others are taken away. Absent keeps them.",
+  ).optional(),
+  permissions: PermissionSlugs.describe(
+    "Slugs of all permissions of the key itself, at most 1000: others are taken away, unknown ones created. Absent keeps them.",
+  ).optional(),
 });
 type UpdateInput = z.infer<typeof UpdateInput>;
 
@@ -42,6 +75,15 @@ export function updateKey({ change }: KeyParts) {
     summary: "Updates a key: an absent field is unchanged, null clears, a value sets.",
     input: UpdateInput,
     output: Empty,
+    example: {
+      body: {
+        keyId: exampleKeyId,
+        name: "Payments of shop 8",
+        expires: null,
+        credits: { remaining: 500 },
+      },
+      data: {},
+    },
     refusals: [404],
     handle: (input, call) =>
       change(call, async (made) => {

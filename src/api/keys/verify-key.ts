@@ -9,6 +9,7 @@ import type { KeyParts, VerifyParts } from "./parts.ts";
 import { describeVerification, type Verdict } from "./verify/answer.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./verify/applied-limits.ts";
 import { clientAddress } from "./verify/client-address.ts";
+import { exampleVerification } from "./verify/example.ts";
 import {
   answersQuery,
   type PermissionQuery,
@@ -21,6 +22,7 @@ export function verifyKey({ verify }: KeyParts) {
     summary: "Verifies whether a key may be used now, and records the verification.",
     input: VerifyInput,
     output: VerifyOutput,
+    example: exampleVerification,
     refusals: [412],
     handle: createVerify(verify),
   });

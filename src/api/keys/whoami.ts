@@ -2,6 +2,7 @@ import { z } from "zod";
 import { hashKey } from "#api/cache/key-record.ts";
 import { procedure } from "#api/procedure.ts";
 import { text } from "#api/schemas/schema.ts";
+import { exampleKey, exampleStoredKey } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
 import { KeyResponse } from "./schemas.ts";
 import { keyNotFound, onKey } from "./store/key-access.ts";
@@ -10,8 +11,11 @@ import { describeKey, loadKeyDetails } from "./store/key-details.ts";
 export function whoami({ database }: KeyParts) {
   return procedure({
     summary: "Shows a key by the key itself; nothing is spent.",
-    input: z.strictObject({ key: text({ min: 1, max: 512 }) }),
+    input: z.strictObject({
+      key: text({ min: 1, max: 512 }).describe("The key itself, as your user has it."),
+    }),
     output: KeyResponse,
+    example: { body: { key: exampleKey }, data: exampleStoredKey },
     refusals: [404],
     handle: async (input, call) => {
       const where = `k.hash = $1 AND k.workspace_id = $2 AND k.deleted_at IS NULL

@@ -3,14 +3,18 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { PermissionSlug, text } from "#api/schemas/schema.ts";
+import { examplePermission } from "#api/schemas/examples.ts";
+import { PermissionSlug } from "#api/schemas/resources.ts";
+import { text } from "#api/schemas/schema.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { permissionCreated } from "./permission-store.ts";
 import { Description } from "./schemas.ts";
 
 const Input = z.strictObject({
-  name: text({ min: 1, max: 512 }),
-  slug: PermissionSlug,
+  name: text({ min: 1, max: 512 }).describe("A name for people, 1 to 512 characters."),
+  slug: PermissionSlug.describe(
+    "By which keys and roles are given it and verifications ask for it. No other permission may have it, in whatever case.",
+  ),
   description: Description.optional(),
 });
 type Input = z.infer<typeof Input>;
@@ -19,7 +23,17 @@ export function createPermission({ change }: PermissionsParts) {
   return procedure({
     summary: "Creates a permission that keys and roles can be given.",
     input: Input,
-    output: z.object({ permissionId: z.string() }),
+    output: z.object({
+      permissionId: z.string().describe("The id of the new permission, `perm_…`."),
+    }),
+    example: {
+      body: {
+        name: examplePermission.name,
+        slug: examplePermission.slug,
+        description: examplePermission.description,
+      },
+      data: { permissionId: examplePermission.id },
+    },
     permission: () => "rbac.*.create_permission",
     refusals: [409],
     handle: async (input, call) => ({

@@ -4,16 +4,23 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, procedure } from "#api/procedure.ts";
+import { examplePermission, exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { PermissionSlug, RoleName } from "#api/schemas/schema.ts";
+import { PermissionSlug, RoleName } from "#api/schemas/resources.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { connect, permissionsFor } from "./role-links.ts";
 import { Description } from "./schemas.ts";
 
 const Input = z.strictObject({
-  name: RoleName,
+  name: RoleName.describe(
+    "By which keys are given the role. No other role may have it, in whatever case.",
+  ),
   description: Description.optional(),
-  permissions: list(PermissionSlug).optional(),
+  permissions: list(PermissionSlug)
+    .describe(
+      "Slugs of the permissions of the role, at most 1000. Unknown ones are created; absent: none.",
+    )
+    .optional(),
 });
 type Input = z.infer<typeof Input>;
 
@@ -21,7 +28,15 @@ export function createRole({ change }: PermissionsParts) {
   return procedure({
     summary: "Creates a role, with permissions that are created where they are missing.",
     input: Input,
-    output: z.object({ roleId: z.string() }),
+    output: z.object({ roleId: z.string().describe("The id of the new role, `role_…`.") }),
+    example: {
+      body: {
+        name: exampleRole.name,
+        description: exampleRole.description,
+        permissions: [examplePermission.slug],
+      },
+      data: { roleId: exampleRole.id },
+    },
     permission: ({ permissions = [] }) =>
       permissions.length === 0
         ? "rbac.*.create_role"

@@ -1,16 +1,19 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { Empty, PermissionSlug } from "#api/schemas/schema.ts";
+import { examplePermission } from "#api/schemas/examples.ts";
+import { Empty } from "#api/schemas/resources.ts";
 import { keysWithPermission, staleKeys } from "./affected-keys.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { findPermission, permissionNotFound } from "./permission-store.ts";
+import { PermissionRef } from "./schemas.ts";
 
 export function deletePermission({ change }: PermissionsParts) {
   return procedure({
     summary: "Deletes a permission, also from the keys and roles that have it.",
-    input: z.strictObject({ permission: PermissionSlug }),
+    input: z.strictObject({ permission: PermissionRef }),
     output: Empty,
+    example: { body: { permission: examplePermission.slug }, data: {} },
     permission: () => "rbac.*.delete_permission",
     refusals: [404],
     handle: async (input, call) => {

@@ -1,17 +1,20 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { Empty, RoleName } from "#api/schemas/schema.ts";
+import { exampleRole } from "#api/schemas/examples.ts";
+import { Empty } from "#api/schemas/resources.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { lockRole } from "./role-links.ts";
 import { findRole } from "./role-store.ts";
+import { RoleRef } from "./schemas.ts";
 
 export function deleteRole({ change }: PermissionsParts) {
   return procedure({
     summary: "Deletes a role, also from the keys that have it; its permissions stay.",
-    input: z.strictObject({ role: RoleName }),
+    input: z.strictObject({ role: RoleRef }),
     output: Empty,
+    example: { body: { role: exampleRole.name }, data: {} },
     permission: () => "rbac.*.delete_role",
     refusals: [404],
     handle: async (input, call) => {

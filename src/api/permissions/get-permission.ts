@@ -1,14 +1,17 @@
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { PermissionResponse, PermissionSlug } from "#api/schemas/schema.ts";
+import { examplePermission } from "#api/schemas/examples.ts";
+import { PermissionResponse } from "#api/schemas/resources.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { findPermission } from "./permission-store.ts";
+import { PermissionRef } from "./schemas.ts";
 
 export function getPermission({ database }: PermissionsParts) {
   return procedure({
     summary: "Returns a permission by its id or slug.",
-    input: z.strictObject({ permission: PermissionSlug }),
+    input: z.strictObject({ permission: PermissionRef }),
     output: PermissionResponse,
+    example: { body: { permission: examplePermission.slug }, data: examplePermission },
     permission: () => "rbac.*.read_permission",
     refusals: [404],
     handle: async (input, { workspaceId }) => ({

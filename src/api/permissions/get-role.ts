@@ -1,14 +1,17 @@
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { RoleName, RoleResponse } from "#api/schemas/schema.ts";
+import { exampleRole } from "#api/schemas/examples.ts";
+import { RoleResponse } from "#api/schemas/resources.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { findRole } from "./role-store.ts";
+import { RoleRef } from "./schemas.ts";
 
 export function getRole({ database }: PermissionsParts) {
   return procedure({
     summary: "Returns a role and its permissions by its id or name.",
-    input: z.strictObject({ role: RoleName }),
+    input: z.strictObject({ role: RoleRef }),
     output: RoleResponse,
+    example: { body: { role: exampleRole.name }, data: exampleRole },
     permission: () => "rbac.*.read_role",
     refusals: [404],
     handle: async (input, { workspaceId }) => ({

@@ -1,8 +1,9 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
+import { examplePermission } from "#api/schemas/examples.ts";
 import { likePattern, toPage } from "#api/schemas/page.ts";
-import { PermissionResponse } from "#api/schemas/schema.ts";
+import { PermissionResponse } from "#api/schemas/resources.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { type PermissionRow, permissionColumns, toPermission } from "./permission-store.ts";
 import { type ListQuery, PageInput } from "./schemas.ts";
@@ -11,7 +12,12 @@ export function listPermissions({ database }: PermissionsParts) {
   return procedure({
     summary: "Lists permissions by id, a page at a time.",
     input: PageInput,
-    output: z.array(PermissionResponse),
+    output: z.array(PermissionResponse).describe("The permissions of the page, by id."),
+    example: {
+      body: { limit: 10, search: examplePermission.name },
+      data: [examplePermission],
+      pagination: { hasMore: false },
+    },
     permission: () => "rbac.*.read_permission",
     handle: async ({ limit, cursor = "", search }, { workspaceId }) => {
       const query = { workspaceId, limit, cursor, pattern: likePattern(search) };

@@ -1,8 +1,9 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
+import { exampleRole } from "#api/schemas/examples.ts";
 import { likePattern, toPage } from "#api/schemas/page.ts";
-import { RoleResponse } from "#api/schemas/schema.ts";
+import { RoleResponse } from "#api/schemas/resources.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { type RoleRow, roleColumns, rolePermissionsBytes, toRole } from "./role-store.ts";
 import { type ListQuery, PageInput } from "./schemas.ts";
@@ -11,7 +12,12 @@ export function listRoles({ database }: PermissionsParts) {
   return procedure({
     summary: "Lists roles and their permissions by id, a page at a time.",
     input: PageInput,
-    output: z.array(RoleResponse),
+    output: z.array(RoleResponse).describe("The roles of the page, by id."),
+    example: {
+      body: { limit: 10, search: exampleRole.name },
+      data: [exampleRole],
+      pagination: { hasMore: false },
+    },
     permission: () => "rbac.*.read_role",
     handle: async ({ limit, cursor = "", search }, { workspaceId }) => {
       const query = { workspaceId, limit, cursor, pattern: likePattern(search) };

@@ -2,7 +2,7 @@
 import type { ClientBase, Pool } from "pg";
 import type { AuditEntry } from "#api/changes/audit.ts";
 import { ApiError } from "#api/error.ts";
-import type { PermissionResponse } from "#api/schemas/schema.ts";
+import type { PermissionResponse } from "#api/schemas/resources.ts";
 
 export type PermissionRow = { id: string; name: string; slug: string; description: string | null };
 

@@ -1,7 +1,7 @@
 /** The table `roles`. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
-import type { RoleResponse } from "#api/schemas/schema.ts";
+import type { RoleResponse } from "#api/schemas/resources.ts";
 import { type PermissionRow, toPermission } from "./permission-store.ts";
 
 export type RoleRow = {

@@ -2,8 +2,10 @@ import { z } from "zod";
 import { allOf } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
+import { examplePermission, exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { PermissionResponse, PermissionSlug, patterned } from "#api/schemas/schema.ts";
+import { PermissionResponse, PermissionSlug } from "#api/schemas/resources.ts";
+import { patterned } from "#api/schemas/schema.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
 import type { PermissionsParts } from "./parts.ts";
 import { toPermission } from "./permission-store.ts";
@@ -17,8 +19,12 @@ import {
 import { refuseTooManyByRoles } from "./role-permissions.ts";
 
 const Input = z.strictObject({
-  roleId: patterned(/^[a-zA-Z0-9_-]+$/, { min: 3, max: 255 }),
-  permissions: list(PermissionSlug),
+  roleId: patterned(/^[a-zA-Z0-9_-]+$/, { min: 3, max: 255 }).describe(
+    "The id of the role, `role_…`: its name is not enough.",
+  ),
+  permissions: list(PermissionSlug).describe(
+    "Slugs of all permissions of the role, at most 1000: others are taken away, unknown ones created. An empty list removes all.",
+  ),
 });
 type Input = z.infer<typeof Input>;
 
@@ -26,7 +32,11 @@ export function setRolePermissions({ change }: PermissionsParts) {
   return procedure({
     summary: "Gives a role exactly these permissions, created where they are missing.",
     input: Input,
-    output: z.array(PermissionResponse),
+    output: z.array(PermissionResponse).describe("The permissions that the role then has."),
+    example: {
+      body: { roleId: exampleRole.id, permissions: [examplePermission.slug] },
+      data: [examplePermission],
+    },
     permission: () => allOf("rbac.*.add_permission_to_role", "rbac.*.remove_permission_from_role"),
     refusals: [404],
     handle: async (input, call) => ({

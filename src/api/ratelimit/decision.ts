@@ -10,21 +10,45 @@ import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export const LimitInput = z.strictObject({
-  namespace: text({ min: 1, max: 512 }),
-  identifier: text({ min: 1, max: 512 }),
-  limit: whole({ min: 1 }),
-  duration: whole({ min: 1_000, max: 2_592_000_000 }),
-  cost: whole({ min: 0 }).default(1),
+  namespace: text({ min: 1, max: 512 }).describe(
+    "What is limited: the name of a namespace or its id, `rlns_…`. An unknown name is created if the root key may.",
+  ),
+  identifier: text({ min: 1, max: 512 }).describe(
+    "Who is limited: a user's id, an address. Each has a count of its own.",
+  ),
+  limit: whole({ min: 1 }).describe(
+    "How much may be counted in one window, unless an override says otherwise.",
+  ),
+  duration: whole({ min: 1_000, max: 2_592_000_000 }).describe(
+    "Length of a window in milliseconds, one second to 30 days, unless an override says otherwise.",
+  ),
+  cost: whole({ min: 0 })
+    .default(1)
+    .describe("How much is counted; 0 looks without counting. Absent: 1."),
 });
 export type LimitInput = z.infer<typeof LimitInput>;
 
 export const limitFields = {
-  limit: whole(),
-  remaining: whole(),
-  /** Unix milliseconds. */
-  reset: whole(),
-  overrideId: z.string().optional(),
+  limit: whole().describe(
+    "How much may be counted in one window, by the override if there is one.",
+  ),
+  remaining: whole().describe("How much may still be counted in this window."),
+  reset: whole().describe("When the window ends, unix time in milliseconds."),
+  overrideId: z
+    .string()
+    .describe("The id of the override that was applied, `rlor_…`; absent: none.")
+    .optional(),
 };
+
+export const exampleLimitInput = {
+  namespace: "emails",
+  identifier: "user_42",
+  limit: 10,
+  duration: 60_000,
+  cost: 1,
+};
+
+export const exampleDecision = { limit: 10, remaining: 9, reset: 1_794_139_260_000 };
 
 export type Subject = { input: LimitInput; namespace: Namespace; override: Override | undefined };
 

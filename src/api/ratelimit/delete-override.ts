@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { Empty } from "#api/schemas/schema.ts";
-import { overrideNotFound, overrideTarget } from "./override-schemas.ts";
+import { Empty } from "#api/schemas/resources.ts";
+import { exampleOverride, overrideNotFound, overrideTarget } from "./override-schemas.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export function deleteOverride({ namespaces, change }: RatelimitParts) {
@@ -10,6 +10,10 @@ export function deleteOverride({ namespaces, change }: RatelimitParts) {
     summary: "Removes the override of exactly this identifier or pattern.",
     input: z.strictObject(overrideTarget),
     output: Empty,
+    example: {
+      body: { namespace: "emails", identifier: exampleOverride.identifier },
+      data: {},
+    },
     refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);

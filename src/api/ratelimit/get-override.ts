@@ -3,6 +3,7 @@ import { tuple } from "#api/access/grants.ts";
 import { procedure } from "#api/procedure.ts";
 import {
   describeOverride,
+  exampleOverride,
   OverrideOutput,
   overrideNotFound,
   overrideTarget,
@@ -14,6 +15,7 @@ export function getOverride({ namespaces }: RatelimitParts) {
     summary: "Shows the override that applies to an identifier.",
     input: z.strictObject(overrideTarget),
     output: OverrideOutput,
+    example: { body: { namespace: "emails", identifier: "user_42" }, data: exampleOverride },
     refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);

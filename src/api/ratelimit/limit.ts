@@ -3,6 +3,8 @@ import type { LimitAnswer } from "#api/limiter.ts";
 import { procedure } from "#api/procedure.ts";
 import {
   describeDecision,
+  exampleDecision,
+  exampleLimitInput,
   findSubject,
   LimitInput,
   limitFields,
@@ -15,7 +17,11 @@ export function limit(parts: RatelimitParts) {
   return procedure({
     summary: "Counts against a limit and returns whether it passes.",
     input: LimitInput,
-    output: z.object({ ...limitFields, success: z.boolean() }),
+    output: z.object({
+      ...limitFields,
+      success: z.boolean().describe("Whether it passes; what does not is not counted."),
+    }),
+    example: { body: exampleLimitInput, data: { ...exampleDecision, success: true } },
     refusals: [404, 410],
     handle: async (input, call) => {
       const startedAt = performance.now();

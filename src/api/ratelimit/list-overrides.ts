@@ -2,8 +2,14 @@ import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { toPage } from "#api/schemas/page.ts";
-import { pageSize, text } from "#api/schemas/schema.ts";
-import { describeOverride, OverrideOutput, overrideTarget } from "./override-schemas.ts";
+import { aboutCursor, pageSize } from "#api/schemas/resources.ts";
+import { text } from "#api/schemas/schema.ts";
+import {
+  describeOverride,
+  exampleOverride,
+  OverrideOutput,
+  overrideTarget,
+} from "./override-schemas.ts";
 import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
@@ -12,10 +18,15 @@ export function listOverrides({ namespaces, database }: RatelimitParts) {
     summary: "Lists the overrides of a namespace.",
     input: z.strictObject({
       namespace: overrideTarget.namespace,
-      cursor: text().optional(),
+      cursor: text().describe(aboutCursor).optional(),
       limit: pageSize(10),
     }),
-    output: z.array(OverrideOutput),
+    output: z.array(OverrideOutput).describe("The overrides of the page, by id."),
+    example: {
+      body: { namespace: "emails", limit: 10 },
+      data: [exampleOverride],
+      pagination: { hasMore: false },
+    },
     refusals: [404],
     handle: async ({ namespace: name, cursor = "", limit }, call) => {
       const namespace = await namespaces.require(call, name);

@@ -5,6 +5,8 @@ import { type Call, procedure } from "#api/procedure.ts";
 import { list } from "#api/schemas/list.ts";
 import {
   describeDecision,
+  exampleDecision,
+  exampleLimitInput,
   findSubject,
   LimitInput,
   limitFields,
@@ -16,16 +18,28 @@ import type { RatelimitParts } from "./parts.ts";
 
 const CheckOutput = z.object({
   ...limitFields,
-  namespace: z.string(),
-  identifier: z.string(),
-  passed: z.boolean(),
+  namespace: z.string().describe("The namespace, as it was sent."),
+  identifier: z.string().describe("The identifier, as it was sent."),
+  passed: z.boolean().describe("Whether this limit by itself would let the call pass."),
 });
 
 export function multiLimit(parts: RatelimitParts) {
   return procedure({
     summary: "Counts against several limits, all or none.",
-    input: list(LimitInput, { min: 1, max: 100 }),
-    output: z.object({ passed: z.boolean(), limits: z.array(CheckOutput) }),
+    input: list(LimitInput, { min: 1, max: 100 }).describe("The limits, 1 to 100."),
+    output: z.object({
+      passed: z.boolean().describe("Whether all limits pass; if not, none is counted."),
+      limits: z
+        .array(CheckOutput)
+        .describe("One answer for each limit, in the order of the request."),
+    }),
+    example: {
+      body: [exampleLimitInput],
+      data: {
+        passed: true,
+        limits: [{ ...exampleDecision, namespace: "emails", identifier: "user_42", passed: true }],
+      },
+    },
     refusals: [404, 410],
     handle: async (inputs, call) => {
       const startedAt = performance.now();

@@ -4,7 +4,7 @@ import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { toBigint } from "#api/schemas/int64.ts";
 import { whole } from "#api/schemas/schema.ts";
-import { overrideTarget } from "./override-schemas.ts";
+import { exampleOverride, overrideTarget } from "./override-schemas.ts";
 import type { RatelimitParts } from "./parts.ts";
 import { refuseExcessPattern } from "./pattern-bounds.ts";
 
@@ -13,10 +13,27 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
     summary: "Sets the limit of an identifier, or of all that a pattern with `*` matches.",
     input: z.strictObject({
       ...overrideTarget,
-      limit: whole({ min: 0 }),
-      duration: whole({ min: 1_000 }),
+      limit: whole({ min: 0 }).describe(
+        "How much may be counted in one window; 0 refuses everything.",
+      ),
+      duration: whole({ min: 1_000 }).describe(
+        "Length of a window in milliseconds, at least 1000.",
+      ),
     }),
-    output: z.object({ overrideId: z.string() }),
+    output: z.object({
+      overrideId: z
+        .string()
+        .describe("The id of the override, `rlor_…`: of a changed one as before."),
+    }),
+    example: {
+      body: {
+        namespace: "emails",
+        identifier: exampleOverride.identifier,
+        limit: exampleOverride.limit,
+        duration: exampleOverride.duration,
+      },
+      data: { overrideId: exampleOverride.overrideId },
+    },
     refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);

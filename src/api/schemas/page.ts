@@ -1,5 +1,5 @@
 /** Pages of a list: one row more than the limit is read, and shows where the next page begins. */
-import type { Pagination } from "./schema.ts";
+import type { Pagination } from "./resources.ts";
 
 /** To read and write more at once would delay all other requests. */
 export const pageBytes = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** The rate limits of a key or an identity, as they are read and returned. */
 import { z } from "zod";
 import { presentList } from "./present.ts";
-import type { RatelimitResponse } from "./schema.ts";
+import type { RatelimitResponse } from "./resources.ts";
 
 /** A limit of a key or an identity. */
 export const RatelimitRule = z.object({

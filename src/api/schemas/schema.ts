@@ -104,10 +104,6 @@ export function whole({ min, max }: Range = {}) {
     .meta({ type: "integer" });
 }
 
-const identifierPattern = /^[a-zA-Z0-9_]+$/;
-const slugPattern = /^[a-zA-Z0-9_:\-.*]+$/;
-const externalIdPattern = /^[a-zA-Z0-9_.-]+$/;
-
 /**
  * Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. Not zod's
  * `record`, which would validate each of a million properties before it counts them.
@@ -128,61 +124,6 @@ export const Meta = z
     type: "object",
     maxProperties: 100,
     additionalProperties: true,
+    description:
+      "A JSON object of your own: at most 100 properties, 100 levels deep, 1 MiB. It is returned as it is.",
   }) as unknown as z.ZodType<Record<string, unknown>>;
-
-export const KeyId = patterned(identifierPattern, { min: 3, max: 255 });
-export const ApiId = patterned(identifierPattern, { min: 8, max: 255 });
-export const ExternalId = patterned(externalIdPattern, { min: 1, max: 255 });
-export const RoleName = text({ min: 1, max: 128 });
-export const PermissionSlug = patterned(slugPattern, { min: 1, max: 128 });
-
-/** A rate limit of a key or an identity. */
-export const RatelimitRequest = z.strictObject({
-  name: text({ min: 3, max: 128 }),
-  limit: whole({ min: 1 }),
-  duration: whole({ min: 1_000 }),
-  autoApply: z.boolean(),
-});
-export type RatelimitRequest = z.infer<typeof RatelimitRequest>;
-
-export const RatelimitResponse = z.object({
-  id: z.string(),
-  name: z.string(),
-  limit: whole(),
-  duration: whole(),
-  autoApply: z.boolean(),
-});
-export type RatelimitResponse = z.infer<typeof RatelimitResponse>;
-
-export const IdentityResponse = z.object({
-  id: z.string(),
-  externalId: z.string(),
-  meta: Meta.optional(),
-  ratelimits: z.array(RatelimitResponse).optional(),
-});
-export type IdentityResponse = z.infer<typeof IdentityResponse>;
-
-export const PermissionResponse = z.object({
-  id: z.string(),
-  name: z.string(),
-  slug: z.string(),
-  description: z.string().optional(),
-});
-export type PermissionResponse = z.infer<typeof PermissionResponse>;
-
-export const RoleResponse = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string().optional(),
-  permissions: z.array(PermissionResponse).optional(),
-});
-export type RoleResponse = z.infer<typeof RoleResponse>;
-
-/** The `data` of a procedure that returns nothing. */
-export const Empty = z.object({});
-
-/** How many rows a page has, and where it begins. */
-export const pageSize = (preset: number) => whole({ min: 1, max: 100 }).default(preset);
-
-export const Pagination = z.object({ cursor: z.string().optional(), hasMore: z.boolean() });
-export type Pagination = z.infer<typeof Pagination>;

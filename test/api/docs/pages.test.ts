@@ -28,6 +28,7 @@ describe("/docs/errors", () => {
             summary: "",
             input: { safeParse: () => ({ success: true }) } as never,
             output: undefined,
+            example: { body: {}, data: undefined },
             handle: () => ({ data: undefined }),
           },
         },

@@ -22,6 +22,7 @@ function gated() {
       summary: "Answers when it is let.",
       input: z.object({}),
       output: z.object({ done: z.boolean() }),
+      example: { body: {}, data: { done: true } },
       handle: async () => {
         asked += 1;
         await gate.promise;
@@ -39,6 +40,7 @@ function largeAnswer() {
     summary: "Answers at length.",
     input: z.object({}),
     output: z.object({ text: z.string() }),
+    example: { body: {}, data: { text: "a" } },
     handle: () => ({ data: { text } }),
   });
 }
