@@ -1,9 +1,11 @@
 /** The command line: its commands, and how errors are reported. */
 import { readFileSync } from "node:fs";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
+import type { Role } from "#app/app.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
+import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
@@ -51,7 +53,13 @@ export function createProgram(exit: (code: number) => void): Command {
     .command("start")
     .description("run the program until SIGTERM or SIGINT")
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--role <role...>", "only these parts: worker, control, api (default: all)")
+    .addOption(
+      new Option("--role <role...>", "only these parts (default: all)").choices([
+        "worker",
+        "control",
+        "api",
+      ] satisfies Role[]),
+    )
     .action(async (options) => (await import("./start.ts")).runStart(options));
   program
     .command("identity")
@@ -76,6 +84,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addCronCommands(program, exit);
   addAlertCommands(program, exit);
   addOperatorCommands(program, exit);
+  addCompletionCommand(program, exit);
   return program;
 }
 

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
-import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { ConfirmListRequest, type Labels } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { wordsOf } from "#kernel/faults.ts";
@@ -9,7 +8,7 @@ import { readPairs } from "#kernel/pairs.ts";
 import { Role } from "#kernel/roles.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import { Approvals, Gate, NotBefore, OnFailure, SoakSeconds } from "#rollout/policy/contract.ts";
+import { Gate, NotBefore, SoakSeconds } from "#rollout/policy/contract.ts";
 import { ApproveRequest } from "#rollout/requests/contract.ts";
 import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 import type { TargetOptions } from "./target.ts";
@@ -40,14 +39,6 @@ export function parseGateTimeout(text: string): number {
 /** `3` or `2%`. */
 export function parseFailureLimit(text: string): Limit {
   return parseBy(Limit, /^\d+$/.test(text) ? Number(text) : text, "For example: 3, or 2%");
-}
-
-export function parseOnFailure(text: string): OnFailure {
-  return parseBy(OnFailure, text, "For example: rollback");
-}
-
-export function parseApprovals(text: string): Approvals {
-  return parseBy(Approvals, text, "For example: after_first");
 }
 
 /** `600`, or one number for each wave: `3600,600,0`. */
@@ -109,12 +100,6 @@ export function parseLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
   throw new InvalidArgumentError("a whole number from 1 to 100.");
-}
-
-export function parseJob(text: string): CronJobName {
-  const job = cronJobs.find((name) => name === text);
-  if (job !== undefined) return job;
-  throw new InvalidArgumentError(`jobs are ${cronJobs.join(", ")}.`);
 }
 
 /** `count` is null for "none". */

@@ -5,7 +5,7 @@ import { createLog, type Log } from "#kernel/log.ts";
 import { bannerLines, readyFields } from "./start-banner.ts";
 import { untilStopSignal } from "./stop-signal.ts";
 
-export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
+export type StartOptions = { config?: string | undefined; role?: Role[] | undefined };
 
 /**
  * Resolves when everything has been stopped after SIGTERM or SIGINT, also during the start. When the program
@@ -20,7 +20,7 @@ export async function runStart(options: StartOptions): Promise<void> {
     stopping.abort();
   });
   const app = await startUnlessStopped(config, {
-    roles: readRoles(options.role),
+    roles: roles.filter((role) => options.role?.includes(role) ?? true),
     log,
     signal: stopping.signal,
   });
@@ -54,15 +54,6 @@ async function untilStopped(
   }
   await app.stop();
   return failure;
-}
-
-function readRoles(names: string[] | undefined): Role[] {
-  if (names === undefined || names.length === 0) return [...roles];
-  const unknown = names.filter((name) => !roles.some((role) => role === name));
-  if (unknown.length > 0) {
-    throw new Error(`there is no role ${unknown.join(", ")}; roles are ${roles.join(", ")}`);
-  }
-  return roles.filter((role) => names.includes(role));
 }
 
 async function announce(app: App, { config, log }: { config: Config; log: Log }): Promise<void> {

@@ -1,8 +1,8 @@
 /** `vedette cron`: the timed jobs. */
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
-import { parseJob } from "#cli/options.ts";
+import { cronJobs } from "#cron/contract.ts";
 
 export function addCronCommands(program: Command, exit: Exit): void {
   const cron = program.command("cron").description("the timed jobs");
@@ -11,7 +11,9 @@ export function addCronCommands(program: Command, exit: Exit): void {
     .description("list the jobs: when each runs next, and how it last ended")
     .action(load(exit, async () => (await from()).listJobs));
   withConnection(cron.command("run"))
-    .argument("<job>", "its name, as listed by `vedette cron list`", parseJob)
+    .addArgument(
+      new Argument("<job>", "its name, as listed by `vedette cron list`").choices(cronJobs),
+    )
     .description("run a job now and wait for its end; exit code 1 when it failed")
     .action(load(exit, async () => (await from()).runJob));
 }

@@ -3,7 +3,6 @@ import { type Command, Option } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import {
-  parseApprovals,
   parseFailureLimit,
   parseGateChecks,
   parseGateRuns,
@@ -12,13 +11,13 @@ import {
   parseLimit,
   parseList,
   parseNotBefore,
-  parseOnFailure,
   parseReason,
   parseSoak,
   parseWave,
   parseWaves,
 } from "#cli/options.ts";
 import { withSelector } from "#cli/selector.ts";
+import { Approvals, OnFailure } from "#rollout/policy/contract.ts";
 
 export function addRolloutCommands(program: Command, exit: Exit): void {
   const rollout = program
@@ -106,17 +105,22 @@ function withPolicy(command: Command): Command {
     .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
     .option("--max-failed <limit>", "how many deploys may fail in all: 3, or 2%", parseFailureLimit)
     .option("--max-failed-per-wave <limit>", "how many may fail in one wave", parseFailureLimit)
-    .option("--on-failure <action>", "pause (default) or rollback", parseOnFailure)
+    .addOption(
+      new Option(
+        "--on-failure <action>",
+        "what follows too many failures (default: pause)",
+      ).choices(OnFailure.options),
+    )
     .option("--soak <seconds>", "watch each wave for so long: 600, or 3600,600,0", parseSoak)
     .option(
       "--not-before <time>",
       "start the first wave then, for example 2026-12-01T22:00:00Z",
       parseNotBefore,
     )
-    .option(
-      "--approvals <which>",
-      "waves that another operator has to approve: last_wave, after_first or every_wave",
-      parseApprovals,
+    .addOption(
+      new Option("--approvals <which>", "waves that another operator has to approve").choices(
+        Approvals.options,
+      ),
     )
     .option("--reason <text>", "why it is done", parseReason);
 }
