@@ -1,6 +1,5 @@
 /** All settings: joins those of the slices, and reads them once from a TOML file and the environment. */
-import { existsSync, readFileSync } from "node:fs";
-import { parse as parseToml } from "smol-toml";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import { alertEventsConfig } from "#alerts/config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
@@ -15,6 +14,7 @@ import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { wholeNumber } from "#kernel/setting.ts";
+import { readToml } from "#kernel/toml.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
@@ -66,7 +66,7 @@ const environmentAliases: Record<string, readonly string[]> = {
   REDIS_URL: ["redis", "url"],
 };
 
-/** Settings that could not be read. `message` has one line per fault and never a value. */
+/** Settings that could not be read. `message` has one line per fault, and of values only numbers, times, flags and choices. */
 export class ConfigError extends Error {}
 
 export type ConfigSource = { file?: string | undefined; environment: NodeJS.ProcessEnv };
@@ -79,19 +79,17 @@ export function readConfig(source: ConfigSource): Config {
   if (file !== undefined && !existsSync(file)) {
     throw new ConfigError(`config file ${file} does not exist`);
   }
-  const fromFile = existsSync(path) ? readToml(path) : {};
+  const fromFile = existsSync(path) ? readFile(path) : {};
   const result = Config.safeParse(overlayEnvironment(fromFile, source.environment));
   if (!result.success) throw new ConfigError(faultLines(result.error, "settings").join("\n"));
   return result.data;
 }
 
-function readToml(path: string): Record<string, unknown> {
+function readFile(path: string): Record<string, unknown> {
   try {
-    return parseToml(readFileSync(path, "utf8"));
+    return readToml(path);
   } catch (error) {
-    // Only the first line of the parser's message: the others quote the file, which may have secrets.
-    const summary = (error as Error).message.split("\n")[0];
-    throw new ConfigError(`config file ${path} is not valid TOML: ${summary}`, { cause: error });
+    throw new ConfigError(`config file ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -216,7 +216,7 @@ describe("readConfig", () => {
 
     expect(lines).toEqual([
       "control.operators.alice.token: must be the SHA-256 of a token: 64 hex digits",
-      expect.stringMatching(/^control\.operators\.bob\.roles\.0: .*"read"\|"operate"/),
+      `control.operators.bob.roles.0: expected one of "read", "operate", "approve", "notify", got 'admin'`,
       expect.stringMatching(/^control\.operators\.ingress-token: is the name of the ingress token/),
     ]);
   });
@@ -232,17 +232,26 @@ describe("readConfig", () => {
     const lines = faultsOf(() => readConfig({ environment }));
 
     expect(lines).toEqual([
-      expect.stringMatching(/^control\.port: /),
-      expect.stringMatching(/^fleet\.driver: /),
-      expect.stringMatching(/^fleet: .*"size"/),
-      expect.stringMatching(/^rollout\.max_parallel: /),
+      "control.port: expected a whole number from 0 to 65535, got 'banana'",
+      `fleet.driver: expected one of "process", "http", got 'raft'`,
+      'fleet: unknown name "size"',
+      "rollout.max_parallel: expected a whole number from 1 to 500, got 0",
     ]);
   });
 
-  it("never shows a value in a fault", () => {
-    const environment = { VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: "not-a-url-but-secret" };
+  it.each([
+    "VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL",
+    "VEDETTE_INCIDENT__URL",
+    "VEDETTE_RESTATE__INGRESS_URL",
+    "CLICKHOUSE_URL",
+    "REDIS_URL",
+    "VEDETTE_CONTROL__OPERATORS",
+    "VEDETTE_CONTROL__OIDC__ISSUER",
+    "VEDETTE_CONTROL__OPERATORS__ALICE",
+  ])("never shows a value of %s, which may be a secret", (name) => {
+    const lines = faultsOf(() => readConfig({ environment: { [name]: "no-url-but-secret" } }));
 
-    expect(faultsOf(() => readConfig({ environment })).join()).not.toContain("secret");
+    expect(lines.join()).not.toContain("secret");
   });
 
   it("says so when the named file does not exist", () => {
@@ -251,10 +260,12 @@ describe("readConfig", () => {
     );
   });
 
-  it("says so when the file is no TOML, without quoting it", () => {
-    const file = writeToml('token = "secret-value\n');
+  it("says where the file is no TOML, without quoting it", () => {
+    const file = writeToml('[api]\nroot_key = "secret\\q"\n');
 
-    expect(faultsOf(() => readConfig({ file, environment: {} })).join()).not.toContain("secret");
+    const lines = faultsOf(() => readConfig({ file, environment: {} }));
+
+    expect(lines).toEqual([`config file ${file}, line 2, column 20: unrecognised escape sequence`]);
   });
 
   it.each([

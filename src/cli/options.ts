@@ -20,7 +20,7 @@ export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean
 
 /** `25,100` as percentages. This parser and the next ones refuse the values that the service would refuse. */
 export function parseWaves(text: string): number[] {
-  return parseBy(WavePercentages, text.split(",").map(Number), "For example: 5,25,100");
+  return parseBy(WavePercentages, text.split(",").map(numberIn), "For example: 5,25,100");
 }
 
 export function parseGateChecks(text: string): string[] {
@@ -29,11 +29,11 @@ export function parseGateChecks(text: string): string[] {
 }
 
 export function parseGateRuns(text: string): number {
-  return parseBy(Gate.shape.clean_runs, Number(text), "For example: 3");
+  return parseBy(Gate.shape.clean_runs, numberIn(text), "For example: 3");
 }
 
 export function parseGateTimeout(text: string): number {
-  return parseBy(Gate.shape.timeout_seconds, Number(text), "In seconds, for example: 600");
+  return parseBy(Gate.shape.timeout_seconds, numberIn(text), "In seconds, for example: 600");
 }
 
 /** `3` or `2%`. */
@@ -43,8 +43,8 @@ export function parseFailureLimit(text: string): Limit {
 
 /** `600`, or one number for each wave: `3600,600,0`. */
 export function parseSoak(text: string): number | number[] {
-  const seconds = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-  const [first = Number.NaN, ...rest] = seconds;
+  const seconds = text.split(",").map(numberIn);
+  const [first, ...rest] = seconds;
   const example = "In seconds, for example: 600, or one for each wave: 3600,600,0";
   return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
 }
@@ -73,16 +73,25 @@ export function parseReason(text: string): string {
   return parseBy(Reason, text, 'For example: "incident 4711"');
 }
 
+/** A number, else the text, with which the fault can say what was given; `Number("")` would be 0. */
+function numberIn(text: string): number | string {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isNaN(number) ? text : number;
+}
+
 function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: string): Value {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   const [fault] = result.error.issues;
-  throw new InvalidArgumentError(`${fault && wordsOf(fault)}. ${example}`);
+  // The name of a pair, `tier=canary`; of a list the fault itself says which item.
+  const name = fault?.path.find((step) => typeof step === "string");
+  const where = name === undefined ? "" : `${name}: `;
+  throw new InvalidArgumentError(`${where}${fault && wordsOf(fault)}. ${example}`);
 }
 
 export function parseSentinelCount(text: string): number {
-  // Number("") is 0: an empty text, as of a variable that is not set, must not confirm an empty fleet.
-  const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  // An empty text, as of a variable that is not set, must not confirm an empty fleet, nor may 1e3 be a number.
+  const count = /^\d+$/.test(text) ? Number(text) : text;
   return parseBy(ConfirmListRequest.shape.count, count, "For example: 3");
 }
 
@@ -93,13 +102,13 @@ export function parseRoles(text: string): Role[] {
 
 export function parseWave(text: string): number {
   const wave = ApproveRequest.shape.wave.unwrap();
-  return parseBy(wave, Number(text), "For example: 2");
+  return parseBy(wave, numberIn(text), "For example: 2");
 }
 
 export function parseLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
-  throw new InvalidArgumentError("a whole number from 1 to 100.");
+  throw new InvalidArgumentError("expected a whole number from 1 to 100.");
 }
 
 /** `count` is null for "none". */
@@ -109,7 +118,7 @@ export function parseCount(text: string): Count {
   if (text === "none") return { count: null };
   const count = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return { count };
-  throw new InvalidArgumentError("a whole number, or none.");
+  throw new InvalidArgumentError("expected a whole number, or none.");
 }
 
 const spansMs: Record<string, number> = { h: 3_600_000, d: 86_400_000 };
@@ -121,7 +130,7 @@ export function parseExpiry(text: string): Date {
     amount === undefined ? parseIso(text) : Date.now() + Number(amount) * (spansMs[unit] ?? 0);
   if (at > Date.now()) return new Date(at);
   throw new InvalidArgumentError(
-    "a time in the future, such as 2027-01-31, or a span such as 90d.",
+    "expected a time in the future, such as 2027-01-31, or a span such as 90d.",
   );
 }
 
@@ -129,7 +138,7 @@ export function parseExpiry(text: string): Date {
 export function parseGrace(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms <= 366 * 86_400_000) return Math.ceil(ms / 1_000);
-  throw new InvalidArgumentError("a span of a year at most, such as 30m, 24h or 7d.");
+  throw new InvalidArgumentError("expected a span of a year at most, such as 30m, 24h or 7d.");
 }
 
 /** A date (`2027-01-31`, with or without a time) or a span back from now (`7d`). */
@@ -137,20 +146,22 @@ export function parsePast(text: string): Date {
   const span = parseDuration(text);
   const at = span === undefined ? parseIso(text) : Date.now() - span;
   if (Number.isFinite(at) && at > 0) return new Date(at);
-  throw new InvalidArgumentError("a time such as 2027-01-31, or a span back from now such as 7d.");
+  throw new InvalidArgumentError(
+    "expected a time such as 2027-01-31, or a span back from now such as 7d.",
+  );
 }
 
 export function parsePageSize(text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && count <= 1_000) return count;
-  throw new InvalidArgumentError("a whole number from 1 to 1000.");
+  throw new InvalidArgumentError("expected a whole number from 1 to 1000.");
 }
 
 /** A port to listen on; it has to be known at the provider, so none is 0. */
 export function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError("a port, for example 8250.");
+  throw new InvalidArgumentError("expected a port, for example 8250.");
 }
 
 function parseIso(text: string): number {
@@ -161,13 +172,13 @@ function parseIso(text: string): number {
 export function parsePermissions(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.every((name) => /^[\w.*:#/-]{1,256}$/.test(name))) return [...new Set(names)];
-  throw new InvalidArgumentError("names separated by commas, such as api.*.create_key.");
+  throw new InvalidArgumentError("expected names separated by commas, such as api.*.create_key.");
 }
 
 /** `on` or `off`. */
 export function parseSwitch(text: string): boolean {
   if (text === "on" || text === "off") return text === "on";
-  throw new InvalidArgumentError("on or off.");
+  throw new InvalidArgumentError("expected on or off.");
 }
 
 /** Addresses and ranges separated by commas, or none. */
@@ -175,7 +186,7 @@ export function parseAddresses(text: string): { addresses: string[] | null } {
   if (text === "none") return { addresses: null };
   const addresses = text.split(",").map((entry) => entry.trim());
   if (addresses.every(isAddressOrRange)) return { addresses };
-  throw new InvalidArgumentError("such as 203.0.113.7,10.0.0.0/8, or none.");
+  throw new InvalidArgumentError("expected addresses such as 203.0.113.7,10.0.0.0/8, or none.");
 }
 
 function isAddressOrRange(entry: string): boolean {

@@ -4,13 +4,15 @@ import { isLoopback } from "#kernel/address.ts";
 import { Role } from "#kernel/roles.ts";
 import { optionalText, textList, wholeNumber } from "#kernel/setting.ts";
 
+const insecure = {
+  error: "must be an https address (http only on this machine), without query and fragment",
+};
+
 /** Plain http only on this machine: over a network anybody could answer instead of the provider. */
 const issuer = z
-  .union([z.literal(""), z.url({ protocol: /^https?$/ })])
+  .union([z.literal(""), z.url({ protocol: /^https?$/ })], insecure)
   .default("")
-  .refine((url) => url === "" || isSafeUrl(url), {
-    error: "must be an https address (http only on this machine), without query and fragment",
-  });
+  .refine((url) => url === "" || isSafeUrl(url), insecure);
 
 function isSafeUrl(text: string): boolean {
   const url = URL.parse(text);

@@ -1,5 +1,6 @@
 /** What is wrong with a value, in words. */
 import type { z } from "zod";
+import "./fault-words.ts";
 
 /** One line for each fault: where it is, and what has to be there. `whole`: what the value itself is called. */
 export function faultLines(error: z.ZodError, whole: string): string[] {

@@ -1,5 +1,13 @@
 import { expect, it } from "vitest";
-import { parseSentinelCount } from "#cli/options.ts";
+import {
+  parseGateRuns,
+  parseGateTimeout,
+  parseLabels,
+  parseNotBefore,
+  parseSentinelCount,
+  parseSoak,
+  parseWaves,
+} from "#cli/options.ts";
 
 it("parses a number of sentinels", () => {
   expect(parseSentinelCount("0")).toBe(0);
@@ -8,4 +16,21 @@ it("parses a number of sentinels", () => {
 
 it.each(["", " ", "\t", "1e3", "-1", "0x10", "many"])("%j is not a number of sentinels", (text) => {
   expect(() => parseSentinelCount(text)).toThrow("For example: 3");
+});
+
+it.each([
+  [
+    parseWaves,
+    "5,ten,100",
+    "expected a whole number from 1 to 100, got 'ten'. For example: 5,25,100",
+  ],
+  [parseWaves, "5,,100", "expected a whole number from 1 to 100, got an empty text."],
+  [parseGateRuns, "1.5", "expected a whole number from 1 to 100, got 1.5."],
+  [parseGateTimeout, "10m", "expected a whole number from 10 to 86400, got '10m'. In seconds"],
+  [parseSoak, "abc", "expected a whole number from 0 to 604800 or a list, got 'abc'. In seconds"],
+  [parseSoak, "600,", "1: expected a whole number from 0 to 604800, got an empty text. In seconds"],
+  [parseNotBefore, "tomorrow", "such as 2026-12-01T22:00:00Z, got 'tomorrow'."],
+  [parseLabels, "tier", "tier: is missing: expected text. For example: tier=canary"],
+])("%#: %o says of %j what was expected", (parse, text, words) => {
+  expect(() => parse(text)).toThrow(words);
 });

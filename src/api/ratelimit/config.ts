@@ -4,7 +4,11 @@ export const ratelimitConfig = {
   redis: z
     .strictObject({
       /** The Redis over which several `api` processes share their limits; empty: each has its own. */
-      url: z.union([z.literal(""), z.url({ protocol: /^rediss?$/ })]).default(""),
+      url: z
+        .union([z.literal(""), z.url({ protocol: /^rediss?$/ })], {
+          error: "must be an address that begins with redis:// or rediss://, or empty",
+        })
+        .default(""),
     })
     .prefault({}),
 };

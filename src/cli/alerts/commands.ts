@@ -41,7 +41,8 @@ type Labels = Record<string, string>;
 /** As in Prometheus: a name, and any text, which may be empty. */
 function addLabel(text: string, labels: Labels): Labels {
   const [, name = "", value = ""] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
-  if (name === "") throw new InvalidArgumentError("a name, =, and a value: severity=critical.");
+  if (name === "")
+    throw new InvalidArgumentError("expected a name, =, and a value: severity=critical.");
   if (Object.hasOwn(labels, name)) throw new InvalidArgumentError(`${name} is given twice.`);
   return { ...labels, [name]: value };
 }

@@ -36,5 +36,5 @@ function withFilter(command: Command): Command {
 function parseLimit(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= 1_000) return value;
-  throw new InvalidArgumentError("a whole number from 1 to 1000.");
+  throw new InvalidArgumentError("expected a whole number from 1 to 1000.");
 }

@@ -83,13 +83,13 @@ const maxHours = 9_600;
 function parseHours(text: string): number {
   const hours = Math.ceil((parseDuration(text) ?? 0) / 3_600_000);
   if (hours >= 1 && hours <= maxHours) return hours;
-  throw new InvalidArgumentError("a span such as 6h or 7d, 400d at most.");
+  throw new InvalidArgumentError("expected a span such as 6h or 7d, 400d at most.");
 }
 
 function parseMs(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms >= 1) return ms;
-  throw new InvalidArgumentError("a time such as 500ms or 2s.");
+  throw new InvalidArgumentError("expected a time such as 500ms or 2s.");
 }
 
 function parseLimit(text: string): number {
@@ -99,7 +99,7 @@ function parseLimit(text: string): number {
 function parseGrade(text: string): Grade {
   const grade = grades.find((name) => name === text);
   if (grade !== undefined) return grade;
-  throw new InvalidArgumentError(`grades are ${grades.join(", ")}.`);
+  throw new InvalidArgumentError(`expected one of ${grades.join(", ")}.`);
 }
 
 function parseFailedRuns(text: string): number {
@@ -114,13 +114,13 @@ function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isWhole = url !== undefined && /^https?:$/.test(url.protocol);
   if (isWhole && url.search === "" && url.hash === "") return text.replace(/\/+$/, "");
-  throw new InvalidArgumentError("an address such as https://api.example.com.");
+  throw new InvalidArgumentError("expected an address such as https://api.example.com.");
 }
 
 function parseWhole(text: string, { min, max }: { min: number; max: number }): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new InvalidArgumentError(`a whole number from ${min} to ${max}.`);
+  throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
 }
 
 const examples = `

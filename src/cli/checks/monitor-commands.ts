@@ -74,11 +74,11 @@ function addRunnerCommands(program: Command, exit: Exit): void {
 function parseSpan(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms >= 1_000) return ms;
-  throw new InvalidArgumentError("a span such as 30m, 2h or 1d.");
+  throw new InvalidArgumentError("expected a span such as 30m, 2h or 1d.");
 }
 
 function parseTime(text: string): Date {
   const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return new Date(ms);
-  throw new InvalidArgumentError("a time such as 2027-01-31T02:00Z.");
+  throw new InvalidArgumentError("expected a time such as 2027-01-31T02:00Z.");
 }

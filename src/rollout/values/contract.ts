@@ -1,9 +1,11 @@
 /** Values that several requests about rollouts have. */
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { got } from "#kernel/fault-words.ts";
 
 const aboutLimit = {
-  error: 'must be a count, for example 3, or a percentage, for example "2%"',
+  error: ({ input }: { input?: unknown }) =>
+    `must be a count, for example 3, or a percentage, for example "2%"${got(input)}`,
 };
 
 /** How many may fail; the next failure is one too many. */
@@ -20,7 +22,11 @@ const latestMs = Date.parse("9000-01-01T00:00:00Z");
 /** A time of the calendar's four-digit years, as Postgres and `Date` have them in common. */
 export const instant = (example: string) =>
   z.iso
-    .datetime({ offset: true, error: `must be a time with its offset, such as ${example}` })
+    .datetime({
+      offset: true,
+      abort: true,
+      error: ({ input }) => `must be a time with its offset, such as ${example}${got(input)}`,
+    })
     .refine((text) => Date.parse(text) >= 0 && Date.parse(text) < latestMs, {
       error: "must be a time from 1970 to 8999",
     });

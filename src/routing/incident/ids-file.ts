@@ -1,8 +1,8 @@
 /** Reads the file with ids of names that cannot be looked up at the incident service. */
-import { existsSync, readFileSync } from "node:fs";
-import { parse } from "smol-toml";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import { faultLines } from "#kernel/faults.ts";
+import { readToml } from "#kernel/toml.ts";
 
 const Names = z.record(z.string(), z.string().min(1)).default({});
 
@@ -34,14 +34,4 @@ export function readIdsFile(file: string): GivenIds {
   const result = IdsFile.safeParse(readToml(file));
   if (result.success) return result.data;
   throw new Error(`${file}: ${faultLines(result.error, "").join("; ")}`);
-}
-
-function readToml(file: string): unknown {
-  try {
-    return parse(readFileSync(file, "utf8"));
-  } catch (cause) {
-    throw new Error(`${file} is not valid TOML: ${(cause as Error).message.split("\n")[0]}`, {
-      cause,
-    });
-  }
 }

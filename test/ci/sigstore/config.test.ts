@@ -41,8 +41,8 @@ it("reads what the environment has as text", () => {
 
 it.each([
   [{ identities: { a: { issuer: "x", subject: "*" } } }, "would be everybody"],
-  [{ identities: { a: { issuer: "", subject: "x" } } }, ">=1"],
-  [{ identities: { a: { issuer: "x" } } }, "expected string"],
+  [{ identities: { a: { issuer: "", subject: "x" } } }, "must not be empty"],
+  [{ identities: { a: { issuer: "x" } } }, "expected text"],
   [{ tuf_url: "https://tuf.test" }, "belong together"],
   [{ tuf_root: "root.json" }, "belong together"],
   [{ tuf_url: "https://tuf.test", tuf_root: "a", trusted_root: "b" }, "is not read"],
