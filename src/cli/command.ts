@@ -62,6 +62,10 @@ export function createProgram(exit: (code: number) => void): Command {
     )
     .action(async (options) => (await import("./start.ts")).runStart(options));
   program
+    .command("init")
+    .description("write a vedette.config.ts and a vedette.toml with comments into this directory")
+    .action(load(exit, async () => (await import("./init/init.ts")).init));
+  program
     .command("identity")
     .description("create the key pair with which a Restate of your own signs its requests")
     .requiredOption("--out <directory>", "where to write private.pem and public.key")
@@ -95,6 +99,7 @@ function readVersion(): string {
 
 const examples = `
 Examples:
+  vedette init                                          the files to begin with, with comments
   vedette start                                         everything on this machine
   vedette rollout start registry.example.com/team/sentinel:v2 --wait
   vedette sentinels list

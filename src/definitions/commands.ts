@@ -1,4 +1,8 @@
 /** What commands do with a file of definitions, without a server. */
+import { addRow } from "#definitions/edit/add-row.ts";
+import type { NewRow } from "#definitions/edit/new-row.ts";
+import { DefinitionsError, type Fault, lineOf } from "#definitions/file/fault.ts";
+import { findFile } from "#definitions/file/find-file.ts";
 import { type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
@@ -14,12 +18,16 @@ export function readFileDefinitions(
   settings: Settings,
   named: string | undefined,
 ): Promise<ReadDefinitions> {
+  return readDefinitions(requestOf(settings, named));
+}
+
+function requestOf(settings: Settings, named: string | undefined) {
   const file = named ?? settings.definitions.file;
-  return readDefinitions({
+  return {
     ...(file !== "" && { file }),
     directory: process.cwd(),
     standard: standardSet(settings),
-  });
+  };
 }
 
 /** The rows alone. */
@@ -30,4 +38,34 @@ export async function readFileRows(settings: Settings): Promise<DefinitionSet> {
 /** The same as the monitor takes them. */
 export async function readFileChecks(settings: Settings) {
   return toMonitored(await readFileRows(settings));
+}
+
+/** A fault, and the line that shows it. */
+type ShownFault = Fault & { line: string };
+
+/** As `readFileDefinitions`, but faults are a value. */
+export async function checkFile(
+  settings: Settings,
+  named: string | undefined,
+): Promise<{ read: ReadDefinitions; faults: [] } | { read?: never; faults: ShownFault[] }> {
+  try {
+    return { read: await readFileDefinitions(settings, named), faults: [] };
+  } catch (error) {
+    if (!(error instanceof DefinitionsError)) throw error;
+    return { faults: error.faults.map((fault) => ({ ...fault, line: lineOf(fault) })) };
+  }
+}
+
+/** Returns the name of the file that has the row now. Throws an error that says what to do; nothing is written then. */
+export function addRowToFile(
+  settings: Settings,
+  named: string | undefined,
+  row: NewRow,
+): Promise<string> {
+  return addRow(requestOf(settings, named), row);
+}
+
+/** The file of definitions in a directory; undefined: there is none. Throws when there are several. */
+export function findDefinitions(directory: string): string | undefined {
+  return findFile(directory);
 }

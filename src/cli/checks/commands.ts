@@ -4,6 +4,7 @@ import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
+import { addCheckRowCommand } from "./row-commands.ts";
 
 /** Returns the command, so that others can add subcommands. */
 export function addCheckCommands(program: Command, exit: Exit): Command {
@@ -14,6 +15,7 @@ export function addCheckCommands(program: Command, exit: Exit): Command {
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
   addDefinitionCommands(checks, exit);
+  addCheckRowCommand(checks, exit);
   return checks;
 }
 
@@ -131,5 +133,6 @@ Examples:
   vedette checks run liveness                                       now, without alerting
   vedette checks maintenance verify-key --for 30m --reason "database upgrade"
   vedette checks export checkly --out checks --base-url https://api.example.com
+  vedette checks add https://shop.example.com/health --every 1m --channel production
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'
 `;

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import { addHeartbeatRowCommand } from "./row-commands.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
   addOperatorCommands(checks, exit);
@@ -39,12 +40,15 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
 }
 
 function addHeartbeatCommands(program: Command, exit: Exit): void {
-  const heartbeats = program.command("heartbeats").description("the ping URLs of jobs");
+  const heartbeats = program
+    .command("heartbeats")
+    .description("jobs that ping: their definitions and ping URLs");
   withConnection(heartbeats.command("register <id>"))
     .description(
       "create the ping URL of a heartbeat; it is printed once; an earlier one becomes void; pings are expected from now on",
     )
     .action(load(exit, async () => (await import("./heartbeats.ts")).registerHeartbeat));
+  addHeartbeatRowCommand(heartbeats, exit);
 }
 
 function addRunnerCommands(program: Command, exit: Exit): void {

@@ -1,0 +1,51 @@
+/** `vedette checks add` and `vedette heartbeats add`: rows of the file of definitions. */
+import { type Command, InvalidArgumentError } from "commander";
+import { type Exit, load } from "#cli/load.ts";
+import { parseDuration } from "#kernel/duration.ts";
+
+const from = () => import("./rows.ts");
+
+export function addCheckRowCommand(checks: Command, exit: Exit): void {
+  withRow(checks.command("add <url>"))
+    .description("append an API check to the file of definitions")
+    .option("--every <time>", "between two runs, for example 30s (default: 1m)", parseSeconds)
+    .option("--expect <status>", "the HTTP status of a good answer (default: 200)", parseStatus)
+    .option("--degraded-above <time>", "slower than this is degraded (default: 5s)", parseMs)
+    .option("--failed-above <time>", "slower than this is failed (default: 10s)", parseMs)
+    .action(load(exit, async () => (await from()).addCheck));
+}
+
+export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
+  withRow(heartbeats.command("add <name>"))
+    .description("append a heartbeat to the file of definitions")
+    .requiredOption("--every <time>", "how often the job runs, for example 1d", parseSeconds)
+    .requiredOption("--grace <time>", "how late it may be, for example 1h", parseSeconds)
+    .action(load(exit, async () => (await from()).addHeartbeat));
+}
+
+function withRow(command: Command): Command {
+  return command
+    .option("--id <id>", "lower-case letters, digits and hyphens (default: made of the argument)")
+    .option("--name <name>", "as people see it")
+    .option("--environment <environment>", "production or staging (default: production)")
+    .option("--channel <id>", "the channel that is notified (default: nobody is)")
+    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
+    .option("--json", "print JSON for programs", false);
+}
+
+function parseSeconds(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms % 1_000 === 0) return ms / 1_000;
+  throw new InvalidArgumentError("whole seconds, such as 30s, 5m or 1d.");
+}
+
+function parseMs(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1) return ms;
+  throw new InvalidArgumentError("a time such as 500ms or 2s.");
+}
+
+function parseStatus(text: string): number {
+  if (/^[1-5]\d\d$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("an HTTP status, such as 204.");
+}

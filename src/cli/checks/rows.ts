@@ -1,0 +1,84 @@
+/** Appends rows to the file of definitions, and says what to do next. */
+import { print, printJson } from "#cli/print.ts";
+import { readConfig } from "#config.ts";
+import { addRowToFile } from "#definitions/commands.ts";
+
+type RowOptions = {
+  id?: string;
+  name?: string;
+  environment?: string;
+  channel?: string;
+  config?: string;
+  json: boolean;
+};
+
+type CheckOptions = RowOptions & {
+  every?: number;
+  expect?: number;
+  degradedAbove?: number;
+  failedAbove?: number;
+};
+
+export async function addCheck(url: string, options: CheckOptions): Promise<number> {
+  const { every, expect, degradedAbove, failedAbove } = options;
+  const row = {
+    id: options.id ?? idOf(url.replace(/^https?:\/\//, "").replace(/[?#].*$/s, "")),
+    name: options.name,
+    environment: options.environment,
+    url,
+    assertions: expect && [{ source: "status", equals: expect }],
+    frequencySeconds: every,
+    degradedAboveMs: degradedAbove,
+    failedAboveMs: failedAbove,
+    channels: options.channel && [options.channel],
+  };
+  return await append("checks", row, options);
+}
+
+type HeartbeatOptions = RowOptions & { every: number; grace: number };
+
+/** Its id is made of the name. */
+export async function addHeartbeat(name: string, options: HeartbeatOptions): Promise<number> {
+  const row = {
+    id: options.id ?? idOf(name),
+    name: options.name ?? name,
+    environment: options.environment,
+    periodSeconds: options.every,
+    graceSeconds: options.grace,
+    channels: options.channel && [options.channel],
+  };
+  return await append("heartbeats", row, options);
+}
+
+/** `shop.example.com/health` becomes `shop-example-com-health`. */
+function idOf(text: string): string {
+  const id = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return id.slice(0, 100).replace(/-$/, "");
+}
+
+async function append(
+  section: "checks" | "heartbeats",
+  fields: { id: string; [field: string]: unknown },
+  { config, json }: RowOptions,
+): Promise<number> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const row = Object.fromEntries(given);
+  const settings = readConfig({ environment: process.env });
+  const file = await addRowToFile(settings, config, { section, row });
+  if (json) printJson({ file, section, row });
+  else print([`Added ${section}.${fields.id} to ${file}.`, ...nextOf(section, row)].join("\n"));
+  return 0;
+}
+
+function nextOf(section: "checks" | "heartbeats", { id, channels }: Record<string, unknown>) {
+  const silent = "It alerts nobody: `channels` of the row names the channel that is notified.";
+  const register = `Then \`vedette heartbeats register ${id}\` makes the address that the job pings.`;
+  return [
+    ...(channels === undefined ? [silent] : []),
+    "Next: `vedette config plan` shows what this changes, `vedette config apply` or a start applies it.",
+    ...(section === "heartbeats" ? [register] : []),
+  ];
+}

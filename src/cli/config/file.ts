@@ -1,0 +1,61 @@
+/** Reads a file of definitions, without a running program. */
+import { stringify } from "yaml";
+import { print, printJson } from "#cli/print.ts";
+import { readConfig } from "#config.ts";
+import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
+import { type Section, sectionNames } from "#definitions/rows/contract.ts";
+
+type Options = { config?: string; json: boolean };
+
+type Checked = Awaited<ReturnType<typeof checkFile>>;
+type Rows = Readonly<Record<Section, readonly object[]>>;
+
+/** Exit code 0: no mistakes; 1: there are some. */
+export async function check({ config, json }: Options): Promise<number> {
+  const checked = await checkFile(readConfig({ environment: process.env }), config);
+  if (json) printJson(forPrograms(checked));
+  else print(forPeople(checked));
+  return checked.faults.length === 0 ? 0 : 1;
+}
+
+function forPrograms({ read, faults }: Checked) {
+  const shown = faults.map(({ file, place, where, message }) => ({
+    file,
+    line: place?.line ?? null,
+    column: place?.column ?? null,
+    where,
+    message,
+  }));
+  if (read === undefined) return { faults: shown };
+  return { files: read.files, rows: countRows(read.set), faults: shown };
+}
+
+function forPeople({ read, faults }: Checked): string {
+  if (read === undefined) {
+    const count = faults.length === 1 ? "1 mistake" : `${faults.length} mistakes`;
+    return [...faults.map(({ line }) => line), count].join("\n");
+  }
+  const counts = Object.entries(countRows(read.set)).filter(([, count]) => count > 0);
+  const rows = counts.map(([section, count]) => `${count} ${nounOf(section, count)}`).join(", ");
+  const where = read.files.length === 0 ? "no vedette.config.* here" : read.files.join(", ");
+  const which = read.files.length === 0 ? "the standard rows apply" : "no mistakes";
+  return `${where}: ${which} (${rows || "no rows"})`;
+}
+
+function countRows(set: Rows): Record<string, number> {
+  return Object.fromEntries(sectionNames.map((section) => [section, set[section].length]));
+}
+
+/** `checks` of two, `check` of one. */
+function nounOf(section: string, count: number): string {
+  return count === 1 ? section.replace(/s$/, "") : section;
+}
+
+/** As YAML that is a file of definitions itself. */
+export async function printRows({ config, json }: Options): Promise<number> {
+  const settings = readConfig({ environment: process.env });
+  const { set, removed, files } = await readFileDefinitions(settings, config);
+  if (json) printJson({ files, removed, definitions: set });
+  else print(stringify(set, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd());
+  return 0;
+}
