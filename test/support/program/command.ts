@@ -11,17 +11,23 @@ export const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.met
 
 export type CommandEnd = { code: number | null; stdout: string; stderr: string };
 
-/** Runs it to its end; one that does not come to an end is ended. */
+/** Runs it to its end; one that does not come to an end is ended. By default in our own working directory. */
 export function runVedette(
   args: string[],
   environment: Record<string, string> = {},
+  directory = process.cwd(),
 ): Promise<CommandEnd> {
-  return startVedette(args, environment).ended;
+  return startVedette(args, environment, directory).ended;
 }
 
 /** Runs it while the test goes on; `said` is what it has written to stderr so far. */
-export function startVedette(args: string[], environment: Record<string, string> = {}) {
+export function startVedette(
+  args: string[],
+  environment: Record<string, string> = {},
+  directory = process.cwd(),
+) {
   const child = spawn(process.execPath, [entry, ...args], {
+    cwd: directory,
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: childLimitMs,

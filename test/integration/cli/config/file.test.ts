@@ -1,0 +1,173 @@
+/** The commands about a file of definitions, which need no running program. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { directoryOf, readFiles } from "../../../support/definitions/definition-files.ts";
+import { standardRows } from "../../../support/monitor/standard-definitions.ts";
+import { runVedette } from "../../../support/program/command.ts";
+
+const run = (directory: string, ...args: string[]) => runVedette(args, {}, directory);
+const faulty = { "vedette.config.yaml": "checks:\n  - {id: shop, path: /, frequencySeconds: 5}\n" };
+const own = { "vedette.config.yaml": "checks:\n  - {id: shop, path: /}\n" };
+
+it("init writes both files, which are read without mistakes", async () => {
+  const directory = directoryOf({});
+
+  const written = await run(directory, "init");
+  const checked = await run(directory, "config", "check");
+
+  expect(written).toMatchObject({ code: 0, stderr: "" });
+  expect(written.stdout).toContain("vedette start");
+  expect(readdirSync(directory).sort()).toEqual(["vedette.config.ts", "vedette.toml"]);
+  expect(checked).toEqual({
+    code: 0,
+    stdout:
+      "vedette.config.ts: no mistakes (2 channels, 3 checks, 7 heartbeats, 9 sources, 6 routes)\n",
+    stderr: "",
+  });
+});
+
+it.each(["vedette.toml", "vedette.config.json"])("init overwrites nothing: %s", async (name) => {
+  const directory = directoryOf({ [name]: "" });
+
+  const { code, stderr } = await run(directory, "init");
+
+  expect(code).toBe(1);
+  expect(stderr).toBe(`vedette: ${name} is here already: nothing was written\n`);
+  expect(readdirSync(directory)).toEqual([name]);
+});
+
+it("config check names each mistake, and ends with 1", async () => {
+  const { code, stdout } = await run(directoryOf(faulty), "config", "check");
+
+  expect(code).toBe(1);
+  expect(stdout.split("\n")).toEqual([
+    "vedette.config.yaml:2:25: checks.shop.frequencySeconds: has to be at least 10",
+    "1 mistake",
+    "",
+  ]);
+});
+
+it("config check --json has the places for programs", async () => {
+  const { code, stdout } = await run(directoryOf(faulty), "config", "check", "--json");
+
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout).faults[0]).toEqual({
+    file: "vedette.config.yaml",
+    line: 2,
+    column: 25,
+    where: "checks.shop.frequencySeconds",
+    message: "has to be at least 10",
+  });
+});
+
+it("config check takes the file that --config names, or that of the settings", async () => {
+  const directory = directoryOf({
+    "rows/a.yaml": own["vedette.config.yaml"],
+    "b.yaml": "",
+    "vedette.toml": '[definitions]\nfile = "b.yaml"\n',
+  });
+
+  const named = await run(directory, "config", "check", "--config", "rows/a.yaml");
+  const set = await run(directory, "config", "check");
+
+  expect(named.stdout).toBe("rows/a.yaml: no mistakes (1 check)\n");
+  expect(set.stdout).toBe("b.yaml: no mistakes (no rows)\n");
+});
+
+it("config check says that the standard rows apply where there is no file", async () => {
+  const { code, stdout } = await run(directoryOf({}), "config", "check");
+
+  expect(code).toBe(0);
+  expect(stdout).toContain("no vedette.config.* here: the standard rows apply");
+});
+
+it("config print is a file with the same rows", async () => {
+  const { stdout } = await run(directoryOf({}), "config", "print");
+
+  expect((await readFiles({ "vedette.config.yaml": stdout })).set).toEqual(standardRows);
+});
+
+it("config print --json has the files, the rows and what is removed", async () => {
+  const directory = directoryOf({ "vedette.config.yaml": "checks: {liveness: null}" });
+
+  const { stdout } = await run(directory, "config", "print", "--json");
+
+  expect(JSON.parse(stdout)).toMatchObject({
+    files: ["vedette.config.yaml"],
+    removed: [{ section: "checks", key: "liveness" }],
+    definitions: { checks: [] },
+  });
+});
+
+it("checks add appends a check with what was given, and says what to do next", async () => {
+  const directory = directoryOf(own);
+  const url = "https://shop.example.com/health?full=1";
+  const options = ["--every", "30s", "--expect", "204", "--failed-above", "5s", "--name", "Shop"];
+
+  const { code, stdout } = await run(directory, "checks", "add", url, ...options);
+
+  expect(code).toBe(0);
+  expect(stdout).toContain("Added checks.shop-example-com-health to vedette.config.yaml.");
+  expect(stdout).toContain("alerts nobody");
+  expect(stdout).toContain("vedette config plan");
+  expect(
+    parse(readFileSync(path.join(directory, "vedette.config.yaml"), "utf8")).checks[1],
+  ).toEqual({
+    id: "shop-example-com-health",
+    name: "Shop",
+    url,
+    assertions: [{ source: "status", equals: 204 }],
+    frequencySeconds: 30,
+    failedAboveMs: 5_000,
+  });
+});
+
+it("checks add writes nothing that would have mistakes", async () => {
+  const directory = directoryOf(own);
+
+  const { code, stderr } = await run(
+    directory,
+    "checks",
+    "add",
+    "https://a.example/",
+    "--channel",
+    "x",
+  );
+
+  expect(code).toBe(1);
+  expect(stderr).toContain("nothing was written, since vedette.config.yaml would have faults:");
+  expect(stderr).toContain("checks.a-example.channels.0: there is no such channel");
+  expect(readFileSync(path.join(directory, "vedette.config.yaml"), "utf8")).toBe(
+    own["vedette.config.yaml"],
+  );
+});
+
+it("heartbeats add appends a heartbeat, and says how its address is made", async () => {
+  const directory = directoryOf({ "vedette.config.json": '{"extends": ["standard"]}' });
+  const options = ["--every", "1d", "--grace", "1h", "--channel", "production", "--json"];
+
+  const asText = await run(
+    directory,
+    "heartbeats",
+    "add",
+    "Nightly Backup",
+    ...options.slice(0, -1),
+  );
+  const asJson = await run(directory, "heartbeats", "add", "Other", ...options);
+
+  expect(asText.stdout).toContain("vedette heartbeats register nightly-backup");
+  expect(asText.stdout).not.toContain("alerts nobody");
+  expect(JSON.parse(asJson.stdout)).toEqual({
+    file: "vedette.config.json",
+    section: "heartbeats",
+    row: {
+      id: "other",
+      name: "Other",
+      periodSeconds: 86_400,
+      graceSeconds: 3_600,
+      channels: ["production"],
+    },
+  });
+});
