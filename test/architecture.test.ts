@@ -32,7 +32,6 @@ const mayImport: Record<string, readonly string[]> = {
   rollout: ["kernel/", "ci/contract.ts", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
   client: [contracts],
-  definitions: ["kernel/", contracts],
   /** The only one that knows everybody. */
   app: [""],
   cli: ["kernel/", contracts, commands, "app/", "config.ts"],

@@ -11,7 +11,8 @@ const slug = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const Id = z
   .string()
   .max(100)
-  .regex(slug, "has to be lower-case letters, digits and single hyphens, such as shop-checkout");
+  .regex(slug, "has to be lower-case letters, digits and single hyphens, such as shop-checkout")
+  .describe("Lower-case letters, digits and single hyphens. Under another id it is another row.");
 
 const text = (longest: number) =>
   z
@@ -21,24 +22,39 @@ const text = (longest: number) =>
     .max(longest)
     .refine((given) => isClean(given, longest), "has control characters");
 
-const Environment = z.enum(environments).default("production");
+const Environment = z
+  .enum(environments)
+  .default("production")
+  .describe("Which alert source and channel may be used.");
 
-/** Ids of channels that are notified; none: the failure is shown, and nobody is notified. */
-const Channels = z.array(Id).max(1, "only one channel is possible so far").default([]);
+const Channels = z
+  .array(Id)
+  .max(1, "only one channel is possible so far")
+  .default([])
+  .describe(
+    "Ids of channels that are notified. None: the failure is shown, and nobody is notified.",
+  );
+
+const Name = text(200).optional().describe("As people see it. Default: the id.");
 
 /** A location of your own, at which `vedette monitor-runner` runs. */
 export const LocationRow = z
-  .strictObject({ id: Id.max(40), name: text(200).optional() })
+  .strictObject({ id: Id.max(40), name: Name })
   .transform(({ id, name = id }) => ({ id, name }));
 export type LocationRow = z.output<typeof LocationRow>;
 
 /** Where alerts go. `incident`: the alert source of an environment at the incident service. */
 export const ChannelRow = z.strictObject({
   id: Id,
-  kind: z.literal("incident"),
+  kind: z
+    .literal("incident")
+    .describe("incident: the alert source of the environment at the incident service."),
   environment: Environment,
-  /** The number by which the hosted monitor knows it, for `vedette checks export checkly`. */
-  hostedId: z.int().min(1).optional(),
+  hostedId: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Its number at the hosted monitor, for `vedette checks export checkly`."),
 });
 export type ChannelRow = z.output<typeof ChannelRow>;
 
@@ -70,34 +86,58 @@ const Path = z
 
 const CheckFields = z.strictObject({
   id: Id,
-  /** Default: the id. */
-  name: text(200).optional(),
+  name: Name,
   kind: z.literal("http").default("http"),
   environment: Environment,
   method: z.enum(["GET", "POST"]).default("GET"),
-  /** The whole address; or `path`, under `monitor.base_url` and by default under the API of this program. */
-  url: wholeUrl.optional(),
-  path: Path.optional(),
+  url: wholeUrl
+    .optional()
+    .describe("The whole address; or else `path`. May have {{NAME}} of a secret."),
+  path: Path.optional().describe(
+    "A path under the setting monitor.base_url, by default under the API of this program.",
+  ),
   headers: z
     .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, "is no name of a header"), Header)
-    .default({}),
-  /** Sent as JSON. */
-  body: z.record(z.string(), z.json()).nullable().default(null),
-  /** All have to hold. Default: the status is 200. */
+    .default({})
+    .describe("Values may have {{NAME}} of a secret."),
+  body: z
+    .record(z.string(), z.json())
+    .nullable()
+    .default(null)
+    .describe("Sent as JSON, of a POST. Texts in it may have {{NAME}} of a secret."),
   assertions: z
     .array(Assertion)
     .min(1)
     .max(50)
-    .default([{ source: "status", equals: 200 }]),
-  frequencySeconds: z.int().min(10).max(86_400).default(60),
-  /** Default: 5 s, or `failedAboveMs` if that is less. */
-  degradedAboveMs: z.int().min(1).max(30_000).optional(),
-  /** Default: 10 s, or nine tenths of the period if that is less. */
-  failedAboveMs: z.int().min(1).max(30_000).optional(),
-  /** Failed runs in a row that open an alert. */
-  failedRunThreshold: z.int().min(1).max(100).default(1),
-  /** Default: every location. */
-  locations: z.array(Id.max(40)).min(1).max(100).optional(),
+    .default([{ source: "status", equals: 200 }])
+    .describe("What a good answer is: all have to hold. Default: the status is 200."),
+  frequencySeconds: z.int().min(10).max(86_400).default(60).describe("From one run to the next."),
+  degradedAboveMs: z
+    .int()
+    .min(1)
+    .max(30_000)
+    .optional()
+    .describe("A slower answer is degraded. Default: 5 s, or failedAboveMs if that is less."),
+  failedAboveMs: z
+    .int()
+    .min(1)
+    .max(30_000)
+    .optional()
+    .describe(
+      "A slower answer is failed. Default: 10 s, or nine tenths of the period if that is less.",
+    ),
+  failedRunThreshold: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe("Failed runs in a row that open an alert."),
+  locations: z
+    .array(Id.max(40))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Ids of `locations`, or locations of the hosted monitor. Default: every location."),
   channels: Channels,
 });
 
@@ -135,13 +175,11 @@ const maxSpanSeconds = 365 * 86_400;
 export const HeartbeatRow = z
   .strictObject({
     id: Id,
-    /** Default: the id. */
-    name: text(200).optional(),
+    name: Name,
     environment: Environment,
-    /** A description of the job. Default: the name. */
-    watches: text(500).optional(),
-    periodSeconds: z.int().min(30).max(maxSpanSeconds),
-    graceSeconds: z.int().min(0).max(maxSpanSeconds),
+    watches: text(500).optional().describe("What the job does. Default: the name."),
+    periodSeconds: z.int().min(30).max(maxSpanSeconds).describe("From one ping to the next."),
+    graceSeconds: z.int().min(0).max(maxSpanSeconds).describe("How late a ping may be."),
     channels: Channels,
   })
   .transform(({ name, watches, ...row }) => ({
