@@ -101,7 +101,7 @@ function parse(row: Record<string, unknown>, key: string | undefined, at: At): R
 }
 
 /** The names of the fields that a row of the section may have. */
-export function fieldsOf(section: Section): string[] {
+function fieldsOf(section: Section): string[] {
   const { row } = sections[section];
   const object = row instanceof z.ZodPipe ? row.in : row;
   return Object.keys((object as z.ZodObject).shape);

@@ -14,7 +14,7 @@ export type Top = {
 };
 
 /** `$schema`: for editors. */
-export const topNames = ["$schema", "extends", "include", ...sectionNames];
+const topNames = ["$schema", "extends", "include", ...sectionNames];
 
 export function readTop(source: Source): Top {
   const { data } = source;
