@@ -40,12 +40,12 @@ export async function runDockerfile(file: string, dir: string): Promise<Stage> {
   return stage;
 }
 
-/** What the build context holds: .dockerignore keeps everything out but these. */
-export function admitted(): string[] {
-  const [, ...rest] = readFileSync(".dockerignore", "utf8")
-    .split("\n")
-    .filter((line) => line !== "" && !line.startsWith("#"));
-  return rest.map((line) => line.replace(/^!/, ""));
+/** What the build context holds: .dockerignore keeps everything out but these. Patterns are refused. */
+export function admitted(text = readFileSync(".dockerignore", "utf8")): string[] {
+  const [first, ...rest] = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const strange = rest.filter((line) => !/^![\w.-]+$/.test(line));
+  if (first === "*" && strange.length === 0) return rest.map((line) => line.slice(1));
+  throw new Error(`.dockerignore begins with * and then names what is let in, not ${strange}`);
 }
 
 function readSteps(file: string): Step[] {
@@ -103,6 +103,8 @@ async function runStep({ word, rest }: Step, { stage, stages, context }: Around)
 function copy(rest: string, { stage, stages, context }: Around): void {
   const from = /^--from=(\w+) /.exec(rest)?.[1];
   const words = rest.replace(/^--from=\w+ /, "").split(" ");
+  const strange = words.find((word) => /^--|[*?[]/.test(word));
+  if (strange !== undefined) throw new Error(`a COPY with ${strange} is not known here`);
   const to = path.resolve(stage.workdir, words.at(-1) ?? "");
   for (const name of words.slice(0, -1)) {
     const source = path.join(from === undefined ? context : (stages.get(from)?.root ?? ""), name);
