@@ -19,7 +19,7 @@ export function parseYaml(text: string): Parsed {
   const faults = document.errors.map(({ message, pos: [offset] }) => ({
     place: placeAt(text, offset),
     where: "",
-    message: `is not valid YAML: ${message}`,
+    message: `is not valid YAML: ${withoutQuote(message)}`,
   }));
   if (faults.length > 0) throw new Malformed(faults);
   const data: unknown = toData(document);
@@ -29,12 +29,19 @@ export function parseYaml(text: string): Parsed {
   return { data: data ?? {}, offsets };
 }
 
+/** What follows a colon quotes the file, which may have secrets. */
+function withoutQuote(message: string): string {
+  return message.split(": ")[0] ?? "";
+}
+
 function toData(document: Document.Parsed): unknown {
   try {
     return document.toJS();
   } catch (cause) {
     // A name that stands for itself, or aliases of aliases that would fill the memory.
-    throw new Malformed(`is not valid YAML: ${(cause as Error).message}`, undefined, { cause });
+    throw new Malformed(`is not valid YAML: ${withoutQuote((cause as Error).message)}`, undefined, {
+      cause,
+    });
   }
 }
 

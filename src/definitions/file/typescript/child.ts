@@ -43,8 +43,8 @@ function describe(error: unknown): LoadResult {
   const [, line, column] = frame.exec(stack) ?? [];
   return {
     kind: "failed",
-    // Only its first line: the others may quote the file.
-    message: message.split("\n")[0] ?? "",
+    // Only its first line: the others may quote the file, as does what the parser says of a text or number.
+    message: (message.split("\n")[0] ?? "").replace(/( literal) \(.*\)/, "$1"),
     ...(line !== undefined && { line: Number(line) }),
     ...(column !== undefined && { column: Number(column) }),
   };

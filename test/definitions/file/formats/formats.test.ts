@@ -53,6 +53,21 @@ it.each([
   expect(faults.join("\n")).not.toContain("secret");
 });
 
+it.each([
+  ["vedette.config.yaml", 'checks: []\n"secret" "secret"\n'],
+  ["vedette.config.yaml", "checks: |secret\n"],
+  ["vedette.config.yaml", "checks: *secret\n"],
+  ["vedette.config.json", '{"checks": [secret]}'],
+  ["vedette.config.toml", 'checks = "a" secret'],
+  ["vedette.config.ts", 'export default { checks: [1 "secret"] };'],
+  ["vedette.config.mjs", 'export default { checks: [1 "secret"] };'],
+])("%s: what is not well-formed is not quoted", async (name, text) => {
+  const faults = await faultsOf({ [name]: text });
+
+  expect(faults.length).toBeGreaterThan(0);
+  expect(faults.join("\n")).not.toContain("secret");
+});
+
 it("refuses YAML whose aliases multiply without end", async () => {
   const lines = ["a: &a [1,1,1,1,1,1,1,1,1]"];
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg"].map((pair) => pair.split(""))) {
