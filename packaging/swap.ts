@@ -9,7 +9,7 @@ import { type Manifest, packageManifest } from "./manifest.ts";
 /** Where the repository's own one is in the meantime. */
 const aside = "package.source.json";
 
-/** Puts the package's in place. One that an interrupted `npm pack` has left is no obstacle. */
+/** Puts the package's in place. One that an interrupted pack has left is no obstacle. */
 export function putPackageManifest(root: string): void {
   restoreManifest(root);
   const file = path.join(root, "package.json");
