@@ -9,7 +9,7 @@ export const definitionsService = "vedette.v1.Definitions";
 export const definitionsKey = "singleton";
 
 /** `source` of the revision in force. standard, file: applied by a start without or with a file. */
-export const definitionSources = ["standard", "file", "command"] as const;
+const definitionSources = ["standard", "file", "command"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
 const rowsOf = <Name extends Section>(section: Name) =>
@@ -49,7 +49,7 @@ const ApplyRequest = PlanRequest.extend({
 export type ApplyRequest = z.infer<typeof ApplyRequest>;
 
 /** leave: the program has the row, the definitions lack it, and it stays, since `prune` is not set. */
-export const changeKinds = ["add", "change", "remove", "leave"] as const;
+const changeKinds = ["add", "change", "remove", "leave"] as const;
 
 export const Change = RowKey.extend({
   kind: z.enum(changeKinds),

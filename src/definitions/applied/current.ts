@@ -8,8 +8,6 @@ import type { DefinitionStore } from "./store.ts";
 
 type Current = { revision: number; set: DefinitionSet; monitored: Definitions };
 
-export type CurrentDefinitions = ReturnType<typeof createCurrentDefinitions>;
-
 type Parts = {
   store: Pick<DefinitionStore, "readCurrent" | "readNumber">;
   /** In force while nothing was ever applied. */

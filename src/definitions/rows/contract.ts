@@ -38,10 +38,10 @@ const Channels = z
 const Name = text(200).optional().describe("As people see it. Default: the id.");
 
 /** A location of your own, at which `vedette monitor-runner` runs. */
-export const LocationRow = z
+const LocationRow = z
   .strictObject({ id: Id.max(40), name: Name })
   .transform(({ id, name = id }) => ({ id, name }));
-export type LocationRow = z.output<typeof LocationRow>;
+type LocationRow = z.output<typeof LocationRow>;
 
 /** Where alerts go. `incident`: the alert source of an environment at the incident service. */
 export const ChannelRow = z.strictObject({

@@ -81,7 +81,7 @@ describe("faults", () => {
 
     expect(faults).toEqual([
       "vedette.config.yaml:1:1: chekcs: is unknown: did you mean checks?",
-      "vedette.config.yaml:5:5: checks.shop.degradedAboveMs: has to be at least 1",
+      "vedette.config.yaml:5:5: checks.shop.degradedAboveMs: expected a whole number from 1 to 30000, got 0",
       "vedette.config.yaml:6:5: checks.shop.metod: is unknown: did you mean method?",
       "vedette.config.yaml:7:5: checks.b.id: a check has either url or path",
       "vedette.config.yaml:8:1: heartbeats: has to be a list of rows, or an object with a row for each id",
