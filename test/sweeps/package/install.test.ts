@@ -78,7 +78,7 @@ describe.each([
   });
 
   it("starts, rolls an image out and stops", async () => {
-    // Here goes: await installed.run("npx", ["vedette", "init"]);
+    await installed.run("npx", ["vedette", "init"]);
     const program = await startInstalled(installed);
     const rollout = ["vedette", "rollout", "start", image, "--wait"];
     const said = await installed.run("npx", rollout).finally(program.readPage);
