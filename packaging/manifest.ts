@@ -40,6 +40,7 @@ export function packageManifest(source: Manifest): Manifest {
       "dist/console",
       "migrations",
       "restate.toml",
+      "schema/vedette.config.schema.json",
       "CHANGELOG.md",
     ],
     imports: { "#*.ts": "./lib/*.js" },

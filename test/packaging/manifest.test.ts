@@ -43,3 +43,11 @@ it("asks for the Node that the command does not refuse", () => {
 
   expect(engines).toEqual({ node: `>=${major}.${minor}` });
 });
+
+it("has the schema by which editors check definitions, where docs/definitions.md says it is", () => {
+  const named = /\.\/node_modules\/vedette\/(\S+\.json)/.exec(
+    readFileSync("docs/definitions.md", "utf8"),
+  );
+
+  expect(packageManifest(source)["files"]).toContain(named?.[1]);
+});

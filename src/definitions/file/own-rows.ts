@@ -92,7 +92,7 @@ function parse(row: Record<string, unknown>, key: string | undefined, at: At): R
   const named = [section, key ?? String(path[1])];
   const complaints = parsed.success
     ? []
-    : parsed.error.issues.flatMap((issue) => complaintsOf(issue, row, fieldsOf(section)));
+    : parsed.error.issues.flatMap((issue) => complaintsOf(issue, fieldsOf(section)));
   const faults = complaints.map(({ path: field, message }) =>
     source.faultAt([...path, ...field], { where: [...named, ...field].join("."), message }),
   );

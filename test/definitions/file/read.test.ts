@@ -98,6 +98,16 @@ describe("faults", () => {
     expect(faults.join("\n")).not.toContain("hidden");
   });
 
+  it("name the kinds of an assertion", async () => {
+    const faults = await faultsOf({
+      "vedette.config.yaml": "checks: [{id: a, path: /, assertions: [{source: body}]}]",
+    });
+
+    expect(faults).toEqual([
+      'vedette.config.yaml:1:41: checks.a.assertions.0.source: expected one of "status", "header", "json"',
+    ]);
+  });
+
   it("name both places of an id that is there twice", async () => {
     const row = "{id: shop, path: /}";
 

@@ -25,7 +25,7 @@ it.each([
 ])("%s: the line and column of a field", async (name, text, place) => {
   const faults = await faultsOf({ [name]: text });
 
-  expect(faults).toContain(`${name}:${place}: checks.a.body: has to be an object`);
+  expect(faults).toContain(`${name}:${place}: checks.a.body: expected an object, got a number`);
 });
 
 it.each([

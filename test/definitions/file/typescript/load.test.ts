@@ -42,9 +42,9 @@ it("says where a row is written, wherever its list is, and only the path of one 
   });
 
   expect(faults).toEqual([
-    `${name}: checks.made.body: has to be an object`,
-    `${name}:3:42: checks.listed.body: has to be an object`,
-    `${name}:10:7: checks.own.body: has to be an object`,
+    `${name}: checks.made.body: expected an object, got a number`,
+    `${name}:3:42: checks.listed.body: expected an object, got a number`,
+    `${name}:10:7: checks.own.body: expected an object, got a number`,
   ]);
 });
 

@@ -43,7 +43,7 @@ it("config check names each mistake, and ends with 1", async () => {
 
   expect(code).toBe(1);
   expect(stdout.split("\n")).toEqual([
-    "vedette.config.yaml:2:25: checks.shop.frequencySeconds: has to be at least 10",
+    "vedette.config.yaml:2:25: checks.shop.frequencySeconds: expected a whole number from 10 to 86400, got 5",
     "1 mistake",
     "",
   ]);
@@ -58,7 +58,7 @@ it("config check --json has the places for programs", async () => {
     line: 2,
     column: 25,
     where: "checks.shop.frequencySeconds",
-    message: "has to be at least 10",
+    message: "expected a whole number from 10 to 86400, got 5",
   });
 });
 
