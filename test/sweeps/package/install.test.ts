@@ -77,13 +77,17 @@ describe.each([
     expect(help).toContain("Usage: vedette");
   });
 
-  it("starts, rolls an image out and stops", async () => {
+  it("starts with the files of init, rolls an image out and stops", async () => {
     await installed.run("npx", ["vedette", "init"]);
+    await installed.run("npx", ["vedette", "checks", "add", "http://127.0.0.1:9/health"]);
     const program = await startInstalled(installed);
     const rollout = ["vedette", "rollout", "start", image, "--wait"];
+    const planned = await installed.run("npx", ["vedette", "config", "plan"]);
     const said = await installed.run("npx", rollout).finally(program.readPage);
     const end = await program.stop();
 
+    expect(planned).toContain("nothing to change");
+    expect(planned).toContain("warning: checks.127-0-0-1-9-health: alerts nobody");
     expect(said).toContain("completed");
     expect(program.page()).toContain('<div id="');
     expect(end.code).toBe(0);
@@ -177,5 +181,9 @@ function importedPackages(root: string): string[] {
   return [...new Set(names)].filter((name) => !isBuiltin(name)).toSorted();
 }
 
-/** The first builds the page where its sources are, which is not in the package; the other writes an import. */
-const foreign = new Set(["lib/console/build.js", "lib/monitor/export/checkly.js"]);
+/** The first builds the page where its sources are, which is not in the package; the others write an import. */
+const foreign = new Set([
+  "lib/console/build.js",
+  "lib/monitor/export/checkly.js",
+  "lib/cli/init/texts.js",
+]);
