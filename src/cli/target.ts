@@ -73,7 +73,7 @@ function readControlUrl(dataDir: string): string {
   const hasEnded = found?.process !== undefined && isGone(found.process);
   if (found?.control !== undefined && !hasEnded) return found.control;
   throw new Error(
-    `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or name another with --url`,
+    `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`,
   );
 }
 

@@ -43,6 +43,6 @@ function read<T>(dataDir: string, name: string, schema: { parse: (value: unknown
 
 function nothingRuns(dataDir: string): Error {
   return new Error(
-    `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or set database.url`,
+    `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or set database.url`,
   );
 }

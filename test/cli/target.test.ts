@@ -89,7 +89,9 @@ describe("findTarget", () => {
   });
 
   it("says what to do when nothing runs", () => {
-    expect(() => findTarget({ dataDir: tempDir() }, {})).toThrow(/no Vedette runs on .*npm start/);
+    expect(() => findTarget({ dataDir: tempDir() }, {})).toThrow(
+      /no Vedette runs on .*"vedette start"/,
+    );
   });
 
   it.each(["localhost:7071", "ftp://x", "7071"])("refuses %s as an address", (url) => {

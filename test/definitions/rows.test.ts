@@ -25,6 +25,15 @@ describe("a check", () => {
     });
   });
 
+  it("says of a password in an address that it is that", () => {
+    expect(faultsOf({ ...shop, url: "https://user:secret@shop.example.com/" })).toEqual([
+      ["url", "has a user or a password: put it in a header, as {{NAME}} of a secret"],
+    ]);
+    expect(faultsOf({ ...shop, url: "nope" })).toEqual([
+      ["url", "has to be a whole address such as https://shop.example.com/health"],
+    ]);
+  });
+
   it.each([
     [{ id: "Shop" }, "id"],
     [{ name: " " }, "name"],

@@ -67,13 +67,22 @@ const Header = z
 const wholeUrl = z
   .string()
   .max(2_000)
-  .refine(isProbeUrl, "has to be a whole address such as https://shop.example.com/health");
+  .refine(isProbeUrl, {
+    abort: true,
+    error: "has to be a whole address such as https://shop.example.com/health",
+  })
+  .refine(hasNoUser, "has a user or a password: put it in a header, as {{NAME}} of a secret");
 
-/** An address without a name and password in it, since rows are shown. */
 function isProbeUrl(given: string): boolean {
   if (/[\s\\]/.test(given) || !URL.canParse(given)) return false;
-  const { protocol, username, password, hash } = new URL(given);
-  return /^https?:$/.test(protocol) && username === "" && password === "" && hash === "";
+  const { protocol, hash } = new URL(given);
+  return /^https?:$/.test(protocol) && hash === "";
+}
+
+/** Rows are shown. */
+function hasNoUser(given: string): boolean {
+  const { username, password } = new URL(given);
+  return username === "" && password === "";
 }
 
 const Path = z
