@@ -1,4 +1,5 @@
 /** The program's own queries on analytics, for all workspaces or one. */
+import { EngineError } from "./engine/engine-error.ts";
 import type { AnalyticsStore } from "./parts.ts";
 import { writeOneOf, writeText } from "./sql/write.ts";
 
@@ -35,7 +36,7 @@ async function readUsed(store: AnalyticsStore, ids: string, sinceMs: number) {
 export type LastUses = {
   uses: { keyId: string; timeMs: number }[];
   /** Where the next read continues. */
-  cursor: string;
+  cursor: string | null;
   /** Whether there is nothing more to read now. */
   isDone: boolean;
 };
@@ -69,7 +70,10 @@ export function createReadLastUses(store: AnalyticsStore) {
       WHERE time >= ${sinceMs} GROUP BY key_id
       HAVING (at, key_id) > (${sinceMs}, ${writeText(keyId)})
       ORDER BY at, key_id LIMIT ${chunk}`;
-    const rows = (await store.query({ sql, filters: {} })) as { key_id: string; at: number }[];
+    const found = await store.query({ sql, filters: {} }).catch(ifAbsent);
+    // Nothing is recorded meanwhile: the next look continues where this one began.
+    if (found === undefined) return { uses: [], cursor, isDone: true };
+    const rows = found as { key_id: string; at: number }[];
     const last = rows.at(-1);
     const isDone = rows.length < chunk || last === undefined;
     const next = isDone
@@ -81,6 +85,11 @@ export function createReadLastUses(store: AnalyticsStore) {
       isDone,
     };
   };
+}
+
+/** undefined: there is no store, as when the embedded engine is not installed. */
+function ifAbsent(error: unknown): undefined {
+  if (!(error instanceof EngineError) || error.failure !== "absent") throw error;
 }
 
 export type Span = { fromMs: number; nowMs: number };

@@ -36,9 +36,20 @@ function summaryOf({ revision, changes }: Changes, of: "plan" | "apply"): string
     : `Revision ${revision} is in force.`;
 }
 
-/** Nothing without warnings. */
+/** A line for each cause; nothing without warnings. */
 export function describeWarnings({ warnings }: Pick<PlanAnswer, "warnings">): string[] {
-  return warnings.map(({ section, key, message }) =>
-    plain(`warning: ${section}.${key}: ${message}`),
-  );
+  const causes = Map.groupBy(warnings, ({ message, key }) => message.replaceAll(key, "<id>"));
+  return [...causes].map(([cause, found]) => {
+    const [only] = found;
+    const names = found.map(({ section, key }) => `${section}.${key}`);
+    const message = found.length === 1 && only !== undefined ? only.message : cause;
+    return plain(`warning: ${firstOf(names)}: ${message}`);
+  });
+}
+
+const namedRows = 5;
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length > namedRows ? ` and ${names.length - namedRows} more` : "";
+  return `${names.slice(0, namedRows).join(", ")}${more}`;
 }

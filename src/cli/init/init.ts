@@ -29,8 +29,8 @@ export async function init(): Promise<number> {
 
 const next = `Wrote ${definitionsName}, what is watched and who is alerted, and ${settingsName}, the settings.
 Next:
-  vedette start                                     run it with them
-  vedette checks add https://shop.example.com/      watch an address
-  vedette heartbeats add backup --every 1d --grace 1h
-  vedette config check                              look for mistakes, after an edit
-  vedette config plan                               what an edit changes in the running program`;
+  npx vedette start                                 run it with them
+  npx vedette checks add https://shop.example.com/  watch an address
+  npx vedette heartbeats add backup --every 1d --grace 1h
+  npx vedette config check                          look for mistakes, after an edit
+  npx vedette config plan                           what an edit changes in the running program`;
