@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { listOf } from "#kernel/list-of.ts";
 import { type Section, sectionNames, sections } from "./rows/contract.ts";
+import { isShallow, tooDeep } from "./rules/storable.ts";
 
 export const definitionsService = "vedette.v1.Definitions";
 
@@ -13,9 +14,10 @@ const definitionSources = ["standard", "file", "command"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
 const rowsOf = <Name extends Section>(section: Name) =>
-  listOf(sections[section].row, sections[section].most) as unknown as z.ZodType<
-    readonly z.output<(typeof sections)[Name]["row"]>[]
-  >;
+  listOf(
+    z.custom((row) => isShallow(row), tooDeep).pipe(sections[section].row as z.ZodType),
+    sections[section].most,
+  ) as unknown as z.ZodType<readonly z.output<(typeof sections)[Name]["row"]>[]>;
 
 /** All rows. Checked again here, since callers need not be our command line. */
 const AllRows = z.strictObject({

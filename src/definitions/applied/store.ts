@@ -1,5 +1,5 @@
 /** The table `definitions`. */
-import type { Change, DefinitionSource } from "#definitions/contract.ts";
+import type { Change, DefinitionSource, DefinitionsProblemCode } from "#definitions/contract.ts";
 import {
   type DefinitionSet,
   emptySet,
@@ -10,6 +10,7 @@ import {
 } from "#definitions/rows/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
 
 export type Revision = {
   revision: number;
@@ -41,16 +42,31 @@ export function createDefinitionStore(database: Database, log: Log) {
       return rows[0]?.revision ?? 0;
     },
 
-    /** Writes the next revision, and drops old ones. Returns whether it is that of this call. */
+    /**
+     * Writes the next revision, and drops old ones. Returns whether it is that of this call. Throws a problem
+     * when Postgres refuses the data: another attempt would be refused as well, and hold up all that follow.
+     */
     async write(next: NewRevision): Promise<boolean> {
       const { revision, applyId, source, appliedBy, set, changes } = next;
       const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
-      await database.query(insert, [...values, JSON.stringify(changes)]);
+      await database.query(insert, [...values, JSON.stringify(changes)]).catch(refuseData);
       const { rows } = await database.query(selectApplyId, [revision]);
       await database.query(dropOld, [revision - keptRevisions]);
       return rows[0]?.apply_id === applyId;
     },
   };
+}
+
+/** Classes of SQLSTATE: data exception, program limit exceeded. */
+const refusedData = /^(?:22|54)/;
+
+function refuseData(cause: Error & { code?: string }): never {
+  if (!refusedData.test(cause.code ?? "")) throw cause;
+  throw new ProblemError<DefinitionsProblemCode>({
+    status: 400,
+    code: "invalid_definitions",
+    detail: `the database refuses these definitions: ${cause.message}`,
+  });
 }
 
 /** The history of definitions. */

@@ -9,6 +9,7 @@ import {
 } from "#definitions/rows/contract.ts";
 import { hostedLocations, secretName } from "#monitor/contract.ts";
 import { findPlaceholders } from "./placeholders.ts";
+import { findUnstorable } from "./storable.ts";
 
 export type Finding = {
   section: Section;
@@ -24,6 +25,7 @@ export type Finding = {
 export function lintSet(set: DefinitionSet): Finding[] {
   return [
     ...lintKeys(set),
+    ...sectionNames.flatMap((section) => lintTexts(section, set[section])),
     ...set.checks.flatMap((row) => lintChannels("checks", row, set)),
     ...set.heartbeats.flatMap((row) => lintChannels("heartbeats", row, set)),
     ...set.checks.flatMap((row) => lintLocations(row, set)),
@@ -52,6 +54,15 @@ function lintKeys(set: DefinitionSet): Finding[] {
   return [...twice, ...shared];
 }
 
+/** A write that the database refuses would be tried for ever. */
+function lintTexts(section: Section, rows: readonly object[]): Finding[] {
+  return rows.flatMap((row) => {
+    // It is shown.
+    const key = keyOf(section, row).replaceAll("\0", "").toWellFormed();
+    return findUnstorable(row).map((found) => ({ section, key, ...found }));
+  });
+}
+
 function lintChannels(
   section: "checks" | "heartbeats",
   { id, environment, channels: named }: CheckRow | HeartbeatRow,
@@ -68,10 +79,17 @@ function lintChannels(
   });
 }
 
+/** Each finding names them: all of a thousand in thousands of findings would fill the memory. */
+const namedRows = 20;
+
+function namesOf(names: readonly string[]): string {
+  return names.slice(0, namedRows).join(", ");
+}
+
 function list(rows: readonly { id: string }[]): string {
-  return rows.length === 0
-    ? ": there are none"
-    : `; there are ${rows.map(({ id }) => id).join(", ")}`;
+  if (rows.length === 0) return ": there are none";
+  const more = rows.length > namedRows ? ` and ${rows.length - namedRows} more` : "";
+  return `; there are ${namesOf(rows.map(({ id }) => id))}${more}`;
 }
 
 function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Finding[] {
@@ -106,12 +124,12 @@ function lintRoute(
   return taken.flatMap(({ source, conditions }, index): Finding[] => {
     const labels = sources.find((row) => row.name === source)?.labels;
     if (labels === undefined) {
-      const message = `there is no such source; there are ${sources.map((row) => row.name).join(", ")}`;
+      const message = `there is no such source; there are ${namesOf(sources.map((row) => row.name))}`;
       return [{ ...at, field: ["sources", index, "source"], message }];
     }
     return conditions.flatMap(({ label }, position) => {
       if (Object.hasOwn(labels, label)) return [];
-      const known = Object.keys(labels).join(", ") || "none";
+      const known = namesOf(Object.keys(labels)) || "none";
       const field = ["sources", index, "conditions", position, "label"];
       return [{ ...at, field, message: `${source} has no such label; its labels: ${known}` }];
     });

@@ -64,6 +64,11 @@ it.each<[string, Partial<DefinitionSet>, string]>([
     "checks.shop.locations.1: is named twice",
   ],
   [
+    "a text that cannot be stored",
+    { checks: [check({ method: "POST", body: { a: ["\0"] } })] },
+    "checks.shop.body.a.0: has a NUL character",
+  ],
+  [
     "a placeholder of another form",
     { checks: [check({ headers: { a: "x {{api-key}}" } })] },
     "checks.shop.headers.a: between double braces is the name of a secret",
@@ -95,4 +100,14 @@ it("takes locations of one's own, and secrets anywhere in a request", () => {
   const row = check({ locations: ["fra"], path: "/{{KEY}}", headers: { a: "{{API_KEY}} {{X2}}" } });
 
   expect(linesOf({ locations, checks: [row] })).toEqual([]);
+});
+
+it("names few of many rows in each finding", () => {
+  const channels = Array.from({ length: 25 }, (_, i) =>
+    ChannelRow.parse({ id: `c${i}`, kind: "incident" }),
+  );
+
+  const [line] = linesOf({ checks: [check({ channels: ["x"] })], channels });
+
+  expect(line).toMatch(/there are c0, c1, .*, c19 and 5 more$/);
 });

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { findUnstorable, isShallow } from "#definitions/rules/storable.ts";
+
+function nested(depth: number): object {
+  return depth === 0 ? {} : { a: nested(depth - 1) };
+}
+
+it.each([
+  ["a\0b", []],
+  [{ body: { list: ["well", "\ud800"] } }, ["body", "list", 1]],
+  [{ body: { "a\0": 1 } }, ["body"]],
+])("finds what cannot be stored (%#)", (value, field) => {
+  expect(findUnstorable(value).map((found) => found.field)).toEqual([field]);
+});
+
+it("finds nothing in text of any language", () => {
+  expect(findUnstorable({ text: "Zürich 🚀\n\t", __proto__: null })).toEqual([]);
+});
+
+it("takes some nesting, and no more", () => {
+  expect([isShallow(nested(49)), isShallow(nested(50))]).toEqual([true, false]);
+  expect(findUnstorable(nested(2_000))).toHaveLength(1);
+});
