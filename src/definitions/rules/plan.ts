@@ -16,7 +16,10 @@ export type Planned = {
 
 type Wanted = Pick<PlanRequest, "definitions" | "removed" | "prune">;
 
-/** Rows of the program that are not wanted stay, unless they are removed by name or pruned. */
+/**
+ * Rows of the program that are not wanted stay, unless they are removed by name or pruned, or their id is
+ * wanted for a heartbeat instead of a check, or the other way round.
+ */
 export function planApply(present: DefinitionSet, wanted: Wanted): Planned {
   const planned = sectionNames.map((section) => planSection(section, present[section], wanted));
   const next = Object.fromEntries(planned.map(({ section, rows }) => [section, rows]));
@@ -35,9 +38,11 @@ type Rows = readonly object[];
 
 function planSection(section: Section, present: Rows, { definitions, removed, prune }: Wanted) {
   const rows: Rows = definitions[section];
+  const replaced = idsOfOtherKind(section, definitions);
   const before = indexOf(section, present);
   const after = indexOf(section, rows);
-  const isRemoved = (key: string) => prune || removed.some((row) => isSameRow(row, section, key));
+  const isRemoved = (key: string) =>
+    prune || replaced.has(key) || removed.some((row) => isSameRow(row, section, key));
   const gone = [...before].filter(([key]) => !after.has(key));
   const changes = [
     ...[...after].flatMap(([key, row]) => compare({ section, key }, before.get(key), row)),
@@ -45,6 +50,12 @@ function planSection(section: Section, present: Rows, { definitions, removed, pr
   ];
   const left = gone.filter(([key]) => !isRemoved(key)).map(([, row]) => row);
   return { section, changes, rows: [...rows, ...left] };
+}
+
+/** Checks and heartbeats share their ids, by which alerts are known. */
+function idsOfOtherKind(section: Section, { checks, heartbeats }: DefinitionSet): Set<string> {
+  const others = { checks: heartbeats, heartbeats: checks }[section as string] ?? [];
+  return new Set(others.map(({ id }) => id));
 }
 
 function isSameRow(row: RowKey, section: Section, key: string): boolean {

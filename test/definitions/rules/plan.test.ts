@@ -53,6 +53,23 @@ it("removes them when it may prune", () => {
   expect(next).toEqual(emptySet);
 });
 
+it("removes a check that became a heartbeat of the same id, and the other way round", () => {
+  const shop = HeartbeatRow.parse({ id: "shop", periodSeconds: 60, graceSeconds: 0 });
+  const rows = { checks: [checkOf("nightly")], heartbeats: [shop] };
+
+  const { changes, next } = planApply(present, wantOnly(rows));
+
+  expect(changes).toEqual([
+    { section: "checks", key: "nightly", kind: "add" },
+    { section: "checks", key: "shop", kind: "remove" },
+    { section: "checks", key: "blog", kind: "leave" },
+    { section: "heartbeats", key: "shop", kind: "add" },
+    { section: "heartbeats", key: "nightly", kind: "remove" },
+  ]);
+  expect(next.checks.map(({ id }) => id)).toEqual(["nightly", "blog"]);
+  expect(next.heartbeats.map(({ id }) => id)).toEqual(["shop"]);
+});
+
 it("removes a row that is named as removed, and no other of its name", () => {
   const removed = [{ section: "checks" as const, key: "nightly" }];
   const named = { section: "checks" as const, key: "blog" };
