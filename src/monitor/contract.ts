@@ -104,6 +104,17 @@ export type Definitions = {
   channels: readonly AlertChannel[];
 };
 
+/** Ids of checks. */
+export type KnownChecks = { apiChecks: readonly string[]; heartbeats: readonly string[] };
+
+export type DefinitionsChange = {
+  /** null: what the objects know is unknown, so that all are told. */
+  before: Definitions | null;
+  /** Those that may know a definition, whatever it is. */
+  known: KnownChecks;
+  after: Definitions;
+};
+
 /**
  * The definitions as they are now. `isFresh`: not those of a moment ago, and an error when they cannot be
  * read; otherwise the last known ones are answered while the database is away.

@@ -6,10 +6,10 @@ import type { Log } from "#kernel/log.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { DefinitionStore } from "./store.ts";
 
-type Current = { revision: number; set: DefinitionSet; monitored: Definitions };
+type Current = { applyId: string | null; set: DefinitionSet; monitored: Definitions };
 
 type Parts = {
-  store: Pick<DefinitionStore, "readCurrent" | "readNumber">;
+  store: Pick<DefinitionStore, "readCurrent" | "readApplyId">;
   /** In force while nothing was ever applied. */
   standard: DefinitionSet;
   log: Log;
@@ -25,15 +25,15 @@ export function createCurrentDefinitions({ store, standard, log, nowMs }: Parts)
 
   const refresh = async (): Promise<Current> => {
     const atMs = nowMs();
-    const revision = await store.readNumber();
-    const next = revision === known?.revision ? known : await load();
+    const applyId = await store.readApplyId();
+    const next = applyId === known?.applyId ? known : await load();
     known = { ...next, atMs };
     return known;
   };
   const load = async (): Promise<Current> => {
     const found = await store.readCurrent();
     const set = found?.set ?? standard;
-    return { revision: found?.revision ?? 0, set, monitored: toMonitored(set) };
+    return { applyId: found?.applyId ?? null, set, monitored: toMonitored(set) };
   };
   const readShared = () => {
     reading ??= refresh().finally(() => {

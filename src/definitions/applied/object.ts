@@ -19,18 +19,15 @@ import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { untilDone } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { Definitions, DefinitionsChange, KnownChecks } from "#monitor/contract.ts";
 import type { DefinitionStore, Revision } from "./store.ts";
 
 export type DefinitionsParts = {
   store: DefinitionStore;
   /** In force while nothing was ever applied. */
   standard: DefinitionSet;
-  /** Tells the checks whose definition differs. `before` null: what they know is unknown, so all are told. */
-  tell: (
-    ctx: ObjectContext,
-    change: { before: Definitions | null; after: Definitions },
-  ) => Promise<void>;
+  /** Tells the checks whose definition differs, and those that are gone. */
+  tell: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
   /** What is doubtful about definitions: checks that alert nobody and the like. */
   warnOf: (set: DefinitionSet) => Promise<Warning[]>;
   readActor: ReadActor;
@@ -38,6 +35,9 @@ export type DefinitionsParts = {
 
 /** The `applyId` of the revision of which every check was told. */
 const toldKey = "told";
+
+/** The checks that may know a definition: also of a revision that was told half-way, or that Postgres lost. */
+const knownKey = "known";
 
 const reading = databaseRead("read-definitions", {
   limitMs: 10_000,
@@ -127,8 +127,7 @@ async function apply(
   const isOurs = await ctx.run("write-definitions", () => parts.store.write(written));
   if (!isOurs) throw moved(revision + 1);
   const before = isTold ? toMonitored(current.set) : null;
-  await parts.tell(ctx, { before, after: toMonitored(next) });
-  ctx.set(toldKey, applyId);
+  await tellOf(ctx, { before, revision: { applyId, set: next } }, parts);
   ctx.console.info("definitions applied", { revision: revision + 1, by: appliedBy, source });
   return { revision: revision + 1, changes };
 }
@@ -137,11 +136,33 @@ async function apply(
 async function tellRest(
   ctx: ObjectContext,
   current: Revision | null,
-  { tell }: DefinitionsParts,
+  parts: DefinitionsParts,
 ): Promise<void> {
   if (current === null || (await ctx.get<string>(toldKey)) === current.applyId) return;
-  await tell(ctx, { before: null, after: toMonitored(current.set) });
-  ctx.set(toldKey, current.applyId);
+  await tellOf(ctx, { before: null, revision: current }, parts);
+}
+
+type Telling = { before: Definitions | null; revision: Pick<Revision, "applyId" | "set"> };
+
+async function tellOf(
+  ctx: ObjectContext,
+  { before, revision: { applyId, set } }: Telling,
+  { tell }: DefinitionsParts,
+): Promise<void> {
+  const after = toMonitored(set);
+  const known = (await ctx.get<KnownChecks>(knownKey)) ?? { apiChecks: [], heartbeats: [] };
+  const told = idsOf(after);
+  ctx.set<KnownChecks>(knownKey, {
+    apiChecks: [...new Set([...known.apiChecks, ...told.apiChecks])],
+    heartbeats: [...new Set([...known.heartbeats, ...told.heartbeats])],
+  });
+  await tell(ctx, { before, known, after });
+  ctx.set<KnownChecks>(knownKey, told);
+  ctx.set(toldKey, applyId);
+}
+
+function idsOf({ apiChecks, heartbeats }: Definitions): KnownChecks {
+  return { apiChecks: apiChecks.map(({ id }) => id), heartbeats: heartbeats.map(({ id }) => id) };
 }
 
 /** Callers need not be our command line, and rows of the program that stay may not fit the new ones. */

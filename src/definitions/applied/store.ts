@@ -36,10 +36,10 @@ export function createDefinitionStore(database: Database, log: Log) {
       return row === undefined ? null : toRevision(row, log);
     },
 
-    /** Its number alone; 0: nothing was ever applied. */
-    async readNumber(): Promise<number> {
-      const { rows } = await database.query(selectNumber);
-      return rows[0]?.revision ?? 0;
+    /** Its `applyId` alone: a Postgres that was restored may have given a number twice. */
+    async readApplyId(): Promise<string | null> {
+      const { rows } = await database.query(selectCurrentApplyId);
+      return rows[0]?.apply_id ?? null;
     },
 
     /**
@@ -73,7 +73,7 @@ function refuseData(cause: Error & { code?: string }): never {
 const keptRevisions = 100;
 
 const selectCurrent = "SELECT * FROM definitions ORDER BY revision DESC LIMIT 1";
-const selectNumber = "SELECT revision FROM definitions ORDER BY revision DESC LIMIT 1";
+const selectCurrentApplyId = "SELECT apply_id FROM definitions ORDER BY revision DESC LIMIT 1";
 const selectApplyId = "SELECT apply_id FROM definitions WHERE revision = $1";
 const dropOld = "DELETE FROM definitions WHERE revision <= $1";
 

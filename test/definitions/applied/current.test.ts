@@ -12,7 +12,7 @@ const standard = setOf("standard");
 
 function startBench() {
   const clock = { ms: 1_000_000 };
-  const database: { current: Pick<Revision, "revision" | "set"> | Error | null; reads: number } = {
+  const database: { current: Pick<Revision, "applyId" | "set"> | Error | null; reads: number } = {
     current: null,
     reads: 0,
   };
@@ -23,7 +23,7 @@ function startBench() {
   };
   const definitions = createCurrentDefinitions({
     store: {
-      readNumber: async () => read()?.revision ?? 0,
+      readApplyId: async () => read()?.applyId ?? null,
       readCurrent: async () => read() as Revision | null,
     },
     standard,
@@ -39,7 +39,7 @@ it("answers the standard rows until others are applied, which it knows within a 
   const { clock, database, ids } = startBench();
 
   const first = await ids();
-  database.current = { revision: 1, set: setOf("shop") };
+  database.current = { applyId: "1", set: setOf("shop") };
   const atOnce = await ids();
   clock.ms += 1_000;
 
@@ -50,14 +50,14 @@ it("answers those of this moment to who asks for them", async () => {
   const { database, ids } = startBench();
   await ids();
 
-  database.current = { revision: 1, set: setOf("shop") };
+  database.current = { applyId: "1", set: setOf("shop") };
 
   expect(await ids({ isFresh: true })).toEqual(["shop"]);
 });
 
 it("answers the last known ones while the database is away, but not as fresh", async () => {
   const { clock, database, ids } = startBench();
-  database.current = { revision: 1, set: setOf("shop") };
+  database.current = { applyId: "1", set: setOf("shop") };
   await ids();
 
   database.current = new Error("no database");
@@ -69,7 +69,7 @@ it("answers the last known ones while the database is away, but not as fresh", a
 
 it("reads the rows of a revision once, and one look serves all who wait", async () => {
   const { clock, database, ids } = startBench();
-  database.current = { revision: 1, set: setOf("shop") };
+  database.current = { applyId: "1", set: setOf("shop") };
   await Promise.all([ids(), ids(), ids()]);
   const reads = database.reads;
 
