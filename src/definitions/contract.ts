@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { listOf } from "#kernel/list-of.ts";
 import { type Section, sectionNames, sections } from "./rows/contract.ts";
-import { isShallow, tooDeep } from "./rules/storable.ts";
+import { isShallow, tooDeep } from "./rows/storable.ts";
 
 export const definitionsService = "vedette.v1.Definitions";
 

@@ -7,9 +7,9 @@ import {
   type Section,
   sectionNames,
 } from "#definitions/rows/contract.ts";
+import { findUnstorable } from "#definitions/rows/storable.ts";
 import { hostedLocations, secretName } from "#monitor/contract.ts";
 import { findPlaceholders } from "./placeholders.ts";
-import { findUnstorable } from "./storable.ts";
 
 export type Finding = {
   section: Section;

@@ -21,7 +21,8 @@ export function createReadSecret(
     const file = environment[`VEDETTE_SECRET_${name}_FILE`];
     return (
       known ||
-      environment[`VEDETTE_SECRET_${name}`] ||
+      // Of a secret whose name ends so, the variable would name a file instead.
+      (!name.endsWith("_FILE") && environment[`VEDETTE_SECRET_${name}`]) ||
       (file && readSecretFile(file)) ||
       (directory && readSecretFile(path.join(directory, name))) ||
       undefined

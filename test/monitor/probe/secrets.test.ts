@@ -41,6 +41,12 @@ it("is no other variable, since a check goes to another server", () => {
   expect(createReadSecret({}, "", { DATABASE_URL: "postgres://" })("DATABASE_URL")).toBeUndefined();
 });
 
+it("is not the name of the file of another", () => {
+  const file = fileWith("hidden");
+
+  expect(createReadSecret({}, "", { VEDETTE_SECRET_A_FILE: file })("A_FILE")).toBeUndefined();
+});
+
 it.each([
   ["an empty file", () => fileWith("\n")],
   ["no file", () => "/does/not/exist"],

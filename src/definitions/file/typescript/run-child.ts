@@ -48,10 +48,12 @@ const flags = [
 
 const entry = () => programFile("#definitions/file/typescript/child.ts");
 
-/** What Node needs. Secrets are no business of a file of definitions: it names them. */
+/** What Node needs; `NODE_AUTH_TOKEN` and the like are not among it. */
+const needed = ["PATH", "HOME", "NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS"];
+
+/** Secrets are no business of a file of definitions: it names them. */
 function reducedEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isNeeded = (name: string) => name === "PATH" || name === "HOME" || /^NODE_/.test(name);
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name)));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => needed.includes(name)));
 }
 
 /** One line; undefined: there was none. */

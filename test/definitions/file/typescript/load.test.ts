@@ -100,15 +100,18 @@ it("says where JavaScript has a mistake in its syntax", async () => {
   expect(faults[0]).toMatch(/^vedette\.config\.mjs:2:5: cannot be loaded: /);
 });
 
-it("gives the file nothing of the environment that may be secret", async () => {
-  vi.stubEnv("VEDETTE_SECRET_SHOP", "hidden");
+it.each(["VEDETTE_SECRET_SHOP", "NODE_AUTH_TOKEN"])(
+  "does not give the file %s of the environment",
+  async (secret) => {
+    vi.stubEnv(secret, "hidden");
 
-  const { set } = await readFiles({
-    [name]: "export default { checks: [{ id: 'a', path: '/' + process.env.VEDETTE_SECRET_SHOP }] }",
-  });
+    const { set } = await readFiles({
+      [name]: `export default { checks: [{ id: 'a', path: '/' + process.env.${secret} }] }`,
+    });
 
-  expect(set.checks[0]?.path).toBe("/undefined");
-});
+    expect(set.checks[0]?.path).toBe("/undefined");
+  },
+);
 
 it("keeps what the file prints away from its result", async () => {
   const text =

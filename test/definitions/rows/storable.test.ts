@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findUnstorable, isShallow } from "#definitions/rules/storable.ts";
+import { findUnstorable, isShallow } from "#definitions/rows/storable.ts";
 
 function nested(depth: number): object {
   return depth === 0 ? {} : { a: nested(depth - 1) };
