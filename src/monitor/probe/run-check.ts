@@ -16,16 +16,23 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
   return async (check, scheduledAtMs) => {
     const startedAtMs = nowMs();
     const limits = { timeoutMs: timeLimitMs(check), maxBodyBytes };
-    const observation = await probe(buildRequest(check, target), limits);
+    // Read once: one that is replaced meanwhile must be hidden as it was sent.
+    const secrets = readSecrets(check, target);
+    const request = buildRequest(check, {
+      baseUrl: target.baseUrl,
+      readSecret: (name) => secrets.get(name),
+    });
+    const observation = await probe(request, limits);
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
-    return withoutSecrets(result, knownValues(check, target));
+    return withoutSecrets(result, [...secrets.values()]);
   };
 }
 
 /** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
-function knownValues(check: ApiCheck, { readSecret }: Target): string[] {
+function readSecrets(check: ApiCheck, { readSecret }: Target): Map<string, string> {
   const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);
-  return [...names].map((name) => readSecret(name) ?? "").filter((value) => value !== "");
+  const pairs = [...names].map((name): [string, string] => [name, readSecret(name) ?? ""]);
+  return new Map(pairs.filter(([, value]) => value !== ""));
 }
 
 /**

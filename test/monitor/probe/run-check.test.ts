@@ -93,3 +93,19 @@ it("keeps a secret out of a reason that quotes it escaped in JSON", async () => 
 
   expect(reason).toBe('say is "***", expected "hello"');
 });
+
+it("keeps a secret out of a reason as it was sent, although it is replaced meanwhile", async () => {
+  const values = ["first", "second"];
+  const seen = aResponse({ body: JSON.stringify({ say: "first" }) });
+  const run = createRunCheck({
+    probe: async () => seen,
+    target: { ...target, readSecret: (name) => (name === "TOKEN" ? values.shift() : undefined) },
+    location: "fra",
+    nowMs: () => 0,
+  });
+  const assertions = [{ source: "json" as const, path: "say", equals: "hello" }];
+
+  const { reason } = await run(anApiCheck({ headers: { token: "{{TOKEN}}" }, assertions }), 0);
+
+  expect(reason).toBe('say is "***", expected "hello"');
+});
