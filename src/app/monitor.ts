@@ -84,8 +84,8 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         createPingDoor(createTakePing({ inbox, send, log, nowMs: Date.now })),
         createRunnerDoor({
           runners,
-          readChecks: async () =>
-            (await readDefinitions()).apiChecks.filter((check) => whyOff(check).length === 0),
+          readChecks: async () => (await readDefinitions()).apiChecks,
+          whyOff,
           baseUrl,
           sendReport: createSendReport(ingressUrl),
           nowMs: Date.now,

@@ -36,9 +36,12 @@ export async function startMonitorRunner(
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
     const baseUrl = monitor.base_url || work.base_url;
-    const isOff = (check: ApiCheck) => missingSettings(check, readSecret).length > 0;
-    const checks = work.checks.filter((check) => !isOff(check));
-    noteLeftOut(work.checks.filter(isOff));
+    const byRunning = Map.groupBy(
+      work.checks,
+      (check) => missingSettings(check, readSecret).length === 0,
+    );
+    const checks = byRunning.get(true) ?? [];
+    noteLeftOut(byRunning.get(false) ?? []);
     return { ...work, base_url: baseUrl, checks };
   };
   return startRunner({

@@ -54,7 +54,13 @@ describe("concurrent unknown tokens are looked up by one query at a time", () =>
 it("an unknown token is refused before the report is read", async () => {
   const app = fastify();
   const identify = vi.fn(async () => null);
-  const door = { runners: { identify }, readChecks: async () => [], baseUrl: "", nowMs: Date.now };
+  const door = {
+    runners: { identify },
+    readChecks: async () => [],
+    whyOff: () => [],
+    baseUrl: "",
+    nowMs: Date.now,
+  };
   await app.register(createRunnerDoor({ ...door, sendReport: neverAsked() }).plugin);
   app.setErrorHandler((error: { status?: number; statusCode?: number }, _, reply) =>
     reply.code(error.status ?? error.statusCode ?? 500).send(),

@@ -8,6 +8,7 @@ import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
+import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
@@ -17,14 +18,17 @@ export type SendReport = (checkId: string, report: Report) => Promise<void>;
 
 type Parts = {
   runners: Pick<Runners, "identify">;
-  /** The checks that can run. */
   readChecks: () => Promise<readonly ApiCheck[]>;
+  /** Checks that are off run nowhere. Asked only of those that a call is about: it may read files. */
+  whyOff: WhyOff;
   baseUrl: string;
   sendReport: SendReport;
   nowMs: () => number;
 };
 
-export function createRunnerDoor({ runners, readChecks, baseUrl, sendReport, nowMs }: Parts) {
+export function createRunnerDoor(parts: Parts) {
+  const { runners, readChecks, baseUrl, sendReport, nowMs } = parts;
+  const isOff = (check: ApiCheck) => parts.whyOff(check).length > 0;
   const locations = new WeakMap<FastifyRequest, string>();
   const locationOf = (request: FastifyRequest) => {
     const location = locations.get(request);
@@ -41,7 +45,7 @@ export function createRunnerDoor({ runners, readChecks, baseUrl, sendReport, now
       const takesUrls = takesWholeAddresses(request.body);
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
-        .filter(({ path }) => takesUrls || path.startsWith("/"));
+        .filter((check) => (takesUrls || check.path.startsWith("/")) && !isOff(check));
       return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
     });
     app.post(reportPath, async (request, reply) => {
@@ -51,7 +55,7 @@ export function createRunnerDoor({ runners, readChecks, baseUrl, sendReport, now
       const sends = readReport(request.body).map((result) => {
         const check = known.get(result.checkId);
         // The check was removed since the runner last fetched its work: its result is not needed.
-        if (check === undefined || !runsAt(check, location)) return null;
+        if (check === undefined || !runsAt(check, location) || isOff(check)) return null;
         const { scheduledAtMs } = result;
         if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) return null;
         const results = [{ ...result, location }];

@@ -27,6 +27,7 @@ async function startDoors(options: BenchOptions) {
   const runnerDoor = createRunnerDoor({
     runners: bench.runners,
     readChecks: async () => options.apiChecks ?? [],
+    whyOff: () => [],
     baseUrl: bench.target.url,
     sendReport: createSendReport(ingressUrl),
     nowMs: Date.now,
@@ -219,6 +220,7 @@ describe("a further place", () => {
     const door = createRunnerDoor({
       runners: bench.runners,
       readChecks: async () => [check],
+      whyOff: () => [],
       baseUrl: bench.target.url,
       sendReport: async (_, { scheduledAtMs }) => {
         telling += 1;
