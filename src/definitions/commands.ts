@@ -35,9 +35,10 @@ export async function readFileRows(settings: Settings): Promise<DefinitionSet> {
   return (await readFileDefinitions(settings, undefined)).set;
 }
 
-/** The same as the monitor takes them. */
+/** The same as the monitor takes them, too. */
 export async function readFileChecks(settings: Settings) {
-  return toMonitored(await readFileRows(settings));
+  const rows = await readFileRows(settings);
+  return { rows, ...toMonitored(rows) };
 }
 
 /** A fault, and the line that shows it. */

@@ -82,8 +82,8 @@ type Simulation = ReturnType<typeof simulateAlert>["simulation"];
 
 async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   const settings = readConfig({ file: config, environment: process.env });
-  const { apiChecks, heartbeats } = await readFileChecks(settings);
-  const walks = walkAll(await readFileRows(settings), [...apiChecks, ...heartbeats]);
+  const { rows, apiChecks, heartbeats } = await readFileChecks(settings);
+  const walks = walkAll(rows, [...apiChecks, ...heartbeats]);
   if (json) {
     printJson({ checks: walks });
     return 0;
