@@ -139,9 +139,9 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
   };
 }
 
-type Started = Pick<App, "endpoints" | "issueTicket">;
+type AppParts = Pick<App, "endpoints" | "issueTicket">;
 
-async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Started> {
+async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<AppParts> {
   // Read first: a fault in the file is found before anything runs.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
   const metrics = await startMetrics(base, stops);

@@ -196,3 +196,9 @@ function isAddressOrRange(entry: string): boolean {
   if (bits === undefined) return true;
   return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
+
+export function parseMs(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1) return ms;
+  throw new InvalidArgumentError("expected a time such as 500ms or 2s.");
+}

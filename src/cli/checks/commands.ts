@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
+import { parseMs } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
 import { addCheckRowCommand } from "./row-commands.ts";
@@ -86,12 +87,6 @@ function parseHours(text: string): number {
   const hours = Math.ceil((parseDuration(text) ?? 0) / 3_600_000);
   if (hours >= 1 && hours <= maxHours) return hours;
   throw new InvalidArgumentError("expected a span such as 6h or 7d, 400d at most.");
-}
-
-function parseMs(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms >= 1) return ms;
-  throw new InvalidArgumentError("expected a time such as 500ms or 2s.");
 }
 
 function parseLimit(text: string): number {

@@ -1,6 +1,7 @@
 /** `vedette checks add` and `vedette heartbeats add`: rows of the file of definitions. */
 import { type Command, InvalidArgumentError } from "commander";
 import { type Exit, load } from "#cli/load.ts";
+import { parseMs } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
 
 const from = () => import("./rows.ts");
@@ -36,16 +37,10 @@ function withRow(command: Command): Command {
 function parseSeconds(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms % 1_000 === 0) return ms / 1_000;
-  throw new InvalidArgumentError("whole seconds, such as 30s, 5m or 1d.");
-}
-
-function parseMs(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms >= 1) return ms;
-  throw new InvalidArgumentError("a time such as 500ms or 2s.");
+  throw new InvalidArgumentError("expected whole seconds, such as 30s, 5m or 1d.");
 }
 
 function parseStatus(text: string): number {
   if (/^[1-5]\d\d$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("an HTTP status, such as 204.");
+  throw new InvalidArgumentError("expected an HTTP status, such as 204.");
 }

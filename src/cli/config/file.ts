@@ -7,7 +7,7 @@ import { type Section, sectionNames } from "#definitions/rows/contract.ts";
 
 type Options = { config?: string; json: boolean };
 
-type Checked = Awaited<ReturnType<typeof checkFile>>;
+type FileCheck = Awaited<ReturnType<typeof checkFile>>;
 type Rows = Readonly<Record<Section, readonly object[]>>;
 
 /** Exit code 0: no mistakes; 1: there are some. */
@@ -18,7 +18,7 @@ export async function check({ config, json }: Options): Promise<number> {
   return checked.faults.length === 0 ? 0 : 1;
 }
 
-function forPrograms({ read, faults }: Checked) {
+function forPrograms({ read, faults }: FileCheck) {
   const shown = faults.map(({ file, place, where, message }) => ({
     file,
     line: place?.line ?? null,
@@ -30,7 +30,7 @@ function forPrograms({ read, faults }: Checked) {
   return { files: read.files, rows: countRows(read.set), faults: shown };
 }
 
-function forPeople({ read, faults }: Checked): string {
+function forPeople({ read, faults }: FileCheck): string {
   if (read === undefined) {
     const count = faults.length === 1 ? "1 mistake" : `${faults.length} mistakes`;
     return [...faults.map(({ line }) => line), count].join("\n");

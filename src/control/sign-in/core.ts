@@ -3,7 +3,7 @@ import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Claims } from "./claims.ts";
-import { createLimit, type Limited, limits, networkOf } from "./limit.ts";
+import { createLimit, type LimitName, limits, networkOf } from "./limit.ts";
 import type { Names } from "./names.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
@@ -29,7 +29,7 @@ export type Core = {
   nowMs: () => number;
   people: People;
   /** Throws 429 for too many. `key`: what is counted, when it is not the address. */
-  requireWithin: (what: Limited, by: { remote: string; key?: string }) => void;
+  requireWithin: (what: LimitName, by: { remote: string; key?: string }) => void;
   /** Asks the provider. Throws what went wrong as a `ProblemError` for the person. */
   ask: <Answer>(remote: string, question: () => Promise<Answer>) => Promise<Answer>;
   /** The claims, by the query with which the provider has sent the browser back. */

@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
  */
 export const limits = { begin: 60, finish: 10, poll: 300 } as const;
 
-export type Limited = keyof typeof limits;
+export type LimitName = keyof typeof limits;
 
 const windowMs = 60_000;
 

@@ -30,6 +30,23 @@ export type TestDatabase = TestServer & { url: string };
 
 export type TestRestate = TestServer & { ingressUrl: string; adminUrl: string };
 
+/** The settings of a program that uses these servers, with free ports and one sentinel. */
+export function serverSettings(
+  database: Pick<TestDatabase, "url">,
+  restate: Pick<TestRestate, "ingressUrl" | "adminUrl">,
+): Record<string, string> {
+  return {
+    DATABASE_URL: database.url,
+    VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
+    VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
+    VEDETTE_API__PORT: "0",
+    VEDETTE_CONTROL__PORT: "0",
+    VEDETTE_WORKER__PORT: "0",
+    VEDETTE_METRICS__PORT: "0",
+    VEDETTE_FLEET__PROCESS__SIZE: "1",
+  };
+}
+
 type RestateOptions = {
   services: EndpointOptions["services"];
   /** Every step is replayed from the journal: finds handlers that are not deterministic. */

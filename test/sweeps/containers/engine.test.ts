@@ -7,6 +7,7 @@ import {
   hasEngine,
 } from "../../support/servers/container-engine.ts";
 import {
+  serverSettings,
   startTestDatabase,
   startTestRestate,
   type TestServer,
@@ -42,16 +43,7 @@ describe.skipIf(!hasEngine())("the image, under an engine", () => {
     servers.push(database);
     const restate = await startTestRestate({ services: [] });
     servers.push(restate);
-    const container = await image.start(["start"], {
-      DATABASE_URL: database.url,
-      VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
-      VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
-      VEDETTE_API__PORT: "0",
-      VEDETTE_CONTROL__PORT: "0",
-      VEDETTE_WORKER__PORT: "0",
-      VEDETTE_METRICS__PORT: "0",
-      VEDETTE_FLEET__PROCESS__SIZE: "1",
-    });
+    const container = await image.start(["start"], serverSettings(database, restate));
     try {
       const isOver = async () =>
         (await container.health()) === "healthy" || !(await container.isRunning());

@@ -6,6 +6,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { cleanEnvironment, runDockerfile, type Stage } from "../../support/servers/dockerfile.ts";
 import {
+  serverSettings,
   startTestDatabase,
   startTestRestate,
   type TestServer,
@@ -27,14 +28,7 @@ beforeAll(async () => {
   environment = {
     ...cleanEnvironment(),
     ...image.environment,
-    DATABASE_URL: database.url,
-    VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
-    VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
-    VEDETTE_API__PORT: "0",
-    VEDETTE_CONTROL__PORT: "0",
-    VEDETTE_WORKER__PORT: "0",
-    VEDETTE_METRICS__PORT: "0",
-    VEDETTE_FLEET__PROCESS__SIZE: "1",
+    ...serverSettings(database, restate),
   };
 });
 
