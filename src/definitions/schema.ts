@@ -77,6 +77,8 @@ const refTo = (name: string) => ({ $ref: `#/definitions/${name}` });
 
 /** For rows whose key is their name in an object. */
 function withoutKey(section: Section, row: Json): Json {
+  const kinds = (row["oneOf"] ?? row["anyOf"]) as Json[] | undefined;
+  if (kinds !== undefined) return { oneOf: kinds.map((kind) => withoutKey(section, kind)) };
   const required = row["required"] as string[];
   return { ...row, required: required.filter((name) => name !== sections[section].key) };
 }

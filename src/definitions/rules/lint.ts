@@ -1,12 +1,12 @@
 /** What rows must not say of each other. Pure. */
+import type { CheckRow } from "#definitions/rows/check.ts";
 import {
-  type CheckRow,
   type DefinitionSet,
-  type HeartbeatRow,
   keyOf,
   type Section,
   sectionNames,
 } from "#definitions/rows/contract.ts";
+import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
 import { hostedLocations, secretName } from "#monitor/contract.ts";
 import { findPlaceholders } from "./placeholders.ts";
@@ -73,7 +73,7 @@ function lintChannels(
     const at = { section, key: id, field: ["channels", index] };
     if (channel === undefined)
       return [{ ...at, message: `there is no such channel${list(channels)}` }];
-    if (channel.environment === environment) return [];
+    if (channel.kind !== "incident" || channel.environment === environment) return [];
     const message = `is the channel of ${channel.environment}, and the row is of ${environment}`;
     return [{ ...at, message }];
   });

@@ -1,16 +1,16 @@
 /** The rows as the monitor takes them. */
 import type { Environment } from "#alerts/contract.ts";
-import type {
-  ChannelRow,
-  CheckRow,
-  DefinitionSet,
-  HeartbeatRow,
-} from "#definitions/rows/contract.ts";
+import type { ChannelRow } from "#definitions/rows/channel.ts";
+import type { CheckRow } from "#definitions/rows/check.ts";
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/contract.ts";
 
 export function toMonitored({ channels, checks, heartbeats }: DefinitionSet): Definitions {
-  const environments = new Map(channels.map(({ id, environment }) => [id, environment]));
+  const environments = new Map(
+    channels.map((row) => [row.id, row.kind === "incident" ? row.environment : null]),
+  );
   const channelOf = ({ channels: [id] }: CheckRow | HeartbeatRow): Environment | null =>
     environments.get(id ?? "") ?? null;
   return {
@@ -33,7 +33,8 @@ function toHeartbeat(
 }
 
 /** A channel that the hosted monitor knows; it is told failures and recoveries, as ours are. */
-function toHostedChannel({ environment: name, hostedId: id }: ChannelRow): Definitions["channels"] {
-  if (id === undefined) return [];
+function toHostedChannel(row: ChannelRow): Definitions["channels"] {
+  if (row.kind !== "incident" || row.hostedId === undefined) return [];
+  const { environment: name, hostedId: id } = row;
   return [{ name, id, sendFailure: true, sendRecovery: true, sendDegraded: false }];
 }

@@ -1,7 +1,8 @@
 /** What is doubtful about definitions, although they are valid. Pure. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
-import type { ChannelRow, DefinitionSet } from "#definitions/rows/contract.ts";
+import type { IncidentRow } from "#definitions/rows/channel.ts";
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
 
 type Known = {
   /** Whether the settings name the alert source to which events of an environment are posted. */
@@ -15,7 +16,9 @@ export function warnOfChecks(
   { checks, heartbeats, channels }: DefinitionSet,
   { hasSource, registered }: Known,
 ): Warning[] {
-  const silent = channels.filter(({ environment }) => !hasSource(environment));
+  const silent = channels.filter(
+    (row): row is IncidentRow => row.kind === "incident" && !hasSource(row.environment),
+  );
   const unregistered = heartbeats.filter(({ id }) => !registered.has(id));
   return [
     ...checks.flatMap((row) => warnOfChannels("checks", row, silent)),
@@ -33,7 +36,7 @@ type Notifying = { id: string; channels: readonly string[] };
 function warnOfChannels(
   section: "checks" | "heartbeats",
   { id, channels }: Notifying,
-  silent: readonly ChannelRow[],
+  silent: readonly IncidentRow[],
 ): Warning[] {
   if (channels.length === 0) {
     return [{ section, key: id, message: "alerts nobody: it has no channel" }];

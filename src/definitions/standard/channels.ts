@@ -1,4 +1,4 @@
-import type { ChannelRow } from "#definitions/rows/contract.ts";
+import type { ChannelRow } from "#definitions/rows/channel.ts";
 
 /** The webhook channels, one per environment, with their numbers at the hosted monitor. */
 export const channels: readonly ChannelRow[] = [

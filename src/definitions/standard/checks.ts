@@ -1,6 +1,6 @@
 /** The checks of the API that Vedette serves (docs/monitoring.md). */
 import type { z } from "zod";
-import type { CheckRow } from "#definitions/rows/contract.ts";
+import type { CheckRow } from "#definitions/rows/check.ts";
 
 /** The default: a run each minute, and one failed run alerts. */
 const everyMinute = { frequencySeconds: 60, failedRunThreshold: 1 };

@@ -1,5 +1,5 @@
 /** The heartbeats of Vedette's own jobs (docs/monitoring.md). */
-import type { HeartbeatRow } from "#definitions/rows/contract.ts";
+import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 
 const minute = 60;
 const hour = 60 * minute;

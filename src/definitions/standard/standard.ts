@@ -1,5 +1,6 @@
 /** Vedette's own rows, those of `extends: ["standard"]` and of a program without a file of definitions. */
-import { CheckRow, type DefinitionSet } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { channels } from "./channels.ts";
 import { checksOf } from "./checks.ts";
 import { heartbeats } from "./heartbeats.ts";

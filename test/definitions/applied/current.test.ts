@@ -2,7 +2,8 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { createCurrentDefinitions } from "#definitions/applied/current.ts";
 import type { Revision } from "#definitions/applied/store.ts";
-import { CheckRow, type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
 
 const setOf = (...ids: string[]): DefinitionSet => ({
   ...emptySet,

@@ -1,6 +1,7 @@
 /** What a row may say. */
 import { describe, expect, it } from "vitest";
-import { CheckRow, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 
 const shop = { id: "shop", url: "https://shop.example.com/health" };
 const faultsOf = (row: object) =>

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { ChannelRow, CheckRow, emptySet } from "#definitions/rows/contract.ts";
+import { ChannelRow } from "#definitions/rows/channel.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { ApiCheck, hostedLocations } from "#monitor/contract.ts";
 

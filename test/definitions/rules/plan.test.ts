@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { planApply } from "#definitions/rules/plan.ts";
 
 const checkOf = (id: string, fields: object = {}) =>

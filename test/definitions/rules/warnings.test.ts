@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
-import { ChannelRow, CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { ChannelRow } from "#definitions/rows/channel.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
 
 const channel = ChannelRow.parse({ id: "pager", kind: "incident", environment: "staging" });

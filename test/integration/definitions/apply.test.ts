@@ -2,7 +2,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

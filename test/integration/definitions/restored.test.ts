@@ -1,7 +1,9 @@
 /** Definitions of a Postgres that was restored to an earlier state. */
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";

@@ -1,7 +1,9 @@
 /** Definitions that are applied while parts of the program are killed. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { CheckRow, emptySet, HeartbeatRow } from "#definitions/rows/contract.ts";
+import { CheckRow } from "#definitions/rows/check.ts";
+import { emptySet } from "#definitions/rows/contract.ts";
+import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { killAndRestart } from "../../support/program/kill-and-restart.ts";
 import { type Part, type Program, startProgram } from "../../support/program/program.ts";

@@ -1,0 +1,40 @@
+/** What an alert event says, whatever channel it goes to. Each channel puts it into its own format. */
+import type { Environment } from "#alerts/contract.ts";
+import type { Outcome } from "#alerts/outcome.ts";
+import type { DirectChannel } from "./contract.ts";
+
+/** The rollout that may have caused a failure. */
+export type RolloutNote = {
+  id: string;
+  wave: number;
+  /** null: it was in progress when the alert opened. */
+  endedAtMs: number | null;
+};
+
+/** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
+export type AlertMessage = {
+  kind: "firing" | "resolved" | "test";
+  /** `<check id>:<episode>:<opened|resolved>`, the same for every attempt. */
+  eventId: string;
+  checkId: string;
+  name: string;
+  environment: Environment;
+  episode: number;
+  /** The same for the failure and the recovery of an episode, and for no other episode. */
+  dedupKey: string;
+  /** What failed; of a recovery, what had failed. */
+  reason: string;
+  /** When the alert opened, and when this event happened. Unix ms. */
+  openedAtMs: number;
+  atMs: number;
+  locations: readonly string[];
+  missedPings: number | null;
+  /** Why the alert closed without a recovery; null: it recovered, or is open. */
+  endedBecause: string | null;
+  rollout: RolloutNote | null;
+  /** The check's page in the console; null: its address is not known. */
+  url: string | null;
+};
+
+/** One attempt. Never throws; the outcome never contains a secret. */
+export type SendToChannel = (channel: DirectChannel, message: AlertMessage) => Promise<Outcome>;
