@@ -1,7 +1,7 @@
 /** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
-import type { ApiCheck } from "#monitor/contract.ts";
+import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { missingSettings } from "#monitor/probe/missing-settings.ts";
@@ -22,7 +22,7 @@ export async function startMonitorRunner(
   const probe = createProbe();
   let leftOut = 0;
   /** Logs only when the number changes. */
-  const noteLeftOut = (off: readonly ApiCheck[]) => {
+  const noteLeftOut = (off: readonly RunnableCheck[]) => {
     if (off.length > 0 && off.length !== leftOut) {
       const names = off.flatMap((check) => missingSettings(check, readSecret));
       const missing = [...new Set(names)].slice(0, 20);

@@ -50,7 +50,8 @@ export const hostedLocations: readonly string[] = [
 /** The name of a secret, which requests name as `{{NAME}}`; filled in when a request is sent. */
 export const secretName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/;
 
-export const ApiCheck = z.strictObject({
+/** What a run of a check needs, at whatever location. */
+export const RunnableCheck = z.object({
   /** A slug; also the deduplication key of its alerts. */
   id: z.string(),
   name: z.string(),
@@ -69,9 +70,13 @@ export const ApiCheck = z.strictObject({
   failedAboveMs: z.int(),
   /** Failed runs in a row that open an alert. */
   failedRunThreshold: z.int(),
+});
+export type RunnableCheck = z.infer<typeof RunnableCheck>;
+
+export const ApiCheck = RunnableCheck.extend({
   /** null: nobody is paged. */
   channel: z.enum(environments).nullable(),
-});
+}).strict();
 export type ApiCheck = z.infer<typeof ApiCheck>;
 
 export const Heartbeat = z.strictObject({

@@ -7,10 +7,10 @@ const work = (checks: unknown[]) => ({
   ...{ location: "fra", now_ms: 1, base_url: "https://a.example", checks },
 });
 
-it("is work as control sends it", () => {
-  const check = anApiCheck({ id: "probe" });
+it("is work as control sends it, without what a run does not need", () => {
+  const { channel, ...needed } = anApiCheck({ id: "probe" });
 
-  expect(Work.parse(work([check])).checks).toEqual([check]);
+  expect(Work.parse(work([{ ...needed, channel, later: 1 }])).checks).toEqual([needed]);
 });
 
 it("is refused at the first wrong check, however many follow", () => {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
 import { listOf } from "#kernel/list-of.ts";
-import { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 export const workPath = "/runner/work";
 export const reportPath = "/runner/report";
 
@@ -10,8 +10,8 @@ export const reportPath = "/runner/report";
 const maxParts = 1_000;
 
 const ShortCheck = z
-  .custom<ApiCheck>((check) => Object.values(check ?? {}).every(isShort), "too long")
-  .pipe(ApiCheck);
+  .custom<RunnableCheck>((check) => Object.values(check ?? {}).every(isShort), "too long")
+  .pipe(RunnableCheck);
 
 function isShort(part: unknown): boolean {
   return typeof part !== "object" || Object.keys(part ?? {}).length <= maxParts;

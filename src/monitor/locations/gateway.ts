@@ -46,7 +46,7 @@ export function createRunnerDoor(parts: Parts) {
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
         .filter((check) => (takesUrls || check.path.startsWith("/")) && !isOff(check));
-      return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
+      return { location, now_ms: nowMs(), base_url: baseUrl, checks: own.map(toWork) };
     });
     app.post(reportPath, async (request, reply) => {
       const location = locationOf(request);
@@ -67,6 +67,11 @@ export function createRunnerDoor(parts: Parts) {
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
+}
+
+/** A runner of an earlier version takes a check with exactly these members. */
+function toWork({ channel: _, ...check }: ApiCheck) {
+  return { ...check, channel: null };
 }
 
 /** A runner of an earlier version puts every path under the base URL, and so gets no other checks. */

@@ -1,6 +1,6 @@
 /** Runs checks at a further location, each on its own grid by the gateway's clock. */
 import type { Log } from "#kernel/log.ts";
-import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { gridOf, isWithinReach, tickAfter } from "#monitor/rules/grid.ts";
 import { ReportRefusedError } from "./client.ts";
 import type { Work } from "./contract.ts";
@@ -8,7 +8,7 @@ export type RunnerParts = {
   /** Fetches from the gateway what to run. */
   fetchWork: () => Promise<Work>;
   report: (results: CheckResult[]) => Promise<void>;
-  run: (check: ApiCheck, of: { scheduledAtMs: number; work: Work }) => Promise<CheckResult>;
+  run: (check: RunnableCheck, of: { scheduledAtMs: number; work: Work }) => Promise<CheckResult>;
   log: Log;
   nowMs: () => number;
 };
@@ -60,7 +60,7 @@ function createSchedule(parts: RunnerParts) {
   let aheadMs = 0;
   let isStopped = false;
 
-  const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
+  const arm = (check: RunnableCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
     // A timer may fire slightly early, and the gateway's clock may be set back: no tick runs twice.
     const dueMs = tickAfter(gridOf(check), { lastMs, nowMs: now });
@@ -75,7 +75,7 @@ function createSchedule(parts: RunnerParts) {
     timers.set(check.id, { definition: definitionOf(check, work), dueMs, timer });
   };
   /** Whether a timer has the current definition, and a due time that the clock makes plausible. */
-  const isCurrent = ({ definition, dueMs }: TickTimer, check: ApiCheck, work: Work) =>
+  const isCurrent = ({ definition, dueMs }: TickTimer, check: RunnableCheck, work: Work) =>
     definition === definitionOf(check, work) &&
     isWithinReach(gridOf(check), { dueMs, nowMs: nowMs() + aheadMs });
 
@@ -108,7 +108,7 @@ function createSchedule(parts: RunnerParts) {
   };
 }
 
-function definitionOf(check: ApiCheck, { base_url }: Work): string {
+function definitionOf(check: RunnableCheck, { base_url }: Work): string {
   return JSON.stringify([base_url, check]);
 }
 

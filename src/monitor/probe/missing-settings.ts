@@ -1,9 +1,9 @@
 /** Which settings a check lacks. One that lacks any is off: its request would always fail. */
-import type { ApiCheck } from "#monitor/contract.ts";
+import type { RunnableCheck } from "#monitor/contract.ts";
 import { type ReadSecret, secretsOf } from "./request.ts";
 
 /** The names of the settings that a check lacks; empty: it runs. */
-export type WhyOff = (check: ApiCheck) => string[];
+export type WhyOff = (check: RunnableCheck) => string[];
 
 const settings: Readonly<Record<string, string>> = {
   KEY: "monitor.key",
@@ -11,7 +11,7 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /** The names of the settings that the check lacks here; empty: it can run. */
-export function missingSettings(check: ApiCheck, readSecret: ReadSecret): string[] {
+export function missingSettings(check: RunnableCheck, readSecret: ReadSecret): string[] {
   return secretsOf(check)
     .filter((name) => (readSecret(name) ?? "") === "")
     .map((name) => settings[name] ?? `VEDETTE_SECRET_${name}`);

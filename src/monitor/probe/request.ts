@@ -1,11 +1,11 @@
 /** The request of an API check, with its secrets filled in. */
-import type { ApiCheck } from "#monitor/contract.ts";
+import type { RunnableCheck } from "#monitor/contract.ts";
 
 /** The value of a secret; undefined: it is not set. */
 export type ReadSecret = (name: string) => string | undefined;
 
 export type ProbeRequest = {
-  method: ApiCheck["method"];
+  method: RunnableCheck["method"];
   url: string;
   headers: Record<string, string>;
   body: string | null;
@@ -18,7 +18,7 @@ const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
 /** The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. */
 export function buildRequest(
-  check: ApiCheck,
+  check: RunnableCheck,
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
   const value = (name: string) => readSecret(name) ?? "";
@@ -36,18 +36,18 @@ export function buildRequest(
 }
 
 /** The whole address of a check, with its placeholders. */
-export function addressOf({ path }: Pick<ApiCheck, "path">, baseUrl: string): string {
+export function addressOf({ path }: Pick<RunnableCheck, "path">, baseUrl: string): string {
   return path.startsWith("/") ? `${baseUrl}${path}` : path;
 }
 
 /** The headers and body of the definition, with their placeholders, and the content type of a body. */
-export function describeRequest(check: ApiCheck): Pick<ApiCheck, "headers" | "body"> {
+export function describeRequest(check: RunnableCheck): Pick<RunnableCheck, "headers" | "body"> {
   const json = check.body === null ? {} : { "content-type": "application/json" };
   return { headers: { ...json, ...check.headers }, body: check.body };
 }
 
 /** The names of the secrets that the check needs. */
-export function secretsOf({ path, headers, body }: ApiCheck): string[] {
+export function secretsOf({ path, headers, body }: RunnableCheck): string[] {
   const text = JSON.stringify([path, headers, body]);
   return [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
 }

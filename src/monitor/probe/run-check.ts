@@ -1,6 +1,6 @@
 /** Runs an API check once at this location: fills in the secrets, probes, grades. */
 
-import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import type { Probe } from "./probe.ts";
 import { buildRequest, maxBodyBytes, type ReadSecret, secretsOf } from "./request.ts";
@@ -8,7 +8,7 @@ import { buildRequest, maxBodyBytes, type ReadSecret, secretsOf } from "./reques
 /** The API that checks call, and where their secrets are. */
 export type Target = { baseUrl: string; readSecret: ReadSecret };
 
-export type RunCheck = (check: ApiCheck, scheduledAtMs: number) => Promise<CheckResult>;
+export type RunCheck = (check: RunnableCheck, scheduledAtMs: number) => Promise<CheckResult>;
 
 type Parts = { probe: Probe; target: Target; location: string; nowMs: () => number };
 
@@ -29,7 +29,7 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
 }
 
 /** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
-function readSecrets(check: ApiCheck, { readSecret }: Target): Map<string, string> {
+function readSecrets(check: RunnableCheck, { readSecret }: Target): Map<string, string> {
   const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);
   const pairs = [...names].map((name): [string, string] => [name, readSecret(name) ?? ""]);
   return new Map(pairs.filter(([, value]) => value !== ""));
@@ -39,7 +39,9 @@ function readSecrets(check: ApiCheck, { readSecret }: Target): Map<string, strin
  * The timeout of a run: longer than the failed threshold, so that the result has the duration of a slow
  * answer, but short enough to end before the next run is due.
  */
-export function timeLimitMs(check: Pick<ApiCheck, "failedAboveMs" | "frequencySeconds">): number {
+export function timeLimitMs(
+  check: Pick<RunnableCheck, "failedAboveMs" | "frequencySeconds">,
+): number {
   const { failedAboveMs, frequencySeconds } = check;
   return Math.min(failedAboveMs + Math.min(failedAboveMs, 2_000), frequencySeconds * 900);
 }

@@ -1,25 +1,25 @@
 /** Grades the observation of a probe: ok, degraded or failed. */
 import { formatDuration } from "#kernel/duration.ts";
 import type {
-  ApiCheck,
   Assertion,
   Cause,
   CheckResult,
   Grade,
   Phases,
   ProbeObservation,
+  RunnableCheck,
 } from "#monitor/contract.ts";
 
 type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 
-type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
+type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 
 /**
  * The grade of an observation: an error or a wrong answer fails however quick it was (docs/architecture.md,
  * "Checks and grades").
  */
 export function grade(
-  check: Thresholds & Pick<ApiCheck, "assertions">,
+  check: Thresholds & Pick<RunnableCheck, "assertions">,
   observation: ProbeObservation,
 ): GradeResult {
   const { outcome } = observation;
@@ -53,7 +53,11 @@ export function regrade(check: Thresholds, result: CheckResult): CheckResult {
 type RunAt = { location: string; scheduledAtMs: number; startedAtMs: number };
 
 /** The result of one run at one location. */
-export function toResult(check: ApiCheck, run: RunAt, observation: ProbeObservation): CheckResult {
+export function toResult(
+  check: RunnableCheck,
+  run: RunAt,
+  observation: ProbeObservation,
+): CheckResult {
   const { durationMs, phases, tlsDaysLeft, outcome } = observation;
   return {
     checkId: check.id,
