@@ -1,6 +1,9 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
 import { Agent, request } from "undici";
 import { readBeginning } from "#kernel/body.ts";
+import type { FindChannel, SendToChannel } from "./channels/message.ts";
+import { toMessage } from "./channels/to-message.ts";
+import type { Environment } from "./contract.ts";
 import { judgeAnswer, judgeNetworkError, type Outcome } from "./outcome.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
 import type { RoutedOrder } from "./queue.ts";
@@ -9,14 +12,32 @@ import type { Source, SourceOf } from "./source.ts";
 /** Delivers once. Never throws; the outcome never contains a token. */
 export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
 
-type AttemptParts = { sourceOf: SourceOf; linkTo: LinkToCheck; timeoutMs: number };
+type AttemptParts = {
+  sourceOf: SourceOf;
+  linkTo: LinkToCheck;
+  timeoutMs: number;
+  send: SendToChannel;
+  findChannel: FindChannel;
+};
 
 /** No more of an answer is read: its error codes are at the beginning. */
 const readBytes = 16_384;
 
-export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): Attempt {
-  const agent = new Agent({ connect: { timeout: timeoutMs } });
+export function createAttempt(parts: AttemptParts): Attempt {
+  const { linkTo, send, findChannel } = parts;
+  const postToSource = createPostToSource(parts);
   return async (order) => {
+    if (order.channel !== null) return postToSource(order);
+    // The row in force, so that an address that was corrected is used for what waits.
+    const channel = (await findChannel(order.target.id)) ?? order.target;
+    return send(channel, toMessage(order, linkTo));
+  };
+}
+
+/** To the alert source of an environment at the incident service. */
+function createPostToSource({ sourceOf, linkTo, timeoutMs }: Omit<AttemptParts, "send">) {
+  const agent = new Agent({ connect: { timeout: timeoutMs } });
+  return async (order: RoutedOrder & { channel: Environment }): Promise<Outcome> => {
     const source = sourceOf(order.channel);
     if (source === undefined) return { kind: "unconfigured" };
     const body = JSON.stringify(renderEvent(order, { kind: source.kind, linkTo }));
@@ -29,15 +50,6 @@ export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): At
     // The token was replaced while this attempt ran: try once more with the new one.
     const newToken = readToken(source);
     return newToken === undefined || newToken === token ? outcome : post(newToken);
-  };
-}
-
-/** The preview of an event: its address and body; undefined: the settings name no source for it. */
-export function createPreview({ sourceOf, linkTo }: Omit<AttemptParts, "timeoutMs">) {
-  return (order: RoutedOrder) => {
-    const source = sourceOf(order.channel);
-    if (source === undefined) return undefined;
-    return { address: source.url, body: renderEvent(order, { kind: source.kind, linkTo }) };
   };
 }
 

@@ -2,18 +2,25 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { DirectChannel } from "./channels/contract.ts";
 
 export const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];
 
-/** The rollout that was in progress when an alert opened. */
-export const RolloutMark = z.object({ rolloutId: z.string(), wave: z.int() });
+/** The rollout that was in progress when an alert opened, or had ended within the hour before. */
+export const RolloutMark = z.object({
+  rolloutId: z.string(),
+  /** The one it was in, or its last. */
+  wave: z.int(),
+  /** Unix ms; absent: it was in progress. */
+  endedAtMs: z.int().optional(),
+});
 export type RolloutMark = z.infer<typeof RolloutMark>;
 
 /** An alert opens or resolves. Exactly one of each per episode, in order. */
 export const AlertTransition = z.object({
   kind: z.enum(["opened", "resolved"]),
-  /** `<check id>:<episode>:<kind>`: the same for every delivery of this event. */
+  /** `<key of its queue>:<episode>:<kind>`: the same for every delivery of this event. */
   eventId: z.string(),
   checkId: z.string(),
   episode: z.int(),
@@ -27,6 +34,8 @@ export const AlertTransition = z.object({
   rollout: RolloutMark.nullable(),
   /** Only when the alert closed without a recovery: why, for example `the check was removed`. */
   endedBecause: z.string().optional(),
+  /** The check has left the channel that gets it: the alert itself goes on. */
+  isOfChannel: z.literal(true).optional(),
 });
 export type AlertTransition = z.infer<typeof AlertTransition>;
 
@@ -34,15 +43,25 @@ export type AlertTransition = z.infer<typeof AlertTransition>;
 export const AlertOrder = z.object({
   transition: AlertTransition,
   environment: z.enum(environments),
-  /** The check's channel; null: nobody is notified, and the order is dropped. */
+  /** The alert source of this environment at the incident service; null: `target`, or nobody. */
   channel: z.enum(environments).nullable(),
+  /** A channel that is sent to directly, as the check had it when the event happened. */
+  target: DirectChannel.optional(),
   /** The check's display name. */
   name: z.string(),
 });
 export type AlertOrder = z.infer<typeof AlertOrder>;
 
 /**
- * One object per check, keyed by its id. It delivers events in the order in which they were enqueued, at
+ * The key of the queue of a check's events at a channel that is sent to directly. No id has an `@`. At the
+ * incident service it is the check's id.
+ */
+export function directQueueKey(checkId: string, channelId: string): string {
+  return `${checkId}@${channelId}`;
+}
+
+/**
+ * One object per check and channel, so that a channel that is down delays no other. It delivers events in the order in which they were enqueued, at
  * least once each, however long the receiver is down.
  */
 export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
@@ -64,14 +83,15 @@ export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_
 export type EventStatus = (typeof eventStatuses)[number];
 
 const AlertEventView = z.object({
-  /** `<check id>:<episode>:<kind>` */
+  /** `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>` */
   event_id: z.string(),
   check_id: z.string(),
   name: z.string(),
   episode: z.int(),
   kind: z.enum(["opened", "resolved"]),
   environment: z.enum(environments),
-  channel: z.enum(environments),
+  /** The environment, of the incident service; else the channel's id. */
+  channel: z.string(),
   status: z.enum(eventStatuses),
   /** Delivery attempts so far. */
   attempts: z.int(),

@@ -2,6 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import type { Attempt } from "./attempt.ts";
+import { channelOf } from "./queue.ts";
 import type { EventCounts } from "./store.ts";
 
 /** Wraps an attempt to count its outcomes. */
@@ -14,7 +15,7 @@ export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
   });
   return async (order) => {
     const outcome = await attempt(order);
-    attempts.inc({ channel: order.channel, outcome: outcome.kind });
+    attempts.inc({ channel: channelOf(order), outcome: outcome.kind });
     return outcome;
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The queue of a check's alert events, as a virtual object. It makes the HTTP requests itself, one per
+ * The queue of a check's alert events at one channel, as a virtual object. It makes the HTTP requests itself, one per
  * invocation: the key's lock prevents concurrent requests, and an event costs one invocation. A receiver
  * that hangs delays only the events of this check, for at most one attempt's timeout.
  */
@@ -9,15 +9,17 @@ import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { Attempt } from "./attempt.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
-import type { Outcome } from "./outcome.ts";
+import { type Outcome, tokenRefused } from "./outcome.ts";
 import {
   add,
   applyOutcome,
+  channelOf,
   emptyQueue,
   isDueAtOnce,
   type Queue,
   type RoutedOrder,
   retry,
+  routeOrder,
   type Step,
   wake,
 } from "./queue.ts";
@@ -30,10 +32,9 @@ export function createAlertQueue(parts: QueueParts) {
   return implement(alertQueue, {
     handlers: {
       enqueue: async (ctx, order) => {
-        const { channel } = order;
-        if (channel === null) return null;
+        const routed = routeOrder(order);
+        if (routed === null) return null;
         const queue = await readQueue(ctx);
-        const routed = { ...order, channel };
         // Reading the clock is a journal entry of its own, which most events do not need.
         const nowMs = isDueAtOnce(queue, routed) ? null : await ctx.date.now();
         return proceed(ctx, add(queue, routed, nowMs), parts);
@@ -106,19 +107,17 @@ function carryOut(ctx: ObjectContext, { queue, wakeAfterMs, records }: Step): vo
   if (records.length > 0) ctx.sendClient(alertRecord, ctx.key).save({ records });
 }
 
-function report(ctx: ObjectContext, { transition, channel }: RoutedOrder, outcome: Outcome): void {
-  const event = transition.eventId;
+function report(ctx: ObjectContext, order: RoutedOrder, outcome: Outcome): void {
+  const event = order.transition.eventId;
+  const channel = channelOf(order);
   switch (outcome.kind) {
     case "accepted":
-      ctx.console.info("alert event accepted", { event });
+      ctx.console.info("alert event accepted", { event, remark: outcome.remark });
       break;
     case "retry":
-      if (outcome.isTokenRefused) {
-        ctx.console.error("the source's token is refused", {
-          event,
-          channel,
-          cause: outcome.cause,
-        });
+      if (outcome.isTokenRefused || outcome.isChannelFault) {
+        const words = outcome.isTokenRefused ? tokenRefused : "the channel refuses all events";
+        ctx.console.error(words, { event, channel, cause: outcome.cause });
       } else {
         ctx.console.warn("alert event not delivered yet", { event, cause: outcome.cause });
       }

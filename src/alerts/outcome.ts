@@ -7,9 +7,21 @@ import { readRetryAfter } from "#kernel/retry-after.ts";
 
 /** `cause` is shown to people: statuses, codes and ids, never a part of a token. */
 export type Outcome =
-  | { kind: "accepted" }
-  /** Retried later; `afterMs` only when the service sent a Retry-After. */
-  | { kind: "retry"; cause: string; afterMs?: number; isTokenRefused?: true }
+  /** `remark`: what the receiver did not take of it, for people. */
+  | { kind: "accepted"; remark?: string }
+  /**
+   * Retried later; `afterMs` only when the service sent a Retry-After. `isChannelFault`: the channel's
+   * credentials or address are refused, which says nothing about the event. `isPaced`: nothing was sent,
+   * since the destination has too much to take; it does not count as an attempt.
+   */
+  | {
+      kind: "retry";
+      cause: string;
+      afterMs?: number;
+      isTokenRefused?: true;
+      isChannelFault?: true;
+      isPaced?: true;
+    }
   /** The service rejects this event; a retry does not help. */
   | { kind: "refused"; cause: string }
   /** The settings name no source to post it to. */
@@ -137,23 +149,24 @@ function parseJson(text: string): unknown {
 }
 
 const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
-/** A shorter maximum: somebody replaces the token and waits for the first page to arrive. */
-const forToken = { ...backoff, longestMs: 60_000 };
+/** A shorter maximum: somebody repairs the channel and waits for the first page to arrive. */
+const forFault = { ...backoff, longestMs: 60_000 };
 /** The upper bound for a Retry-After: somebody has to be paged. */
 const maxRetryAfterMs = backoff.longestMs;
 
-type Wait = { random: number; afterMs?: number; isTokenRefused?: true };
+/** `isFault`: the channel refuses whatever it is sent. */
+type Wait = { random: number; afterMs?: number; isFault?: boolean };
 
 /**
  * The backoff after failed attempt number `attempt` (from 0): the service's Retry-After (`afterMs`, at
- * least 100 ms), else 1 s, 2 s, 4 s … 5 min, or … 1 min for a token that is refused. Plus a jitter of up
+ * least 100 ms), else 1 s, 2 s, 4 s … 5 min, or … 1 min while the channel refuses everything. Plus a jitter of up
  * to a tenth, by `random` from 0 to 1, so that not all checks retry at the same moment.
  */
 export function retryWaitMs(attempt: number, wait: Wait): number {
-  const { random, afterMs, isTokenRefused } = wait;
+  const { random, afterMs, isFault } = wait;
   const baseMs =
     afterMs === undefined
-      ? backoffMs(attempt, isTokenRefused === true ? forToken : backoff)
+      ? backoffMs(attempt, isFault === true ? forFault : backoff)
       : Math.min(Math.max(afterMs, 100), maxRetryAfterMs);
   return Math.round(baseMs * (1 + random / 10));
 }

@@ -5,10 +5,24 @@
  */
 import type { AlertOrder, EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
+import type { DirectChannel } from "./channels/contract.ts";
 import type { Environment } from "./contract.ts";
 import { type Outcome, retryWaitMs } from "./outcome.ts";
 
-export type RoutedOrder = AlertOrder & { channel: Environment };
+export type RoutedOrder = AlertOrder &
+  ({ channel: Environment } | { channel: null; target: DirectChannel });
+
+/** null: the check notifies nobody. */
+export function routeOrder(order: AlertOrder): RoutedOrder | null {
+  const { channel, target } = order;
+  if (channel !== null) return { ...order, channel };
+  return target === undefined ? null : { ...order, channel, target };
+}
+
+/** The channel as people know it. */
+export function channelOf(order: RoutedOrder): string {
+  return order.channel ?? order.target.id;
+}
 
 type Entry = {
   order: RoutedOrder;
@@ -128,9 +142,10 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
   const { outcome, beganAtMs, atMs } = result;
   const tried = findDue(queue);
   invariant(tried !== undefined, "an attempt ended although no event was waiting");
-  const cause = "cause" in outcome ? outcome.cause : null;
+  const cause = wordsOf(outcome);
   const queuedAtMs = tried.queuedAtMs ?? beganAtMs;
-  const entry = { ...tried, queuedAtMs, attempts: tried.attempts + 1, cause };
+  const attempts = tried.attempts + (wasSent(outcome) ? 1 : 0);
+  const entry = { ...tried, queuedAtMs, attempts, cause };
   const inTurn = withoutProbe(queue);
   switch (outcome.kind) {
     case "accepted":
@@ -143,17 +158,29 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
       const isFirst = tried === queue.waiting[0];
       // An event tried out of order may have arrived, unless its token was refused: keep trying it, since
       // no older event may arrive after it.
-      const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
-      const waitMs = retryWaitMs(tried.attempts, { ...result, ...outcome });
+      const isFault = outcome.isTokenRefused === true || outcome.isChannelFault === true;
+      const known = replace(isFirst || isFault ? inTurn : queue, entry);
+      const waitMs = retryWaitMs(tried.attempts, { ...result, ...outcome, isFault });
       const lastedMs = atMs + waitMs - queuedAtMs;
       if (hasExpired(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
         return addDeadLetter(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });
       }
-      const probe = outcome.isTokenRefused ? findProbe(known, entry) : undefined;
+      const probe = isFault ? findProbe(known, entry) : undefined;
       if (probe === undefined) return postpone(known, entry, { waitMs, atMs });
       return withRecords([record(entry, "pending")], advance({ ...known, probe }));
     }
   }
+}
+
+/** Of an accepted event: what people should know of it. */
+function wordsOf(outcome: Outcome): string | null {
+  if (outcome.kind === "accepted") return outcome.remark ?? null;
+  return "cause" in outcome ? outcome.cause : null;
+}
+
+/** Nothing was sent while the destination had too much to take. */
+function wasSent(outcome: Outcome): boolean {
+  return outcome.kind !== "retry" || outcome.isPaced !== true;
 }
 
 const givenUp = "given up: ";
@@ -250,7 +277,7 @@ function accept(queue: Queue, entry: Entry, atMs: number): Step {
   const superseded = [...queue.dead, ...queue.waiting]
     .filter(({ sequence }) => sequence < entry.sequence)
     .map((old) => record(old, "superseded"));
-  const accepted = { ...record({ ...entry, cause: null }, "accepted"), acceptedAtMs: atMs };
+  const accepted = { ...record(entry, "accepted"), acceptedAtMs: atMs };
   return withRecords([accepted, ...superseded], advance(rest));
 }
 

@@ -13,7 +13,9 @@ type RecorderParts = { store: Pick<EventStore, "save" | "retriedBy">; noteAccept
 
 export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
   const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
-    if (acceptedAtMs !== null) await noteAccepted(entry.order.transition, acceptedAtMs);
+    const { transition } = entry.order;
+    if (acceptedAtMs === null || transition.isOfChannel === true) return;
+    await noteAccepted(transition, acceptedAtMs);
   };
   return implement(alertRecord, {
     handlers: {

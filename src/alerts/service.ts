@@ -6,7 +6,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
-import type { RoutedOrder } from "./queue.ts";
+import type { PreviewEvent } from "./preview.ts";
 import type { EventStore } from "./store.ts";
 
 const limits = { limitMs: 10_000, problem: "alert events cannot be read" };
@@ -15,8 +15,7 @@ const finding = databaseRead("find-event", limits);
 
 type Parts = {
   store: Pick<EventStore, "list" | "find">;
-  /** Where an event is posted, and its body; undefined: no source is configured. */
-  preview: (order: RoutedOrder) => { address: string; body: object } | undefined;
+  preview: PreviewEvent;
   readActor: ReadActor;
 };
 
@@ -25,19 +24,22 @@ export function createAlertEvents({ store, preview, readActor }: Parts) {
     handlers: {
       List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
       Show: async (ctx, { event_id }) => {
-        const found = await readNow(ctx, finding, () => store.find(event_id));
+        const found = await readNow(ctx, finding, async () => {
+          const event = await store.find(event_id);
+          return event && { ...event.view, ...(await preview(event.order)) };
+        });
         if (found === null) throw toTerminalError(unknownEvent(event_id));
-        const { address, body } = preview(found.order) ?? { address: null, body: null };
-        return { ...found.view, address, body: body as Record<string, unknown> | null };
+        const { address = null, body = null, ...view } = found;
+        return { ...view, address, body: body as Record<string, unknown> | null };
       },
       Retry: async (ctx, { event_id }) => {
-        const check = checkOf(event_id);
-        const retry = await ctx.client(alertQueue, check).retry({ eventId: event_id });
+        const queue = queueOf(event_id);
+        const retry = await ctx.client(alertQueue, queue).retry({ eventId: event_id });
         const { event_ids: eventIds } = retry;
         const by = nameOf(readActor(ctx));
         ctx.console.info("alert events sent again", { events: eventIds, by });
         // After what the queue has sent there: the rows exist by then.
-        ctx.sendClient(alertRecord, check).retriedBy({ eventIds, by });
+        ctx.sendClient(alertRecord, queue).retriedBy({ eventIds, by });
         return retry;
       },
     },
@@ -45,8 +47,8 @@ export function createAlertEvents({ store, preview, readActor }: Parts) {
   });
 }
 
-/** The check's id in `<check id>:<episode>:<kind>`. */
-function checkOf(eventId: string): string {
+/** The key of the event's queue. */
+function queueOf(eventId: string): string {
   return eventId.replace(/:\d+:\w+$/, "");
 }
 

@@ -2,10 +2,12 @@
 import type { Registry } from "prom-client";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { createAttempt, createPreview } from "./attempt.ts";
+import { createAttempt } from "./attempt.ts";
+import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import type { LinkToCheck } from "./payload.ts";
+import { createPreview } from "./preview.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
@@ -21,6 +23,9 @@ export type AlertDeliveryParts = {
   noteAccepted: NoteAccepted;
   registry: Registry;
   readActor: ReadActor;
+  send: SendToChannel;
+  /** The channels of the definitions in force. */
+  readChannels: () => Promise<readonly AnyChannel[]>;
 };
 
 export function createAlertDelivery(parts: AlertDeliveryParts) {

@@ -5,7 +5,8 @@ import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "./contract.ts";
 import type { RetriedEvents } from "./internal.ts";
 import { tokenRefused } from "./outcome.ts";
-import type { EventRecord, RoutedOrder } from "./queue.ts";
+import type { StoredOrder } from "./preview.ts";
+import { channelOf, type EventRecord } from "./queue.ts";
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
@@ -18,7 +19,7 @@ export type EventCounts = {
   tokenRefused: number;
 };
 
-export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
+export type FoundEvent = { view: AlertEventView; order: StoredOrder };
 
 export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
   // Batched: a separate write each would wait for the disk each time, and many checks alert at once.
@@ -62,7 +63,7 @@ async function saveAll(database: Database, records: readonly EventRecord[]): Pro
 
 function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
   const { order, attempts, cause, queuedAtMs } = entry;
-  const { transition, environment, channel, name } = order;
+  const { transition, environment, name } = order;
   return {
     event_id: transition.eventId,
     check_id: transition.checkId,
@@ -70,7 +71,7 @@ function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
     episode: transition.episode,
     kind: transition.kind,
     environment,
-    channel,
+    channel: channelOf(order),
     transition,
     status,
     attempts,

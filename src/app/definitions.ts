@@ -9,6 +9,7 @@ import { startDefinitions } from "#definitions/applied/start.ts";
 import { createDefinitionStore } from "#definitions/applied/store.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import type { StartRequest } from "#definitions/internal.ts";
+import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
@@ -17,6 +18,7 @@ import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import { tellChecks } from "#monitor/definitions/tell-checks.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import { createReadSecret } from "#monitor/probe/secrets.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
@@ -24,6 +26,7 @@ import type { Base } from "./base.ts";
 export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
   readRows: () => Promise<RoutingRows>;
+  readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
   createService: (readActor: ReadActor) => EndpointOptions["services"];
   /** Must be called after the services are registered at Restate, and before the checks are started. */
   start: (ingressUrl: string) => Promise<void>;
@@ -48,6 +51,7 @@ export function createDefinitions(base: Base, { database, given }: Parts): Progr
   return {
     readDefinitions: current.readMonitored,
     readRows: current.readSet,
+    readChannels: async (how) => (await current.readSet(how)).channels,
     createService: (readActor) => [
       createDefinitionsObject({
         store,
@@ -72,10 +76,12 @@ async function warnOf(
   const { rows } = await database.query("SELECT id FROM heartbeats");
   const registered = new Set<string>(rows.map(({ id }) => id));
   const hasSource = (environment: Environment) => sourceOf(environment) !== undefined;
+  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
+  const hasSecret = (name: string) => (readSecret(name) ?? "") !== "";
   const { findings } = lintAlertRoutes(set, config.incident);
   const isRoute = (name: string) => set.routes.some((route) => route.name === name);
   return [
-    ...warnOfChecks(set, { hasSource, registered }),
+    ...warnOfChecks(set, { hasSource, hasSecret, registered }),
     ...findings.map(({ about, message }) => ({
       section: isRoute(about) ? ("routes" as const) : ("sources" as const),
       key: about,

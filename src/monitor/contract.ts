@@ -1,5 +1,6 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
+import { DirectChannel } from "#alerts/channels/contract.ts";
 import { environments, RolloutMark } from "#alerts/contract.ts";
 
 /** degraded: slower than its threshold. failed: wrong, unreachable or slower than allowed. */
@@ -73,10 +74,26 @@ export const RunnableCheck = z.object({
 });
 export type RunnableCheck = z.infer<typeof RunnableCheck>;
 
-export const ApiCheck = RunnableCheck.extend({
-  /** null: nobody is paged. */
+/** Whom a check notifies. */
+const notified = {
+  /** The environment whose alert source at the incident service is notified; null: none is. */
   channel: z.enum(environments).nullable(),
-}).strict();
+  /** Further channels; absent: none, or the row was stored by an earlier version. */
+  directChannels: z.array(DirectChannel).optional(),
+};
+type Notified = z.infer<z.ZodObject<typeof notified>>;
+
+/** Whether anybody is notified. */
+export function hasChannels({ channel, directChannels = [] }: Notified): boolean {
+  return channel !== null || directChannels.length > 0;
+}
+
+/** The channels by name: the environment of the incident service, and ids. */
+export function channelNames({ channel, directChannels = [] }: Notified): string[] {
+  return [...(channel === null ? [] : [channel]), ...directChannels.map(({ id }) => id)];
+}
+
+export const ApiCheck = RunnableCheck.extend(notified).strict();
 export type ApiCheck = z.infer<typeof ApiCheck>;
 
 export const Heartbeat = z.strictObject({
@@ -87,8 +104,7 @@ export const Heartbeat = z.strictObject({
   watches: z.string(),
   periodSeconds: z.int(),
   graceSeconds: z.int(),
-  /** null: shown as failed, pages nobody. */
-  channel: z.enum(environments).nullable(),
+  ...notified,
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 

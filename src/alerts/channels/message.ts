@@ -13,7 +13,9 @@ export type RolloutNote = {
 
 /** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
 export type AlertMessage = {
-  kind: "firing" | "resolved" | "test";
+  kind: "firing" | "resolved";
+  /** Of `vedette alerts test`: no check has failed. */
+  isTest?: true;
   /** `<check id>:<episode>:<opened|resolved>`, the same for every attempt. */
   eventId: string;
   checkId: string;
@@ -38,3 +40,6 @@ export type AlertMessage = {
 
 /** One attempt. Never throws; the outcome never contains a secret. */
 export type SendToChannel = (channel: DirectChannel, message: AlertMessage) => Promise<Outcome>;
+
+/** The row in force of a channel that is sent to directly; undefined: there is none, or it cannot be read now. */
+export type FindChannel = (id: string) => Promise<DirectChannel | undefined>;

@@ -39,7 +39,7 @@ export function reportChecks({ checks }: CheckList): string {
 
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
 function describeAlert(check: CheckView): string {
-  const { alert, channel, quiet_until, quiet_by, reason } = check;
+  const { alert, channels = [check.channel], quiet_until, quiet_by, reason } = check;
   const by = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${by}`;
   const off = offWords(check);
@@ -49,7 +49,7 @@ function describeAlert(check: CheckView): string {
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [
     `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
-    channel === null ? "pages nobody" : "",
+    channels.some((name) => name !== null) ? "" : "pages nobody",
     acknowledged_by === null ? "" : `acknowledged by ${plain(acknowledged_by)}`,
     off,
     rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,

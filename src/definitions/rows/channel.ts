@@ -16,7 +16,6 @@ const IncidentRow = z.strictObject({
     .optional()
     .describe("Its number at the hosted monitor, for `vedette checks export checkly`."),
 });
-export type IncidentRow = z.output<typeof IncidentRow>;
 
 export const ChannelRow = z.discriminatedUnion("kind", [
   IncidentRow,

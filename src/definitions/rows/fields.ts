@@ -27,7 +27,7 @@ export const Environment = z
 
 export const Channels = z
   .array(Id)
-  .max(1, "only one channel is possible so far")
+  .max(10)
   .default([])
   .describe(
     "Ids of channels that are notified. None: the failure is shown, and nobody is notified.",

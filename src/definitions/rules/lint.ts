@@ -68,14 +68,19 @@ function lintChannels(
   { id, environment, channels: named }: CheckRow | HeartbeatRow,
   { channels }: DefinitionSet,
 ): Finding[] {
+  const rows = named.map((name) => channels.find((row) => row.id === name));
+  const firstIncident = rows.findIndex((row) => row?.kind === "incident");
   return named.flatMap((name, index) => {
-    const channel = channels.find((row) => row.id === name);
-    const at = { section, key: id, field: ["channels", index] };
-    if (channel === undefined)
-      return [{ ...at, message: `there is no such channel${list(channels)}` }];
-    if (channel.kind !== "incident" || channel.environment === environment) return [];
-    const message = `is the channel of ${channel.environment}, and the row is of ${environment}`;
-    return [{ ...at, message }];
+    const channel = rows[index];
+    const fault = (message: string) => [{ section, key: id, field: ["channels", index], message }];
+    if (channel === undefined) return fault(`there is no such channel${list(channels)}`);
+    if (named.indexOf(name) !== index) return fault("is named twice");
+    if (channel.kind !== "incident") return [];
+    if (channel.environment !== environment) {
+      return fault(`is the channel of ${channel.environment}, and the row is of ${environment}`);
+    }
+    if (index === firstIncident) return [];
+    return fault(`goes to the same alert source as ${named[firstIncident]}: name one of them`);
   });
 }
 

@@ -1,5 +1,4 @@
 /** The rows as the monitor takes them. */
-import type { Environment } from "#alerts/contract.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
@@ -7,29 +6,35 @@ import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/contract.ts";
 
+type Notified = Pick<ApiCheck, "channel" | "directChannels">;
+
 export function toMonitored({ channels, checks, heartbeats }: DefinitionSet): Definitions {
-  const environments = new Map(
-    channels.map((row) => [row.id, row.kind === "incident" ? row.environment : null]),
-  );
-  const channelOf = ({ channels: [id] }: CheckRow | HeartbeatRow): Environment | null =>
-    environments.get(id ?? "") ?? null;
+  const rows = new Map(channels.map((row) => [row.id, row]));
+  const notifiedBy = ({ channels: ids }: CheckRow | HeartbeatRow) =>
+    toNotified(ids.flatMap((id) => rows.get(id) ?? []));
   return {
-    apiChecks: checks.map((row) => toApiCheck(row, channelOf(row))),
-    heartbeats: heartbeats.map((row) => toHeartbeat(row, channelOf(row))),
+    apiChecks: checks.map((row) => toApiCheck(row, notifiedBy(row))),
+    heartbeats: heartbeats.map((row) => toHeartbeat(row, notifiedBy(row))),
     channels: channels.flatMap(toHostedChannel),
   };
 }
 
-function toApiCheck(row: CheckRow, channel: Environment | null): ApiCheck {
-  const { kind: _kind, url, path, locations = hostedLocations, channels: _channels, ...same } = row;
-  return { ...same, path: url ?? path ?? "/", locations: [...locations], channel };
+function toNotified(channels: readonly ChannelRow[]): Notified {
+  const incident = channels.find((row) => row.kind === "incident");
+  const directChannels = channels.filter((row) => row.kind !== "incident");
+  return {
+    channel: incident?.environment ?? null,
+    ...(directChannels.length > 0 && { directChannels }),
+  };
 }
 
-function toHeartbeat(
-  { channels: _, ...same }: HeartbeatRow,
-  channel: Environment | null,
-): Heartbeat {
-  return { ...same, channel };
+function toApiCheck(row: CheckRow, notified: Notified): ApiCheck {
+  const { kind: _kind, url, path, locations = hostedLocations, channels: _channels, ...same } = row;
+  return { ...same, path: url ?? path ?? "/", locations: [...locations], ...notified };
+}
+
+function toHeartbeat({ channels: _, ...same }: HeartbeatRow, notified: Notified): Heartbeat {
+  return { ...same, ...notified };
 }
 
 /** A channel that the hosted monitor knows; it is told failures and recoveries, as ours are. */

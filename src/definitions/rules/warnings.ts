@@ -1,12 +1,14 @@
 /** What is doubtful about definitions, although they are valid. Pure. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
-import type { IncidentRow } from "#definitions/rows/channel.ts";
+import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import { findPlaceholders } from "./placeholders.ts";
 
 type Known = {
   /** Whether the settings name the alert source to which events of an environment are posted. */
   hasSource: (environment: Environment) => boolean;
+  hasSecret: (name: string) => boolean;
   /** The heartbeats that have a ping URL. */
   registered: ReadonlySet<string>;
 };
@@ -14,15 +16,13 @@ type Known = {
 /** Checks and heartbeats whose failure nobody is told of, and heartbeats that nobody can ping. */
 export function warnOfChecks(
   { checks, heartbeats, channels }: DefinitionSet,
-  { hasSource, registered }: Known,
+  { registered, ...known }: Known,
 ): Warning[] {
-  const silent = channels.filter(
-    (row): row is IncidentRow => row.kind === "incident" && !hasSource(row.environment),
-  );
+  const needs = new Map(channels.map((row) => [row.id, whatItNeeds(row, known)]));
   const unregistered = heartbeats.filter(({ id }) => !registered.has(id));
   return [
-    ...checks.flatMap((row) => warnOfChannels("checks", row, silent)),
-    ...heartbeats.flatMap((row) => warnOfChannels("heartbeats", row, silent)),
+    ...checks.flatMap((row) => warnOfChannels("checks", row, needs)),
+    ...heartbeats.flatMap((row) => warnOfChannels("heartbeats", row, needs)),
     ...unregistered.map(({ id }) => ({
       section: "heartbeats" as const,
       key: id,
@@ -31,21 +31,32 @@ export function warnOfChecks(
   ];
 }
 
+/** The settings without which nothing can be sent to a channel; empty: it can. */
+function whatItNeeds(row: ChannelRow, { hasSource, hasSecret }: Omit<Known, "registered">) {
+  if (row.kind === "incident") {
+    return hasSource(row.environment)
+      ? []
+      : ["incident.url", `alerts.${row.environment}.source_id`];
+  }
+  return [...new Set(findPlaceholders(row).map(({ name }) => name))]
+    .filter((name) => !hasSecret(name))
+    .map((name) => `VEDETTE_SECRET_${name}`);
+}
+
 type Notifying = { id: string; channels: readonly string[] };
 
 function warnOfChannels(
   section: "checks" | "heartbeats",
   { id, channels }: Notifying,
-  silent: readonly IncidentRow[],
+  needs: ReadonlyMap<string, readonly string[]>,
 ): Warning[] {
   if (channels.length === 0) {
     return [{ section, key: id, message: "alerts nobody: it has no channel" }];
   }
-  return silent
-    .filter((channel) => channels.includes(channel.id))
-    .map(({ id: channel, environment }) => ({
-      section,
-      key: id,
-      message: `alerts nobody: channel ${channel} needs incident.url and alerts.${environment}.source_id`,
-    }));
+  const unable = channels.filter((channel) => (needs.get(channel) ?? []).length > 0);
+  const isSilent = unable.length === channels.length;
+  return unable.map((channel) => {
+    const wanted = `channel ${channel} needs ${(needs.get(channel) ?? []).join(" and ")}`;
+    return { section, key: id, message: isSilent ? `alerts nobody: ${wanted}` : wanted };
+  });
 }

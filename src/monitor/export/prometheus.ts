@@ -4,7 +4,7 @@ import type { Definitions } from "#monitor/contract.ts";
 import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
 import { type ExportedFile, origin } from "./file.ts";
 import { monitorTests, probeTests } from "./rule-tests.ts";
-import { hasChannel, monitorRules, type PagingCheck, probeRules } from "./rules.ts";
+import { monitorRules, probeRules } from "./rules.ts";
 
 export type PrometheusSettings = {
   /** The address of the API, without a trailing slash. */
@@ -40,11 +40,11 @@ export function exportPrometheus(
   ];
 }
 
-type Probes = { file: string; seconds: number; checks: PagingCheck[] };
+type Probes = { file: string; seconds: number; checks: ApiCheck[] };
 
 /** One file per frequency, because each has its own interval of evaluation and of tests. */
 function probesByFrequency({ apiChecks }: Definitions): Probes[] {
-  const groups = Map.groupBy(apiChecks.filter(hasChannel), (check) => check.frequencySeconds);
+  const groups = Map.groupBy(apiChecks.filter(hasChannels), (check) => check.frequencySeconds);
   return [...groups].map(([seconds, checks]) => ({
     file: `probes-every-${seconds}s`,
     seconds,

@@ -1,7 +1,7 @@
 /** Tests of the rules, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import type { Rule } from "./rule.ts";
-import { absentSeconds, absentSummary, hasChannel, type PagingCheck, severityOf } from "./rules.ts";
+import { absentSeconds, absentSummary, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
 type ExpectedAlert = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
@@ -26,16 +26,16 @@ export function monitorTests(definitions: Definitions, rules: readonly Rule[]): 
 
 function stateTest(row: ApiCheck | Heartbeat, kind: "api" | "heartbeat"): RuleTest {
   const labels = { check: row.id, environment: row.environment, kind };
-  const alerts = hasChannel(row)
+  const alerts = hasChannels(row)
     ? [
         {
-          exp_labels: { ...labels, severity: severityOf[row.channel] },
+          exp_labels: { ...labels, severity: severityOf[row.environment] },
           exp_annotations: { summary: `${row.id} fails` },
         },
       ]
     : [];
   return {
-    name: hasChannel(row) ? `${row.id} alerts while it fails` : `${row.id} pages nobody`,
+    name: hasChannels(row) ? `${row.id} alerts while it fails` : `${row.id} pages nobody`,
     interval: "1m",
     input_series: [
       // Two processes export the same series: one alert.
@@ -121,17 +121,17 @@ function deliveryTests(rules: readonly Rule[]): RuleTest[] {
 }
 
 /** One test per API check, all of one frequency, and tests of missing probes. */
-export function probeTests(checks: readonly PagingCheck[]): RuleTest[] {
+export function probeTests(checks: readonly ApiCheck[]): RuleTest[] {
   const [first] = checks;
   return [...checks.map(probeTest), ...(first === undefined ? [] : absentTests(first, checks))];
 }
 
 /** The rule alerts after as many failed probes in a row as the threshold of the check. */
-function probeTest(check: PagingCheck): RuleTest {
-  const { id, environment, channel, frequencySeconds, failedRunThreshold: runs } = check;
+function probeTest(check: ApiCheck): RuleTest {
+  const { id, environment, frequencySeconds, failedRunThreshold: runs } = check;
   const labels = { check: id, environment };
   const failing = {
-    exp_labels: { ...labels, severity: severityOf[channel] },
+    exp_labels: { ...labels, severity: severityOf[environment] },
     exp_annotations: { summary: `${id} fails` },
   };
   const at = (run: number) => `${run * frequencySeconds}s`;
@@ -148,7 +148,7 @@ function probeTest(check: PagingCheck): RuleTest {
   };
 }
 
-function absentTests(first: PagingCheck, checks: readonly PagingCheck[]): RuleTest[] {
+function absentTests(first: ApiCheck, checks: readonly ApiCheck[]): RuleTest[] {
   const { frequencySeconds: seconds } = first;
   const steps = Math.ceil(absentSeconds(first) / seconds);
   const alerts = checks.map(({ id }) => ({

@@ -1,7 +1,7 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
 
-import type { Environment } from "#alerts/contract.ts";
-import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
+import { type Environment, environments } from "#alerts/contract.ts";
+import { type ApiCheck, type Definitions, hasChannels } from "#monitor/contract.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
 
@@ -12,40 +12,40 @@ export const severityOf: Record<Environment, Severity> = {
 };
 
 /** Alerts that Vedette opens, and alerts about Vedette itself, which only another program can raise. */
-export function monitorRules({ apiChecks, heartbeats, channels }: Definitions): Rule[] {
-  const all = [...apiChecks, ...heartbeats];
-  const failed = channels.flatMap(({ name }) => {
-    const ids = all.filter(({ channel }) => channel === name).map(({ id }) => id);
-    return ids.length === 0 ? [] : [failedRule(name, ids)];
+export function monitorRules({ apiChecks, heartbeats }: Definitions): Rule[] {
+  const alerting = [...apiChecks, ...heartbeats].filter(hasChannels);
+  const failed = environments.flatMap((environment) => {
+    const ids = alerting.filter((row) => row.environment === environment).map(({ id }) => id);
+    return ids.length === 0 ? [] : [failedRule(environment, ids)];
   });
   return [...failed, ...watchRules];
 }
 
-function failedRule(channel: Environment, ids: readonly string[]): Rule {
+function failedRule(environment: Environment, ids: readonly string[]): Rule {
   // The open alert and not the state, because it respects mute, maintenance and the threshold already.
   const series = `vedette_check_alert_open{check=~"${ids.join("|")}"}`;
   return {
     alert: "VedetteCheckFailed",
     expr: `max ${byCheck} (${series}) == 1`,
-    labels: { severity: severityOf[channel] },
+    labels: { severity: severityOf[environment] },
     annotations: { summary: "{{ $labels.check }} fails" },
   };
 }
 
 /**
- * Two rules for each API check that pages: its probe fails, or is missing. Each has the check as a label,
+ * Two rules for each API check that notifies somebody: its probe fails, or is missing. Each has the check as a label,
  * since `promtool check rules` treats rules with the same name and labels as duplicates.
  */
-export function probeRules(checks: readonly PagingCheck[]): Rule[] {
+export function probeRules(checks: readonly ApiCheck[]): Rule[] {
   return checks.flatMap((check) => {
-    const { id, channel, frequencySeconds, failedRunThreshold } = check;
+    const { id, environment, frequencySeconds, failedRunThreshold } = check;
     const waits = (failedRunThreshold - 1) * frequencySeconds;
     return [
       {
         alert: "VedetteProbeFailed",
         expr: `min by (check, environment) (${lastProbe(check)}) == 0`,
         ...(waits > 0 && { for: `${waits}s` }),
-        labels: { severity: severityOf[channel], check: id },
+        labels: { severity: severityOf[environment], check: id },
         annotations: { summary: `${id} fails` },
       },
       {
@@ -79,12 +79,4 @@ function lastProbe({ id, frequencySeconds }: ApiCheck): string {
   const series = `probe_success{check="${id}"}`;
   if (frequencySeconds <= maxIntervalSeconds) return series;
   return `last_over_time(${series}[${2 * frequencySeconds}s])`;
-}
-
-export type PagingCheck = ApiCheck & { channel: Environment };
-
-export function hasChannel<Row extends ApiCheck | Heartbeat>(
-  row: Row,
-): row is Row & { channel: Environment } {
-  return row.channel !== null;
 }

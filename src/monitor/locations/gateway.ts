@@ -70,7 +70,7 @@ export function createRunnerDoor(parts: Parts) {
 }
 
 /** A runner of an earlier version takes a check with exactly these members. */
-function toWork({ channel: _, ...check }: ApiCheck) {
+function toWork({ channel: _channel, directChannels: _others, ...check }: ApiCheck) {
   return { ...check, channel: null };
 }
 

@@ -37,8 +37,10 @@ export const CheckView = z.object({
   kind: z.enum(["api", "heartbeat"]),
   name: z.string(),
   environment: z.enum(environments),
-  /** Where its alerts go; null: nobody is paged. */
+  /** The environment whose alert source at the incident service is notified; null: none is. */
   channel: z.enum(environments).nullable(),
+  /** Whom it notifies: `channel`, and the ids of further channels. Absent: an earlier version. */
+  channels: z.array(z.string()).optional(),
   status: z.enum(checkStatuses),
   /** Of an API check: the settings without which it is off. Absent: a heartbeat, or an earlier version. */
   missing_settings: z.array(z.string()).optional(),

@@ -1,11 +1,12 @@
 /** Lists all checks with their status, from definitions, snapshots and the last 24 hours. Pure. */
 import { toIso } from "#kernel/time.ts";
-import type {
-  ApiCheck,
-  CheckSnapshot,
-  CheckStatusName,
-  Definitions,
-  Heartbeat,
+import {
+  type ApiCheck,
+  type CheckSnapshot,
+  type CheckStatusName,
+  channelNames,
+  type Definitions,
+  type Heartbeat,
 } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { statusAt } from "#monitor/rules/deadline.ts";
@@ -104,15 +105,20 @@ function statusOfHeartbeat(
 /** How long after a deadline the alert has to be open at the latest. */
 const overdueSlackMs = 60_000;
 
-type Definition = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+type Definition = Pick<
+  ApiCheck | Heartbeat,
+  "id" | "name" | "environment" | "channel" | "directChannels"
+>;
 
-function viewCommon({ id, name, environment, channel }: Definition, from: Sources) {
+function viewCommon(definition: Definition, from: Sources) {
+  const { id, name, environment, channel } = definition;
   const snapshot = from.snapshots.get(id);
   return {
     id,
     name,
     environment,
     channel,
+    channels: channelNames(definition),
     ...viewSnapshot(snapshot, from.nowMs),
     strip: from.days.get(id)?.strip ?? emptyStrip(from.nowMs),
   };

@@ -201,7 +201,8 @@ export function resolve<State extends AlertHistory>(
   return { state: { ...state, alert: null }, transition };
 }
 
-function describeEvent(kind: AlertTransition["kind"], checkId: string, alert: OpenAlert) {
+/** Without the time at which it happened. */
+export function describeEvent(kind: AlertTransition["kind"], checkId: string, alert: OpenAlert) {
   const { episode, openedAtMs, reason, locations, rollout } = alert;
   const eventId = `${checkId}:${episode}:${kind}`;
   return {

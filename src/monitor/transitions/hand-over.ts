@@ -1,10 +1,10 @@
 /** The last steps of every handler that changes the state of a check: send alert events and records. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
+import type { DirectChannel } from "#alerts/channels/contract.ts";
 import {
-  type AlertOrder,
   type AlertTransition,
   alertDelivery,
-  type Environment,
+  directQueueKey,
   type RolloutMark,
 } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
@@ -18,17 +18,23 @@ import type { Decision } from "#monitor/rules/verdict.ts";
 /** A database that is down must not delay an alert or the next run of a check for longer. */
 const databaseTimeoutMs = 2_000;
 
-type AlertingCheck = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+type AlertingCheck = Addressee & Pick<ApiCheck | Heartbeat, "id">;
 
-/** Where the failure of the open alert was sent; `channel` null: nobody is paged. */
-export type Addressee = Pick<AlertOrder, "name" | "environment"> & {
-  channel: Environment | null;
-};
+/** Whom the failure of the open alert was sent to, and under which name. */
+export type Addressee = Pick<
+  ApiCheck | Heartbeat,
+  "name" | "environment" | "channel" | "directChannels"
+>;
 
 const addresseeKey = "addressee";
 
 /** null: no alert is open, or it was opened by a version that did not store the addressee. */
 export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
+
+export function writeAddressee(ctx: ObjectContext, addressee: Addressee): void {
+  const { environment, channel, name, directChannels = [] } = addressee;
+  ctx.set(addresseeKey, { environment, channel, name, directChannels });
+}
 
 /**
  * Sends the event of a transition. Call it in the handler that changes the state: Restate commits both or
@@ -39,12 +45,32 @@ export function handOver(
   check: AlertingCheck,
   transition: AlertTransition,
 ): void {
-  const { environment, channel, name } = check;
-  if (transition.kind === "opened") ctx.set(addresseeKey, { environment, channel, name });
+  const { environment, channel, name, directChannels = [] } = check;
+  if (transition.kind === "opened") writeAddressee(ctx, check);
   else ctx.clear(addresseeKey);
-  if (channel === null) return;
-  const order = { transition, environment, channel, name };
-  ctx.sendClient(alertDelivery, check.id).enqueue(order);
+  if (channel !== null) {
+    const order = { transition, environment, channel, name };
+    ctx.sendClient(alertDelivery, check.id).enqueue(order);
+  }
+  for (const target of directChannels) tellDirectly(ctx, { ...check, target }, transition);
+}
+
+/** Sends the event of a transition to one channel that is not the incident service. */
+export function tellDirectly(
+  ctx: ObjectContext,
+  { id, name, environment, target }: AlertingCheck & { target: DirectChannel },
+  transition: AlertTransition,
+): void {
+  const queue = directQueueKey(id, target.id);
+  const eventId = `${queue}:${transition.episode}:${transition.kind}`;
+  const order = {
+    transition: { ...transition, eventId },
+    environment,
+    channel: null,
+    target,
+    name,
+  };
+  ctx.sendClient(alertDelivery, queue).enqueue(order);
 }
 
 export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {

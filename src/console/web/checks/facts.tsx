@@ -3,6 +3,7 @@ import { ago, day, duration, ms, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import type { CheckView } from "#monitor/results/contract.ts";
+import { notified } from "./notified.ts";
 
 export function CheckFacts({ check }: { check: CheckView }) {
   const facts: [string, string][] = [
@@ -12,7 +13,7 @@ export function CheckFacts({ check }: { check: CheckView }) {
       check.last_at === null ? "never" : ago(check.last_at, nowMs.value),
     ],
     ["Last duration", check.last_duration_ms === null ? "–" : ms(check.last_duration_ms)],
-    ["Notifies", check.channel ?? "nobody"],
+    ["Notifies", notified(check).join(", ") || "nobody"],
     ...ruleFacts(check),
   ];
   return (

@@ -3,6 +3,7 @@ import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actio
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes } from "#console/web/checks/episodes.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
+import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
@@ -60,7 +61,7 @@ function Maintenance(props: Pick<Props, "check" | "reload">) {
 }
 
 function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
-  const { name, status, alert, reason, channel, kind, quiet_until: quietUntil } = check;
+  const { name, status, alert, reason, kind, quiet_until: quietUntil } = check;
   const off = offWords(check);
   const quietBy = check.quiet_by == null ? "" : `, by ${check.quiet_by}`;
   return (
@@ -86,7 +87,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       {quietUntil !== null && (
         <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>
       )}
-      {channel === null && (
+      {notified(check).length === 0 && (
         <Notice tone="warn">
           This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.
         </Notice>

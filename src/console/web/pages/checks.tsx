@@ -1,5 +1,6 @@
 /** Every check and heartbeat, the worst first. */
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
+import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
@@ -82,14 +83,14 @@ function lastWords({ kind, last_at: lastAt, last_duration_ms: took }: CheckView)
 }
 
 function describe(check: CheckView): string {
-  const { alert, channel, quiet_until: quietUntil, reason, due_at: dueAt } = check;
+  const { alert, quiet_until: quietUntil, reason, due_at: dueAt } = check;
   const off = offWords(check);
   const parts: string[] = [];
   if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
-  if (channel === null) parts.push("pages nobody");
+  if (notified(check).length === 0) parts.push("pages nobody");
   if (off !== undefined) parts.push(off);
   if (parts.length === 0 && dueAt !== null)
     parts.push(`fails ${inWords(dueAt, nowMs.value)} without a ping`);
