@@ -1,5 +1,6 @@
 /** Renders a message as Slack's Block Kit, within Slack's limits. */
 import type { IncomingWebhookSendArguments } from "@slack/webhook";
+import { cut, escapeText } from "#kernel/slack-text.ts";
 import type { ChatMessage } from "./contract.ts";
 
 /** Slack's limits, in characters (docs.slack.dev/reference/block-kit/blocks). */
@@ -49,16 +50,4 @@ function section(text: string) {
     type: "section" as const,
     text: { type: "mrkdwn" as const, text: cut(text, textLimit) },
   };
-}
-
-/** Escapes Slack's three special characters, and replaces lone surrogates, which Slack rejects. */
-function escapeText(given: string): string {
-  const text = given.toWellFormed();
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-/** Shortens without cutting an escape or a surrogate pair in two. */
-function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/(?:&[a-z]{0,3}|[\uD800-\uDBFF])$/, "")}…`;
 }

@@ -1,9 +1,10 @@
 /** One virtual object per chat channel: messages in order, paced, retried for a day. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { postToSlack } from "#kernel/slack-webhook.ts";
 import { renderMessage } from "./block-kit.ts";
 import { chatLog, type DeliveryRecord } from "./chat-log.ts";
 import { type ChatChannelName, type ChatMessage, chatChannel, chatChannels } from "./contract.ts";
-import { attemptDelivery, waitBeforeMs } from "./delivery.ts";
+import { waitBeforeMs } from "./delivery.ts";
 
 export type ChatChannelParts = {
   /** The webhook URL of a channel; empty: messages to it are dropped. */
@@ -16,6 +17,7 @@ export type ChatChannelParts = {
   keepsLog?: boolean;
 };
 
+const attemptTimeoutMs = 5_000;
 const oneDayMs = 24 * 60 * 60_000;
 
 /** When the channel's last attempt ended, in ms since 1970; null before the first. */
@@ -65,7 +67,9 @@ async function deliver(ctx: ObjectContext, message: ChatMessage, terms: Terms): 
   const giveUpAtMs = (await ctx.date.now()) + terms.giveUpAfterMs;
   for (let attempt = 0; ; attempt++) {
     const attempts = attempt + 1;
-    const delivery = await ctx.run("post-message", () => attemptDelivery(url, rendered));
+    const delivery = await ctx.run("post-message", () =>
+      postToSlack(url, rendered, { timeoutMs: attemptTimeoutMs }),
+    );
     const endedAtMs = await ctx.date.now();
     ctx.set(lastAttemptKey, endedAtMs);
     if (delivery.outcome === "delivered") return note({ outcome: "delivered", attempts });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { attemptDelivery } from "#notify/delivery.ts";
+import { postToSlack } from "#kernel/slack-webhook.ts";
 
 async function start(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -32,11 +32,13 @@ function flood(answer: ServerResponse): () => number {
   return () => sent;
 }
 
-describe("attemptDelivery", () => {
+const limits = { timeoutMs: 5_000 };
+
+describe("postToSlack", () => {
   it.each([
     [200, { outcome: "delivered" }],
     [500, { outcome: "retry", cause: "status 500" }],
-    [400, { outcome: "refused", cause: "status 400" }],
+    [400, { outcome: "refused", cause: "status 400", status: 400 }],
   ])("reads no answer further than it needs to, of status %i", async (status, expected) => {
     let sent = () => 0;
     const url = await start((_, answer) => {
@@ -44,7 +46,7 @@ describe("attemptDelivery", () => {
       sent = flood(answer);
     });
 
-    expect(await attemptDelivery(url, { text: "hello" })).toEqual(expected);
+    expect(await postToSlack(url, { text: "hello" }, limits)).toEqual(expected);
     expect(sent()).toBeLessThan(50_000_000);
   });
 
@@ -54,7 +56,7 @@ describe("attemptDelivery", () => {
       answer.write("o");
     });
 
-    expect(await attemptDelivery(url, { text: "hello" })).toEqual({ outcome: "delivered" });
+    expect(await postToSlack(url, { text: "hello" }, limits)).toEqual({ outcome: "delivered" });
   });
 
   it("gives up an answer that never begins, and one whose refusal never ends", async () => {
@@ -65,7 +67,7 @@ describe("attemptDelivery", () => {
     });
 
     for (const url of [silent, endless]) {
-      expect(await attemptDelivery(url, { text: "hello" })).toMatchObject({ outcome: "retry" });
+      expect(await postToSlack(url, { text: "hello" }, limits)).toMatchObject({ outcome: "retry" });
     }
   });
 });
