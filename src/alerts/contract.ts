@@ -152,15 +152,39 @@ const AlertRetryRequest = z
 export const AlertRetry = z.object({ event_ids: z.array(z.string()) });
 export type AlertRetry = z.infer<typeof AlertRetry>;
 
+const AlertTestRequest = z
+  .strictObject({ channel: z.string().min(1).max(100).refine(isName, noName) })
+  .meta({ title: "AlertTestRequest", examples: [{ channel: "ops-chat" }] });
+
+/** What became of each message of a test, in order. */
+export const AlertTest = z.object({
+  channel: z.string(),
+  kind: z.string(),
+  messages: z.array(
+    z.object({
+      status: z.enum(["firing", "resolved"]),
+      /** failed: a message of a check would be tried again. */
+      outcome: z.enum(["accepted", "refused", "failed", "unconfigured"]),
+      /** Why it was not accepted. */
+      cause: z.string().nullable(),
+      /** Of an accepted one: what people should know of it. */
+      remark: z.string().nullable(),
+      duration_ms: z.int(),
+    }),
+  ),
+});
+export type AlertTest = z.infer<typeof AlertTest>;
+
 /** As `control` and the command line call them. */
 export const alertEventHandlers = {
   List: { input: AlertEventListRequest, output: AlertEventList },
   Show: { input: AlertEventRequest, output: AlertEventDetail },
   Retry: { input: AlertRetryRequest, output: AlertRetry },
+  Test: { input: AlertTestRequest, output: AlertTest },
 } as const;
 
-/** The error codes of `Show` and `Retry`. */
-export type AlertEventProblemCode = "unknown_event" | "superseded_event";
+/** The error codes of `Show`, `Retry` and `Test`. */
+export type AlertEventProblemCode = "unknown_event" | "superseded_event" | "unknown_channel";
 
 export const alertEvents = iface.service("vedette.v1.AlertEvents", {
   List: iface.schemas({
@@ -174,5 +198,9 @@ export const alertEvents = iface.service("vedette.v1.AlertEvents", {
   Retry: iface.schemas({
     ...alertEventHandlers.Retry,
     description: "Sends a dead letter again, or one that waits for its next attempt at once.",
+  }),
+  Test: iface.schemas({
+    ...alertEventHandlers.Test,
+    description: "Sends a test failure and its recovery to a channel, once each.",
   }),
 });

@@ -1,11 +1,11 @@
 /** The body of an alert event, built as an object, so that any text in it is escaped. */
 
 import { createHash } from "node:crypto";
-import { formatDuration } from "#kernel/duration.ts";
 import { toIso } from "#kernel/time.ts";
 import type { AlertTransition } from "./contract.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
+import { describeRollout, describeSpan } from "./words.ts";
 
 /** What the incident service accepts at a source of the kinds `http` and `checkly`. */
 type HttpEvent = {
@@ -54,6 +54,7 @@ function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
       occurred_at: toIso(transition.atMs),
       ...(missedPings !== null && { missed_pings: missedPings }),
       ...(rollout !== null && { rollout_id: rollout.rolloutId, rollout_wave: rollout.wave }),
+      ...(rollout?.endedAtMs !== undefined && { rollout_ended_at: toIso(rollout.endedAtMs) }),
     },
   };
 }
@@ -68,15 +69,17 @@ function describe({ transition }: RoutedOrder): string {
   const lines = [describeChange(transition)];
   if (missedPings !== null) lines.push(`Pings missed: ${missedPings}`);
   if (locations.length > 0) lines.push(`Locations: ${locations.join(", ")}`);
-  if (rollout !== null) lines.push(`During rollout ${rollout.rolloutId}, wave ${rollout.wave}`);
+  if (rollout !== null) {
+    const { rolloutId: id, wave, endedAtMs = null } = rollout;
+    lines.push(describeRollout({ id, wave, endedAtMs }, transition.openedAtMs));
+  }
   return lines.join("\n");
 }
 
 function describeChange(transition: AlertTransition): string {
   const { kind, reason, atMs, openedAtMs, endedBecause } = transition;
   if (kind === "opened") return reason;
-  // The clock may have been set back.
-  const openFor = formatDuration(Math.max(0, atMs - openedAtMs));
+  const openFor = describeSpan(openedAtMs, atMs);
   return endedBecause === undefined
     ? `Recovered after ${openFor}. It had failed: ${reason}`
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;

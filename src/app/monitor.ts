@@ -15,7 +15,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
-import { readActiveRollout } from "#rollout/history/active-rollout.ts";
+import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
 import type { Base } from "./base.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
 import type { Results } from "./results.ts";
@@ -61,7 +61,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         readDefinitions,
         recorder,
         readActor,
-        readRollout: () => readActiveRollout(database),
+        readRollout: () => readRecentRollout(database),
         failedAtPercent: failed_at_percent,
         location,
         runCheck,

@@ -53,6 +53,16 @@ describe("an event for the synthetic monitor's source", () => {
     expect(event.description).toContain("During rollout r-7, wave 2");
   });
 
+  it("says how long before a rollout had ended", () => {
+    const order = buildOrder();
+    const rollout = { rolloutId: "r-7", wave: 2, endedAtMs: newYearMs - 720_000 };
+
+    const event = render({ ...order, transition: { ...order.transition, rollout } } as never);
+
+    expect(event.metadata).toMatchObject({ rollout_ended_at: "2025-12-31T23:48:00.000Z" });
+    expect(event.description).toContain("Rollout r-7 ended 12 min before");
+  });
+
   it("has the number of pings that a heartbeat missed", () => {
     const order = buildOrder({ kind: "resolved" });
 

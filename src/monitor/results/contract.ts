@@ -6,6 +6,8 @@ import { isClean } from "#kernel/clean-text.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
+/** `ended_at` absent: it was in progress. */
+const OpenMark = Mark.extend({ ended_at: z.string().optional() });
 
 export const CheckEpisode = z.object({
   check_id: z.string(),
@@ -17,7 +19,7 @@ export const CheckEpisode = z.object({
   reason: z.string(),
   locations: z.array(z.string()),
   missed_pings: z.int().nullable(),
-  /** The rollout in progress when it opened. */
+  /** The rollout in progress when it opened, or that had ended within the hour before. */
   rollout: Mark.nullable(),
   opened_delivered_at: z.string().nullable(),
   resolved_delivered_at: z.string().nullable(),
@@ -57,7 +59,7 @@ export const CheckView = z.object({
       episode: z.int(),
       opened_at: z.string(),
       acknowledged_by: z.string().nullable(),
-      rollout: Mark.nullable(),
+      rollout: OpenMark.nullable(),
     })
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */

@@ -1,4 +1,5 @@
 /** Lists all checks with their status, from definitions, snapshots and the last 24 hours. Pure. */
+import type { RolloutMark } from "#alerts/contract.ts";
 import { toIso } from "#kernel/time.ts";
 import {
   type ApiCheck,
@@ -158,8 +159,13 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
     episode: alert.episode,
     opened_at: toIso(alert.openedAtMs),
     acknowledged_by: alert.acknowledged?.by ?? null,
-    rollout: rollout === null ? null : { rollout_id: rollout.rolloutId, wave: rollout.wave },
+    rollout: rollout === null ? null : viewRollout(rollout),
   };
+}
+
+function viewRollout({ rolloutId, wave, endedAtMs }: RolloutMark) {
+  const ended = endedAtMs === undefined ? {} : { ended_at: toIso(endedAtMs) };
+  return { rollout_id: rolloutId, wave, ...ended };
 }
 
 function toIsoOrNull(ms: number | null | undefined): string | null {

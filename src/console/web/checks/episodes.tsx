@@ -40,7 +40,7 @@ function lasted({ opened_at: openedAt, resolved_at: resolvedAt }: CheckEpisode):
 }
 
 function reasonOf({ reason, rollout, missed_pings: missed }: CheckEpisode): string {
-  const inRollout = rollout === null ? "" : ` · in wave ${rollout.wave} of a rollout`;
+  const inRollout = rollout === null ? "" : ` · in or soon after wave ${rollout.wave} of a rollout`;
   const pings = missed === null ? "" : ` · ${missed} ping${missed === 1 ? "" : "s"} missed`;
   return `${reason}${pings}${inRollout}`;
 }

@@ -79,7 +79,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       {alert !== null && (
         <Notice tone="bad">
           {`Alert #${alert.episode}, open since ${day(alert.opened_at)}. ${reason ?? ""}`}
-          {alert.rollout !== null && ` It opened in wave ${alert.rollout.wave} of a rollout.`}
+          {alert.rollout !== null && ` ${rolloutWords(alert.rollout)}`}
           {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
@@ -94,6 +94,13 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       )}
     </section>
   );
+}
+
+type OpenRollout = NonNullable<NonNullable<CheckView["alert"]>["rollout"]>;
+
+function rolloutWords({ wave, ended_at: endedAt }: OpenRollout): string {
+  if (endedAt === undefined) return `It opened in wave ${wave} of a rollout.`;
+  return `It opened soon after a rollout, which ended ${day(endedAt)}.`;
 }
 
 /** The alerts of a check, and their deliveries to the incident service. */

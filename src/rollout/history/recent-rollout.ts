@@ -1,0 +1,20 @@
+import type { Database } from "#kernel/database.ts";
+
+type RecentRollout = { rolloutId: string; wave: number; endedAtMs?: number };
+
+/**
+ * The rollout that has not ended, by its history; else the last that ended within the hour before, with its
+ * last wave and when it ended. null: there is none.
+ */
+export async function readRecentRollout(database: Database): Promise<RecentRollout | null> {
+  const { rows } = await database.query(findRecent);
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { id: rolloutId, current_wave: wave, ended_at: endedAt } = found;
+  return { rolloutId, wave, ...(endedAt !== null && { endedAtMs: endedAt.getTime() }) };
+}
+
+const findRecent = `
+  SELECT id, current_wave, ended_at FROM rollouts
+  WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'
+  ORDER BY ended_at DESC NULLS FIRST, started_at DESC LIMIT 1`;
