@@ -5,6 +5,7 @@ import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
+import { type TestParts, testChannel } from "./channels/test-channel.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
 import type { PreviewEvent } from "./preview.ts";
 import type { EventStore } from "./store.ts";
@@ -17,9 +18,10 @@ type Parts = {
   store: Pick<EventStore, "list" | "find">;
   preview: PreviewEvent;
   readActor: ReadActor;
+  test: TestParts;
 };
 
-export function createAlertEvents({ store, preview, readActor }: Parts) {
+export function createAlertEvents({ store, preview, readActor, test }: Parts) {
   return implement(alertEvents, {
     handlers: {
       List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
@@ -41,6 +43,10 @@ export function createAlertEvents({ store, preview, readActor }: Parts) {
         // After what the queue has sent there: the rows exist by then.
         ctx.sendClient(alertRecord, queue).retriedBy({ eventIds, by });
         return retry;
+      },
+      Test: async (ctx, { channel }) => {
+        ctx.console.info("channel tested", { channel, by: nameOf(readActor(ctx)) });
+        return testChannel(ctx, channel, test);
       },
     },
     options: { journalRetention: 0, asTerminalError },

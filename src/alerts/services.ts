@@ -2,16 +2,22 @@
 import type { Registry } from "prom-client";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
 import { createAttempt } from "./attempt.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";
+import type { AnyChannel } from "./channels/test-channel.ts";
+import type { Environment } from "./contract.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import type { LinkToCheck } from "./payload.ts";
 import { createPreview } from "./preview.ts";
+import type { RoutedOrder } from "./queue.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore } from "./store.ts";
+
+type ReadChannels = (how?: { isFresh: boolean }) => Promise<readonly AnyChannel[]>;
 
 export type AlertDeliveryParts = {
   sourceOf: SourceOf;
@@ -24,19 +30,65 @@ export type AlertDeliveryParts = {
   registry: Registry;
   readActor: ReadActor;
   send: SendToChannel;
-  /** The channels of the definitions in force. */
-  readChannels: () => Promise<readonly AnyChannel[]>;
+  /** The channels of the definitions in force; fresh: not those of a moment ago. */
+  readChannels: ReadChannels;
 };
 
 export function createAlertDelivery(parts: AlertDeliveryParts) {
   const { database, registry, giveUpAfterMs, noteAccepted, keepDays } = parts;
   const store = createEventStore(database, { keepDays });
-  const attempt = createAttempt({ ...parts, timeoutMs: parts.attemptTimeoutMs });
-  const preview = createPreview(parts);
+  const findChannel = createFindChannel(parts.readChannels);
+  const attempt = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
+  const preview = createPreview({ ...parts, findChannel });
   showEvents(store.count, registry);
   return [
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted }),
-    createAlertEvents({ store, preview, readActor: parts.readActor }),
+    createAlertEvents({
+      store,
+      preview,
+      readActor: parts.readActor,
+      test: {
+        readChannels: () => parts.readChannels({ isFresh: true }),
+        send: parts.send,
+        testSource: (environment, atMs) => attempt(sourceTest(environment, atMs)),
+      },
+    }),
   ];
+}
+
+const findTimeoutMs = 2_000;
+
+/** A database that is away delays no event for longer: the order has the row as it was. */
+function createFindChannel(readChannels: ReadChannels): FindChannel {
+  return (id) =>
+    inTime(
+      async () => {
+        const found = (await readChannels()).find((row) => row.id === id);
+        return found?.kind === "incident" ? undefined : found;
+      },
+      { limitMs: findTimeoutMs, otherwise: undefined },
+    );
+}
+
+/** Resolves an alert that was never open: it shows whether the source takes events, and notifies nobody. */
+function sourceTest(environment: Environment, atMs: number): RoutedOrder {
+  const checkId = "vedette-channel-test";
+  return {
+    transition: {
+      kind: "resolved",
+      eventId: `${checkId}:${atMs}:resolved`,
+      checkId,
+      episode: atMs,
+      atMs,
+      openedAtMs: atMs,
+      reason: "vedette alerts test was called: no check has failed",
+      locations: [],
+      missedPings: null,
+      rollout: null,
+    },
+    environment,
+    channel: environment,
+    name: "[TEST] Vedette tests this source:",
+  };
 }

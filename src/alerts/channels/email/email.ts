@@ -1,0 +1,58 @@
+/** E-mail by SMTP: a mail of its own for each recipient, so that each has an outcome of its own. */
+import { LRUCache } from "lru-cache";
+import { createTransport } from "nodemailer";
+import type { Delivery, Send } from "#alerts/channels/sender.ts";
+import { combineFates, type Fate, judgeMailError } from "./judge.ts";
+import { renderMail } from "./mail.ts";
+import { serverOf } from "./server.ts";
+
+/**
+ * Greylisting lets a mail through after some minutes. After that time those who have the event must not
+ * wait any longer for the next one.
+ */
+const patienceMs = 10 * 60_000;
+const mostRemembered = 10_000;
+
+/** Who has an event already, since when; so that a retry for the others is no second mail. */
+type Taken = { sinceMs: number; ids: Set<string> };
+
+/**
+ * What has been taken is remembered by this process alone: after a restart a mail may be sent again, with
+ * the same Message-ID.
+ */
+export function createSendEmail(): Send<"email"> {
+  const remembered = new LRUCache<string, Taken>({ max: mostRemembered });
+  return async (delivery) => {
+    const { channel, message, nowMs } = delivery;
+    const key = `${channel.id} ${message.eventId}`;
+    const taken = remembered.get(key) ?? { sinceMs: nowMs, ids: new Set<string>() };
+    const fates = await sendAll(delivery, taken.ids);
+    const outcome = combineFates(fates, nowMs - taken.sinceMs < patienceMs);
+    if (outcome.kind === "retry" && taken.ids.size > 0) remembered.set(key, taken);
+    else remembered.delete(key);
+    return outcome;
+  };
+}
+
+/** Adds to `taken` the ids of the mails that the server has taken. */
+async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise<Fate[]> {
+  const { channel, message, timeoutMs } = delivery;
+  const transport = createTransport(serverOf(delivery));
+  const signal = AbortSignal.timeout(timeoutMs);
+  const sendOne = async (to: string): Promise<Fate> => {
+    const mail = renderMail(message, channel, to);
+    if (taken.has(mail.messageId)) return { kind: "taken" };
+    try {
+      await transport.sendMail({ ...mail, signal });
+      taken.add(mail.messageId);
+      return { kind: "taken" };
+    } catch (error) {
+      return judgeMailError(error);
+    }
+  };
+  try {
+    return await Promise.all(channel.to.map(sendOne));
+  } finally {
+    transport.close();
+  }
+}

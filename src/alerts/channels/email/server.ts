@@ -1,0 +1,45 @@
+/** How the mail server of a channel is reached. */
+import type SMTPPool from "nodemailer/lib/smtp-pool";
+import type { ChannelOf } from "#alerts/channels/contract.ts";
+import type { Destination } from "#alerts/channels/secrets.ts";
+import { isLoopback } from "#kernel/address.ts";
+
+type Terms = Destination & { channel: ChannelOf<"email">; timeoutMs: number };
+
+/** A few, since servers limit them; a mail waits for one of them. */
+const connections = 3;
+
+/**
+ * A password is sent over TLS with a certificate that is verified, except to this machine. Where TLS is
+ * optional and no password is sent, TLS without a valid certificate is still better than none.
+ */
+export function serverOf({ address, secret, channel, timeoutMs }: Terms): SMTPPool.Options {
+  const isSecure = address.protocol === "smtps:";
+  const isLocal = isLoopback(address.hostname);
+  const auth = credentialsOf({ address, secret, channel });
+  const isStrict = !isLocal && (isSecure || channel.tls === "required" || auth !== undefined);
+  return {
+    pool: true,
+    maxConnections: connections,
+    // The queue of the event retries: here nothing is repeated.
+    maxRequeues: 0,
+    host: address.hostname.replace(/^\[|\]$/g, ""),
+    port: address.port === "" ? (isSecure ? 465 : 587) : Number(address.port),
+    secure: isSecure,
+    requireTLS: isStrict && !isSecure,
+    tls: { rejectUnauthorized: isStrict },
+    ...(auth !== undefined && { auth }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: Math.min(timeoutMs, 5_000),
+    socketCloseTimeout: 500,
+    logger: false,
+  };
+}
+
+function credentialsOf({ address, secret, channel }: Omit<Terms, "timeoutMs">) {
+  const user = channel.user ?? decodeURIComponent(address.username);
+  const pass = secret ?? decodeURIComponent(address.password);
+  return user === "" && pass === "" ? undefined : { user, pass };
+}

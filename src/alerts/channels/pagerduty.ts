@@ -1,0 +1,117 @@
+/** PagerDuty's Events API v2 (developer.pagerduty.com/docs/send-alert-event). */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Outcome } from "#alerts/outcome.ts";
+import { isPage } from "#kernel/body.ts";
+import { readRetryAfter } from "#kernel/retry-after.ts";
+import { toIso } from "#kernel/time.ts";
+import type { ChannelOf } from "./contract.ts";
+import type { AlertMessage } from "./message.ts";
+import { type Answer, postJson } from "./post.ts";
+import { channelFault } from "./secrets.ts";
+import type { Send } from "./sender.ts";
+import { factsOf, headline, shorten } from "./words.ts";
+
+export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
+  const { channel, address, secret = "", message, timeoutMs, nowMs } = delivery;
+  const body = JSON.stringify({
+    routing_key: secret.trim(),
+    ...renderPagerDuty(message, channel),
+  });
+  return judgePagerDuty(await postJson(address, { body, timeoutMs }), nowMs);
+};
+
+/** PagerDuty's limits, in characters. A body of at most 512 KB follows from those of our own. */
+const summaryLimit = 1_024;
+const keyLimit = 255;
+const detailLimit = 10_000;
+
+type Terms = Pick<ChannelOf<"pagerduty">, "severity">;
+
+/** The body without the routing key, which is secret. The same for every attempt at the same event. */
+export function renderPagerDuty(message: AlertMessage, { severity }: Terms): object {
+  const { kind, checkId, name, environment, openedAtMs, url } = message;
+  const dedup_key = keyOf(message);
+  if (kind === "resolved") return { event_action: "resolve", dedup_key };
+  return {
+    event_action: "trigger",
+    dedup_key,
+    payload: {
+      summary: shorten(headline(message), summaryLimit),
+      source: checkId,
+      severity: severityOf(message, severity),
+      timestamp: toIso(openedAtMs),
+      component: shorten(name, summaryLimit),
+      group: environment,
+      class: "check",
+      custom_details: detailsOf(message),
+    },
+    client: "Vedette",
+    ...(url !== null && { client_url: url, links: [{ href: url, text: "Open check" }] }),
+  };
+}
+
+function detailsOf(message: AlertMessage): Record<string, string> {
+  const facts = factsOf(message).map(({ name, text }) => [name.toLowerCase(), text]);
+  return {
+    reason: shorten(message.reason, detailLimit),
+    ...Object.fromEntries(facts),
+    event_id: message.eventId,
+  };
+}
+
+/** A longer one would be refused. Both events of an episode still have the same. */
+function keyOf({ dedupKey }: AlertMessage): string {
+  if (dedupKey.length <= keyLimit) return dedupKey;
+  return createHash("sha256").update(dedupKey).digest("hex");
+}
+
+function severityOf({ isTest, environment }: AlertMessage, given: Terms["severity"]): string {
+  if (isTest) return "info";
+  return given ?? (environment === "production" ? "critical" : "warning");
+}
+
+/** The documentation asks for 30 s to some minutes before the next attempt. */
+const throttledMs = 30_000;
+const transient = new Set([408, 425, 429]);
+/** By an address that is not PagerDuty's, or that refuses the key. */
+const ofChannel = new Set([401, 403, 404, 405, 410]);
+
+export function judgePagerDuty({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
+  const cause = `status ${status}`;
+  if (status >= 200 && status < 300) {
+    if (!isPage(body)) return { kind: "accepted" };
+    return { kind: "retry", cause: `${cause} with a page, not PagerDuty's own` };
+  }
+  if (ofChannel.has(status)) return channelFault(`PagerDuty refuses the key or the url: ${cause}`);
+  if (status === 400 && isAboutKey(body)) {
+    return channelFault(`PagerDuty refuses the routing key: ${cause}`);
+  }
+  if (isPassing(status)) {
+    const askedMs = readRetryAfter(retryAfter, nowMs);
+    const afterMs = askedMs ?? (status === 429 ? throttledMs : undefined);
+    return { kind: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
+  }
+  return { kind: "refused", cause };
+}
+
+/** A redirect is not followed. */
+function isPassing(status: number): boolean {
+  return status >= 500 || transient.has(status) || status < 400;
+}
+
+const Errors = z.object({ errors: z.array(z.string()) });
+
+/** Its texts are not repeated: they may quote what was sent. */
+function isAboutKey(body: string): boolean {
+  const { data } = Errors.safeParse(parseJson(body));
+  return data?.errors.some((text) => /routing[ _]key/i.test(text)) ?? false;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+/** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
+import { Agent, request } from "undici";
+import { readBeginning } from "#kernel/body.ts";
+
+export type Answer = {
+  status: number;
+  retryAfter: string | null;
+  /** The beginning of it. */
+  body: string;
+};
+
+type Post = {
+  headers?: Record<string, string>;
+  /** JSON, sent as it is. */
+  body: string;
+  /** Of the whole request. */
+  timeoutMs: number;
+};
+
+const readBytes = 16_384;
+const agent = new Agent();
+
+/** A redirect is an answer like any other: it is not followed. Throws when there is none in time. */
+export async function postJson(address: URL, { headers, body, timeoutMs }: Post): Promise<Answer> {
+  const answer = await request(withoutUser(address), {
+    method: "POST",
+    dispatcher: agent,
+    headers: {
+      "content-type": "application/json",
+      "user-agent": "vedette",
+      ...authorizationOf(address),
+      ...headers,
+    },
+    body,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const beginning = await readBeginning(answer.body, readBytes);
+  return {
+    status: answer.statusCode,
+    retryAfter: [answer.headers["retry-after"]].flat()[0] ?? null,
+    body: new TextDecoder().decode(beginning),
+  };
+}
+
+function withoutUser(address: URL): URL {
+  const bare = new URL(address);
+  bare.username = "";
+  bare.password = "";
+  return bare;
+}
+
+/** A secret address may name a user. */
+function authorizationOf({ username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return {};
+  const [user, secret] = [username, password].map(decodeURIComponent);
+  return { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` };
+}

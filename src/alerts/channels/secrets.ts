@@ -1,0 +1,63 @@
+/** Fills the secrets into the fields of a channel, anew at every attempt: a new value needs no restart. */
+import type { Outcome } from "#alerts/outcome.ts";
+import type { DirectChannel } from "./contract.ts";
+
+/** The value of a secret; undefined: it is not set. */
+export type ReadSecret = (name: string) => string | undefined;
+
+/** Where a channel's events go. Both are secret. */
+export type Destination = {
+  address: URL;
+  /** The value of the channel's `secret`; undefined: it has none. */
+  secret: string | undefined;
+};
+
+const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
+
+/** An outcome instead: a secret is not set, or the address is none. */
+export function findDestination(
+  channel: DirectChannel,
+  readSecret: ReadSecret,
+): Destination | Outcome {
+  const values = new Map<string, string>();
+  const secret = channel.kind === "slack" ? undefined : channel.secret;
+  for (const [, name = ""] of `${channel.url} ${secret ?? ""}`.matchAll(placeholder)) {
+    const value = readSecret(name) ?? "";
+    if (value === "") return channelFault(`the secret VEDETTE_SECRET_${name} is not set`);
+    values.set(name, value);
+  }
+  const address = parseAddress(fillAddress(channel.url, values));
+  if (address === undefined || !schemes[channel.kind].includes(address.protocol)) {
+    return channelFault(`the url, with its secrets, is no address of ${schemeWords(channel)}`);
+  }
+  return { address, secret: secret?.replace(placeholder, (_, name) => values.get(name) ?? "") };
+}
+
+/** An outcome that says nothing about the event: it waits until the channel is repaired. */
+export function channelFault(cause: string): Outcome {
+  return { kind: "retry", cause, isChannelFault: true };
+}
+
+/** A secret at the beginning is a whole address; further on it is a part of one. */
+function fillAddress(url: string, values: ReadonlyMap<string, string>): string {
+  return url.replace(placeholder, (_, name: string, at: number) => {
+    const value = values.get(name) ?? "";
+    return at === 0 ? value.trim() : encodeURIComponent(value);
+  });
+}
+
+function parseAddress(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+const web = ["https:", "http:"];
+const schemes: Record<DirectChannel["kind"], readonly string[]> = {
+  slack: web,
+  webhook: web,
+  pagerduty: web,
+  email: ["smtps:", "smtp:"],
+};
+
+function schemeWords({ kind }: DirectChannel): string {
+  return schemes[kind].map((scheme) => `${scheme}//`).join(" or ");
+}

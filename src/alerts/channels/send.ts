@@ -1,0 +1,96 @@
+/** One attempt to send an event to a channel, whatever its kind. */
+import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
+import type { DirectChannel } from "./contract.ts";
+import { createSendEmail } from "./email/email.ts";
+import type { AlertMessage, SendToChannel } from "./message.ts";
+import { createPacer, type Pace, type Pacer } from "./pacer.ts";
+import { sendToPagerDuty } from "./pagerduty.ts";
+import { type Destination, findDestination, type ReadSecret } from "./secrets.ts";
+import type { Send } from "./sender.ts";
+import { sendToSlack } from "./slack.ts";
+import { sendToWebhook } from "./webhook.ts";
+
+type Parts = {
+  readSecret: ReadSecret;
+  /** Of an attempt, if the channel's row has none. */
+  timeoutMs: number;
+  nowMs: () => number;
+  pacer?: Pacer;
+};
+
+/** The limits that services have, and for those without one what does not overload a server. */
+const paces: Record<DirectChannel["kind"], Pace> = {
+  // One a second and channel.
+  slack: { spacingMs: 1_100, burst: 1, atOnce: 4 },
+  // 120 a minute and key: 30 at once and 90 a minute stay below it.
+  pagerduty: { spacingMs: 667, burst: 30, atOnce: 10 },
+  webhook: { spacingMs: 0, burst: 1, atOnce: 10 },
+  email: { spacingMs: 0, burst: 1, atOnce: 4 },
+};
+
+/**
+ * Secrets are read at every attempt. It takes at most the attempt's limit and three seconds, which it may
+ * wait for its turn at a destination; if that is not enough nothing is sent, and the outcome `isPaced`.
+ */
+export function createSendToChannel(parts: Parts): SendToChannel {
+  const { readSecret, nowMs, pacer = createPacer() } = parts;
+  const senders: Senders = {
+    slack: sendToSlack,
+    webhook: sendToWebhook,
+    email: createSendEmail(),
+    pagerduty: sendToPagerDuty,
+  };
+  return async (channel, message) => {
+    const found = findDestination(channel, readSecret);
+    if ("kind" in found) return found;
+    const key = destinationKey(channel, found);
+    const turn = await pacer.take(key, paces[channel.kind]);
+    if ("afterMs" in turn) return { ...paced, afterMs: turn.afterMs };
+    const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
+    try {
+      const terms = { ...found, channel, message, timeoutMs, nowMs: nowMs() };
+      const outcome = await sendBy(senders, terms);
+      if (outcome.kind === "retry" && outcome.afterMs !== undefined) {
+        pacer.hold(key, outcome.afterMs);
+      }
+      return outcome;
+    } catch (error) {
+      return judgeNetworkError(error);
+    } finally {
+      turn.release();
+    }
+  };
+}
+
+const paced: Outcome & { kind: "retry" } = {
+  kind: "retry",
+  cause: "waits for its turn: many events go to this channel",
+  isPaced: true,
+};
+
+/** PagerDuty has one address for all keys. */
+function destinationKey({ kind }: DirectChannel, { address, secret }: Destination): string {
+  return kind === "pagerduty" ? `${address.href} ${secret}` : address.href;
+}
+
+type Senders = { [Kind in DirectChannel["kind"]]: Send<Kind> };
+
+type Terms = Destination & {
+  channel: DirectChannel;
+  message: AlertMessage;
+  timeoutMs: number;
+  nowMs: number;
+};
+
+function sendBy(senders: Senders, { channel, ...terms }: Terms): Promise<Outcome> {
+  switch (channel.kind) {
+    case "slack":
+      return senders.slack({ ...terms, channel });
+    case "webhook":
+      return senders.webhook({ ...terms, channel });
+    case "email":
+      return senders.email({ ...terms, channel });
+    case "pagerduty":
+      return senders.pagerduty({ ...terms, channel });
+  }
+}

@@ -1,0 +1,18 @@
+/** What the sender of each kind of channel is given. */
+import type { Outcome } from "#alerts/outcome.ts";
+import type { ChannelOf, DirectChannel } from "./contract.ts";
+import type { AlertMessage } from "./message.ts";
+import type { Destination } from "./secrets.ts";
+
+export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
+  channel: ChannelOf<Kind>;
+  message: AlertMessage;
+  /** Of the whole attempt. */
+  timeoutMs: number;
+  nowMs: number;
+};
+
+/** May throw what the network throws. */
+export type Send<Kind extends DirectChannel["kind"]> = (
+  delivery: Delivery<Kind>,
+) => Promise<Outcome>;

@@ -1,0 +1,112 @@
+/** `vedette alerts test`: a failure and a recovery that no check has, sent to a channel once each. */
+import type { Context } from "@restatedev/restate-sdk";
+import type { AlertEventProblemCode, AlertTest, Environment } from "#alerts/contract.ts";
+import type { Outcome } from "#alerts/outcome.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import type { DirectChannel } from "./contract.ts";
+import type { AlertMessage, SendToChannel } from "./message.ts";
+
+/** A channel of any kind, as its row has it. */
+export type AnyChannel = DirectChannel | { id: string; kind: "incident"; environment: Environment };
+
+export type TestParts = {
+  /** Those of the definitions in force, read afresh. */
+  readChannels: () => Promise<readonly AnyChannel[]>;
+  send: SendToChannel;
+  /** Posts a recovery of nothing to the source of an environment, which notifies nobody. */
+  testSource: (environment: Environment, atMs: number) => Promise<Outcome>;
+};
+
+const reading = databaseRead("read-channels", {
+  limitMs: 10_000,
+  problem: "the channels cannot be read",
+});
+
+/** Nothing is retried: the person who asks is waiting. Throws a 404 for a channel that there is not. */
+export async function testChannel(
+  ctx: Context,
+  id: string,
+  { readChannels, send, testSource }: TestParts,
+): Promise<AlertTest> {
+  const channels = await readNow(ctx, reading, readChannels);
+  const channel = channels.find((row) => row.id === id);
+  if (channel === undefined) throw toTerminalError(unknownChannel(id, channels));
+  const atMs = await ctx.date.now();
+  const messages: AlertTest["messages"] = [];
+  const statuses = channel.kind === "incident" ? resolvedOnly : bothStatuses;
+  for (const status of statuses) {
+    const attempt = () =>
+      channel.kind === "incident"
+        ? testSource(channel.environment, atMs)
+        : send(channel, testMessage(channel, { status, atMs }));
+    const { outcome, durationMs } = await ctx.run(`send-${status}`, () => measure(attempt));
+    messages.push({ status, ...describe(outcome, channel), duration_ms: durationMs });
+  }
+  return { channel: id, kind: channel.kind, messages };
+}
+
+const bothStatuses = ["firing", "resolved"] as const;
+const resolvedOnly = ["resolved"] as const;
+
+async function measure(attempt: () => Promise<Outcome>) {
+  const beganAtMs = performance.now();
+  const outcome = await attempt();
+  return { outcome, durationMs: Math.round(performance.now() - beganAtMs) };
+}
+
+type Wanted = { status: "firing" | "resolved"; atMs: number };
+
+export function testMessage({ id }: DirectChannel, { status, atMs }: Wanted): AlertMessage {
+  const checkId = `test:${id}`;
+  const kind = status === "firing" ? "opened" : "resolved";
+  return {
+    kind: status,
+    isTest: true,
+    eventId: `${checkId}:${atMs}:${kind}`,
+    checkId,
+    name: `Channel ${id}`,
+    environment: "production",
+    // Each test is an episode of its own.
+    episode: atMs,
+    dedupKey: `${checkId}:${atMs}`,
+    reason: "vedette alerts test was called: no check has failed",
+    openedAtMs: atMs,
+    atMs,
+    locations: [],
+    missedPings: null,
+    endedBecause: null,
+    rollout: null,
+    url: null,
+  };
+}
+
+const nobodyNotified =
+  "it resolves an alert that was never open, so that nobody is notified; " +
+  "`vedette alerts simulate --checks` names who would be";
+
+function describe(outcome: Outcome, { kind }: AnyChannel) {
+  const words = { accepted: "accepted", refused: "refused", retry: "failed" } as const;
+  const cause = "cause" in outcome ? outcome.cause : null;
+  if (outcome.kind === "unconfigured") {
+    const missing = "the settings have no source for its environment";
+    return { outcome: "unconfigured" as const, cause: missing, remark: null };
+  }
+  const remark = outcome.kind === "accepted" ? (outcome.remark ?? null) : null;
+  const isSource = kind === "incident" && outcome.kind === "accepted";
+  return { outcome: words[outcome.kind], cause, remark: isSource ? nobodyNotified : remark };
+}
+
+const mostNamed = 10;
+
+function unknownChannel(id: string, channels: readonly AnyChannel[]) {
+  const names = channels.slice(0, mostNamed).map((row) => row.id);
+  const more = channels.length > mostNamed ? " and others" : "";
+  const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}${more}`;
+  return new ProblemError<AlertEventProblemCode>({
+    status: 404,
+    code: "unknown_channel",
+    detail: `there is no channel ${id}: ${known}. A new row counts after \`vedette config apply\``,
+  });
+}

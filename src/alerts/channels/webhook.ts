@@ -1,0 +1,113 @@
+/** A webhook of any receiver, as Standard Webhooks 1.0.0 has it (github.com/standard-webhooks). */
+import { createHmac } from "node:crypto";
+import type { Outcome } from "#alerts/outcome.ts";
+import { describeRollout } from "#alerts/words.ts";
+import { readRetryAfter } from "#kernel/retry-after.ts";
+import { toIso } from "#kernel/time.ts";
+import type { AlertMessage } from "./message.ts";
+import { type Answer, postJson } from "./post.ts";
+import { channelFault } from "./secrets.ts";
+import type { Send } from "./sender.ts";
+import { headline, shorten } from "./words.ts";
+
+export const sendToWebhook: Send<"webhook"> = async (delivery) => {
+  const { address, secret, message, timeoutMs, nowMs } = delivery;
+  const body = JSON.stringify(renderWebhook(message));
+  const keys = secret === undefined ? [] : readKeys(secret);
+  if (keys === undefined) {
+    return channelFault("the secret has to be whsec_ and base64, of at least 16 bytes");
+  }
+  const headers = signatureOf(body, { id: idOf(message), keys, nowMs });
+  return judgeWebhook(await postJson(address, { headers, body, timeoutMs }), nowMs);
+};
+
+/** Texts of peers have no limit of their own: a body should stay below 20 KB. */
+const textLength = 2_000;
+const mostPlaces = 100;
+
+/** The same for every attempt at the same event. */
+export function renderWebhook(message: AlertMessage): object {
+  const { kind, isTest, eventId, atMs, openedAtMs, reason, endedBecause, rollout } = message;
+  return {
+    id: idOf(message),
+    type: isTest ? "alert.test" : `alert.${kind}`,
+    timestamp: toIso(atMs),
+    data: {
+      check: message.checkId,
+      name: message.name,
+      environment: message.environment,
+      status: kind,
+      episode: message.episode,
+      // What is lower is older: a receiver may drop it.
+      sequence: 2 * message.episode + (kind === "firing" ? 0 : 1),
+      dedup_key: message.dedupKey,
+      event_id: eventId,
+      summary: headline(message),
+      reason: shorten(reason, textLength),
+      since: toIso(openedAtMs),
+      locations: message.locations.slice(0, mostPlaces).map((place) => shorten(place, 100)),
+      missed_pings: message.missedPings,
+      ended_because: endedBecause === null ? null : shorten(endedBecause, textLength),
+      rollout:
+        rollout === null
+          ? null
+          : {
+              id: rollout.id,
+              wave: rollout.wave,
+              ended_at: rollout.endedAtMs === null ? null : toIso(rollout.endedAtMs),
+              summary: describeRollout(rollout, openedAtMs),
+            },
+      url: message.url,
+    },
+  };
+}
+
+/** The signed text is `id.timestamp.body`: the id must not have a dot. */
+function idOf({ eventId }: AlertMessage): string {
+  return eventId.replaceAll(".", "_");
+}
+
+type Signing = { id: string; keys: readonly Buffer[]; nowMs: number };
+
+/** One signature for each key: during a rotation the receiver knows the old one or the new one. */
+export function signatureOf(body: string, { id, keys, nowMs }: Signing): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signatures = keys.map((key) => {
+    const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+    return `v1,${digest}`;
+  });
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    ...(signatures.length > 0 && { "webhook-signature": signatures.join(" ") }),
+  };
+}
+
+/** A shorter key can be guessed; the specification has 24 to 64 bytes. */
+const fewestBytes = 16;
+
+/** The keys in a secret, separated by spaces; undefined: one of them is no key. */
+export function readKeys(secret: string): Buffer[] | undefined {
+  const words = secret.split(/\s+/).filter((word) => word !== "");
+  const keys = words.map((word) => {
+    const [, base64 = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(word) ?? [];
+    return Buffer.from(base64, "base64");
+  });
+  return keys.length === 0 || keys.some((key) => key.length < fewestBytes) ? undefined : keys;
+}
+
+/** Most of 4xx may be a deploy in progress at the receiver: only 413 is about this event. */
+export function judgeWebhook({ status, retryAfter }: Answer, nowMs: number): Outcome {
+  if (status >= 200 && status < 300) return { kind: "accepted" };
+  const cause = `status ${status}`;
+  if (status === 410) return channelFault(`${cause}: the receiver says that it is gone`);
+  if (status === 401 || status === 403) {
+    return channelFault(`${cause}: the receiver refuses the signature or the address`);
+  }
+  if (status === 413) return { kind: "refused", cause };
+  if (status >= 300 && status < 400) {
+    return { kind: "retry", cause: `${cause}: a redirect, which is not followed` };
+  }
+  const afterMs = readRetryAfter(retryAfter, nowMs);
+  return { kind: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
+}

@@ -1,0 +1,72 @@
+/** What an event says, for people: the same words in every channel. */
+import { describeRollout, describeSpan } from "#alerts/words.ts";
+import type { AlertMessage } from "./message.ts";
+
+/** A name is cut in a headline, so that the cause still fits on the screen of a phone. */
+const nameLength = 30;
+const reasonLength = 500;
+
+/** `🔴` and the like: colours alone tell nothing, so the word follows. */
+export function markOf(message: AlertMessage): string {
+  if (message.isTest) return "🔵";
+  if (message.kind === "firing") return "🔴";
+  return message.endedBecause === null ? "🟢" : "⚪";
+}
+
+/** State, name and cause, in this order: `Failed: Verify key: status 500`. One line. */
+export function headline(message: AlertMessage): string {
+  const { kind, name, reason, endedBecause, isTest } = message;
+  const test = isTest ? "[TEST] " : "";
+  const shortName = shorten(oneLine(name), nameLength);
+  const cause = shorten(oneLine(reason), reasonLength);
+  if (kind === "firing") return `${test}Failed: ${shortName}: ${cause}`;
+  const lasted = lastedWords(message);
+  if (endedBecause === null) {
+    return `${test}Recovered after ${lasted}: ${shortName}. It had failed: ${cause}`;
+  }
+  const why = shorten(oneLine(endedBecause), reasonLength);
+  return `${test}Closed after ${lasted}: ${shortName}: ${why}. It had failed: ${cause}`;
+}
+
+type Fact = { name: string; text: string };
+
+/** What people need to look into it, most important first. */
+export function factsOf(message: AlertMessage): Fact[] {
+  const { name, environment, locations, rollout, missedPings, openedAtMs, kind } = message;
+  const lasted = kind === "firing" ? "" : `, for ${lastedWords(message)}`;
+  return [
+    { name: "Check", text: `${shorten(oneLine(name), 200)} (${environment})` },
+    { name: "Since", text: `${utc(openedAtMs)}${lasted}` },
+    ...(rollout === null ? [] : [{ name: "Rollout", text: describeRollout(rollout, openedAtMs) }]),
+    ...(locations.length === 0 ? [] : [{ name: "Where", text: placesOf(locations) }]),
+    ...(missedPings === null ? [] : [{ name: "Pings missed", text: String(missedPings) }]),
+  ];
+}
+
+const mostPlaces = 10;
+
+function placesOf(locations: readonly string[]): string {
+  const more = locations.length - mostPlaces;
+  const shown = locations.slice(0, mostPlaces).map((place) => shorten(oneLine(place), 100));
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function lastedWords({ openedAtMs, atMs }: AlertMessage): string {
+  return describeSpan(openedAtMs, atMs);
+}
+
+/** `2026-01-01 00:00:00 UTC` */
+export function utc(ms: number): string {
+  return `${new Date(ms).toISOString().replace("T", " ").slice(0, 19)} UTC`;
+}
+
+/** Text of one line, whatever people or a peer wrote. */
+export function oneLine(text: string): string {
+  return text.toWellFormed().replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+}
+
+/** At most `limit` characters; no surrogate pair is cut in two. */
+export function shorten(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
