@@ -45,6 +45,8 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
     token_file: "",
   } as const;
   return createAlertDelivery({
+    send: async () => ({ kind: "unconfigured" }),
+    readChannels: async () => [],
     sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
     linkTo: () => undefined,
     attemptTimeoutMs: 10_000,

@@ -1,12 +1,15 @@
 /** Wires the delivery of alert events. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
+import { createSendToChannel } from "#alerts/channels/send.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { createReadSecret } from "#monitor/probe/secrets.ts";
 import type { ConsoleLinks } from "./console-links.ts";
+import type { ProgramDefinitions } from "./definitions.ts";
 import type { Results } from "./results.ts";
 
 type AlertParts = {
@@ -16,6 +19,7 @@ type AlertParts = {
   readActor: ReadActor;
   results: Results;
   links: Pick<ConsoleLinks, "toCheck">;
+  definitions: Pick<ProgramDefinitions, "readChannels">;
 };
 
 const dayMs = 24 * 60 * 60_000;
@@ -23,10 +27,18 @@ const dayMs = 24 * 60 * 60_000;
 export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
   const { config, database, registry, readActor, results } = parts;
   const { alerts, incident } = config;
+  const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
   return createAlertDelivery({
     sourceOf: createSourceOf(incident.url, alerts),
     linkTo: parts.links.toCheck,
-    attemptTimeoutMs: alerts.attempt_timeout_seconds * 1_000,
+    attemptTimeoutMs,
+    send: createSendToChannel({
+      // The known keys of our own API are none of them: channels belong to others.
+      readSecret: createReadSecret({}, config.definitions.secrets_dir),
+      timeoutMs: attemptTimeoutMs,
+      nowMs: Date.now,
+    }),
+    readChannels: parts.definitions.readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,

@@ -184,7 +184,15 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     createReleaseService(endInvocations),
-    ...createAlerts({ config, database, registry, readActor, results, links: parts.links }),
+    ...createAlerts({
+      config,
+      database,
+      registry,
+      readActor,
+      results,
+      links: parts.links,
+      definitions: parts.definitions,
+    }),
     ...createAlertSync({
       config,
       database,

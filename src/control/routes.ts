@@ -134,8 +134,9 @@ const routes: readonly Route[] = [
   ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${alertEvents.name}/${handler}`),
     input,
-    isWrite: handler === "Retry",
-    blocks: false,
+    isWrite: handler === "Retry" || handler === "Test",
+    // Two attempts may take longer than an ordinary call may.
+    blocks: handler === "Test",
   })),
   ...Object.entries(alertRoutesHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${alertRoutesName}/${alertRoutesKey}/${handler}`),

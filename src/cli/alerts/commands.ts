@@ -55,5 +55,6 @@ Examples:
   vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page
   vedette alerts dead-letters                                      what was not accepted, and why
+  vedette alerts test ops-chat                                     whether a channel works
   vedette alerts redeliver --all                                   once the cause is fixed
 `;

@@ -16,6 +16,11 @@ export function addAlertEventCommands(alerts: Command, exit: Exit): void {
   withConnection(alerts.command("show <event>"))
     .description("show an event: where it goes, the body that is posted, why it was not accepted")
     .action(load(exit, async () => (await from()).showEvent));
+  withConnection(alerts.command("test <channel>"))
+    .description(
+      "send a test failure and its recovery to a channel, once each; exit code 1: not accepted",
+    )
+    .action(load(exit, async () => (await import("./test-channel.ts")).testChannel));
   withConnection(alerts.command("redeliver"))
     .argument("[events...]", "as listed by `vedette alerts dead-letters`")
     .option("--all", "every dead letter", false)

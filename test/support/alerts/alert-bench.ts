@@ -4,6 +4,8 @@ import path from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
+import type { SendToChannel } from "#alerts/channels/message.ts";
+import type { AnyChannel } from "#alerts/channels/test-channel.ts";
 import type { AlertEventView, AlertOrder } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf, type SourceKind } from "#alerts/source.ts";
@@ -26,6 +28,8 @@ type BenchOptions = {
   /** The settings name no source. */
   isUnconfigured?: boolean;
   killsPostgres?: boolean;
+  channels?: AnyChannel[];
+  send?: SendToChannel;
 };
 
 const hourMs = 60 * 60_000;
@@ -66,6 +70,8 @@ export async function startAlertBench(options: BenchOptions = {}) {
     },
     registry,
     readActor,
+    send: options.send ?? (async () => ({ kind: "accepted" })),
+    readChannels: async () => options.channels ?? [],
   });
   const { alwaysReplay = false } = options;
   const restate = await startTestRestate({ services: [], alwaysReplay });

@@ -40,6 +40,8 @@ const { url } = await serveEndpoint({
     }),
     createRecordsObject(recorder),
     ...createAlertDelivery({
+      send: async () => ({ kind: "unconfigured" }),
+      readChannels: async () => [],
       sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
       linkTo: () => undefined,
       attemptTimeoutMs: 1_000,

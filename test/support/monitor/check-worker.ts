@@ -62,6 +62,8 @@ const { url } = await serveEndpoint({
       pingUrl: null,
     }),
     ...createAlertDelivery({
+      send: async () => ({ kind: "unconfigured" }),
+      readChannels: async () => [],
       sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
       linkTo: () => undefined,
       attemptTimeoutMs: 1_000,

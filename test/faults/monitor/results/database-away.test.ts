@@ -49,6 +49,11 @@ function servicesOf(away: Database) {
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),
       preview: () => undefined,
+      test: {
+        readChannels: async () => [],
+        send: async () => ({ kind: "unconfigured" }),
+        testSource: async () => ({ kind: "unconfigured" }),
+      },
       readActor,
     }),
     createAlertRoutesObject({
