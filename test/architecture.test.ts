@@ -19,11 +19,11 @@ const mayImport: Record<string, readonly string[]> = {
   routing: ["kernel/", "alerts/contract.ts", "notify/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
-  monitor: ["kernel/", "alerts/contract.ts"],
+  monitor: ["kernel/", "alerts/contract.ts", "alerts/rows/contract.ts"],
   definitions: [
     "kernel/",
     "alerts/contract.ts",
-    "alerts/channels/contract.ts",
+    "alerts/rows/contract.ts",
     "monitor/contract.ts",
     "routing/contract.ts",
   ],

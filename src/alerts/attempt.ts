@@ -4,9 +4,9 @@ import { readBeginning } from "#kernel/body.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
+import type { RoutedOrder } from "./order.ts";
 import { judgeAnswer, judgeNetworkError, type Outcome } from "./outcome.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
-import type { RoutedOrder } from "./queue.ts";
 import type { Source, SourceOf } from "./source.ts";
 
 /** Delivers once. Never throws; the outcome never contains a token. */

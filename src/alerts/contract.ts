@@ -2,7 +2,7 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
-import { DirectChannel } from "./channels/contract.ts";
+import { DirectChannel } from "./rows/contract.ts";
 
 export const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import type { Attempt } from "./attempt.ts";
-import { channelOf } from "./queue.ts";
+import { channelOf } from "./order.ts";
 import type { EventCounts } from "./store.ts";
 
 /** Wraps an attempt to count its outcomes. */

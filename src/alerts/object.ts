@@ -9,17 +9,15 @@ import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { Attempt } from "./attempt.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
+import { channelOf, type RoutedOrder, routeOrder } from "./order.ts";
 import { type Outcome, tokenRefused } from "./outcome.ts";
 import {
   add,
   applyOutcome,
-  channelOf,
   emptyQueue,
   isDueAtOnce,
   type Queue,
-  type RoutedOrder,
   retry,
-  routeOrder,
   type Step,
   wake,
 } from "./queue.ts";

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { toIso } from "#kernel/time.ts";
 import type { AlertTransition } from "./contract.ts";
-import type { RoutedOrder } from "./queue.ts";
+import type { RoutedOrder } from "./order.ts";
 import type { SourceKind } from "./source.ts";
 import { describeRollout, describeSpan } from "./words.ts";
 

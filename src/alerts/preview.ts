@@ -2,8 +2,8 @@
 import type { FindChannel } from "./channels/message.ts";
 import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
+import type { RoutedOrder } from "./order.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
-import type { RoutedOrder } from "./queue.ts";
 import type { SourceOf } from "./source.ts";
 
 /** An order as the database has it, with the name of its channel. */

@@ -3,26 +3,10 @@
  * being delivered. Only the newest failure may overtake it, when the receiver refuses the first one's
  * token but accepts the newest failure. Times are Unix ms.
  */
-import type { AlertOrder, EventStatus } from "#alerts/contract.ts";
+import type { EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
-import type { DirectChannel } from "./channels/contract.ts";
-import type { Environment } from "./contract.ts";
+import type { RoutedOrder } from "./order.ts";
 import { type Outcome, retryWaitMs } from "./outcome.ts";
-
-export type RoutedOrder = AlertOrder &
-  ({ channel: Environment } | { channel: null; target: DirectChannel });
-
-/** null: the check notifies nobody. */
-export function routeOrder(order: AlertOrder): RoutedOrder | null {
-  const { channel, target } = order;
-  if (channel !== null) return { ...order, channel };
-  return target === undefined ? null : { ...order, channel, target };
-}
-
-/** The channel as people know it. */
-export function channelOf(order: RoutedOrder): string {
-  return order.channel ?? order.target.id;
-}
 
 type Entry = {
   order: RoutedOrder;

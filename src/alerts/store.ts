@@ -4,9 +4,10 @@ import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "./contract.ts";
 import type { RetriedEvents } from "./internal.ts";
+import { channelOf } from "./order.ts";
 import { tokenRefused } from "./outcome.ts";
 import type { StoredOrder } from "./preview.ts";
-import { channelOf, type EventRecord } from "./queue.ts";
+import type { EventRecord } from "./queue.ts";
 
 export type EventStore = ReturnType<typeof createEventStore>;
 

@@ -1,7 +1,7 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
-import { DirectChannel } from "#alerts/channels/contract.ts";
 import { environments, RolloutMark } from "#alerts/contract.ts";
+import { DirectChannel } from "#alerts/rows/contract.ts";
 
 /** degraded: slower than its threshold. failed: wrong, unreachable or slower than allowed. */
 export const grades = ["ok", "degraded", "failed"] as const;
@@ -81,18 +81,6 @@ const notified = {
   /** Further channels; absent: none, or the row was stored by an earlier version. */
   directChannels: z.array(DirectChannel).optional(),
 };
-type Notified = z.infer<z.ZodObject<typeof notified>>;
-
-/** Whether anybody is notified. */
-export function hasChannels({ channel, directChannels = [] }: Notified): boolean {
-  return channel !== null || directChannels.length > 0;
-}
-
-/** The channels by name: the environment of the incident service, and ids. */
-export function channelNames({ channel, directChannels = [] }: Notified): string[] {
-  return [...(channel === null ? [] : [channel]), ...directChannels.map(({ id }) => id)];
-}
-
 export const ApiCheck = RunnableCheck.extend(notified).strict();
 export type ApiCheck = z.infer<typeof ApiCheck>;
 

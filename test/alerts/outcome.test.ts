@@ -126,7 +126,7 @@ describe("retryWaitMs", () => {
   });
 
   it("retries within a minute when the receiver refuses the token", () => {
-    const waits = [0, 5, 6, 1_000].map((n) => retryWaitMs(n, { random: 0, isTokenRefused: true }));
+    const waits = [0, 5, 6, 1_000].map((n) => retryWaitMs(n, { random: 0, isFault: true }));
 
     expect(waits).toEqual([1_000, 32_000, 60_000, 60_000]);
   });

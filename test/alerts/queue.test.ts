@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { RoutedOrder } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import {
   add,
   applyOutcome,
   emptyQueue,
   type Queue,
-  type RoutedOrder,
   retry,
   type Step,
   wake,

@@ -1,7 +1,7 @@
 /** The rows in docs/channels.md are valid. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { channelFields } from "#alerts/channels/contract.ts";
+import { channelFields } from "#alerts/rows/contract.ts";
 import { faultsOf } from "../support/definitions/definition-files.ts";
 
 const page = readFileSync("docs/channels.md", "utf8");

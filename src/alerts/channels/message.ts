@@ -1,7 +1,7 @@
 /** What an alert event says, whatever channel it goes to. Each channel puts it into its own format. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
-import type { DirectChannel } from "./contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 
 /** The rollout that may have caused a failure. */
 export type RolloutNote = {

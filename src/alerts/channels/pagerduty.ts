@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Outcome } from "#alerts/outcome.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isPage } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
-import type { ChannelOf } from "./contract.ts";
 import type { AlertMessage } from "./message.ts";
 import { type Answer, postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";

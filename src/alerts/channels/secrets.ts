@@ -1,6 +1,6 @@
 /** Fills the secrets into the fields of a channel, anew at every attempt: a new value needs no restart. */
 import type { Outcome } from "#alerts/outcome.ts";
-import type { DirectChannel } from "./contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 
 /** The value of a secret; undefined: it is not set. */
 export type ReadSecret = (name: string) => string | undefined;

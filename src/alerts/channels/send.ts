@@ -1,6 +1,6 @@
 /** One attempt to send an event to a channel, whatever its kind. */
 import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
-import type { DirectChannel } from "./contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createSendEmail } from "./email/email.ts";
 import type { AlertMessage, SendToChannel } from "./message.ts";
 import { createPacer, type Pace, type Pacer } from "./pacer.ts";

@@ -1,6 +1,6 @@
 /** What the sender of each kind of channel is given. */
 import type { Outcome } from "#alerts/outcome.ts";
-import type { ChannelOf, DirectChannel } from "./contract.ts";
+import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
 import type { AlertMessage } from "./message.ts";
 import type { Destination } from "./secrets.ts";
 

@@ -2,10 +2,10 @@
 import type { Context } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode, AlertTest, Environment } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
-import type { DirectChannel } from "./contract.ts";
 import type { AlertMessage, SendToChannel } from "./message.ts";
 
 /** A channel of any kind, as its row has it. */

@@ -1,6 +1,7 @@
 /** What an alert event says, from the order of its delivery. */
+
+import type { RoutedOrder } from "#alerts/order.ts";
 import type { LinkToCheck } from "#alerts/payload.ts";
-import type { RoutedOrder } from "#alerts/queue.ts";
 import type { AlertMessage, RolloutNote } from "./message.ts";
 
 export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage {

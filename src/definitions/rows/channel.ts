@@ -1,6 +1,6 @@
 /** The row of a channel: where alerts go. */
 import { z } from "zod";
-import { channelFields } from "#alerts/channels/contract.ts";
+import { channelFields } from "#alerts/rows/contract.ts";
 import { Environment, Id } from "./fields.ts";
 
 /** The alert source of an environment at the incident service. */

@@ -1,7 +1,8 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
 
 import { type Environment, environments } from "#alerts/contract.ts";
-import { type ApiCheck, type Definitions, hasChannels } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import { hasChannels } from "#monitor/notified.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
 

@@ -1,14 +1,14 @@
 /** Lists all checks with their status, from definitions, snapshots and the last 24 hours. Pure. */
 import type { RolloutMark } from "#alerts/contract.ts";
 import { toIso } from "#kernel/time.ts";
-import {
-  type ApiCheck,
-  type CheckSnapshot,
-  type CheckStatusName,
-  channelNames,
-  type Definitions,
-  type Heartbeat,
+import type {
+  ApiCheck,
+  CheckSnapshot,
+  CheckStatusName,
+  Definitions,
+  Heartbeat,
 } from "#monitor/contract.ts";
+import { channelNames } from "#monitor/notified.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { statusAt } from "#monitor/rules/deadline.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";

@@ -4,13 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { DirectChannel } from "#alerts/channels/contract.ts";
-import {
-  type ApiCheck,
-  type CheckSnapshot,
-  type Heartbeat,
-  hasChannels,
-} from "#monitor/contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
+import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
+import { hasChannels } from "#monitor/notified.ts";
 import { type AlertHistory, describeEvent, resolve } from "#monitor/rules/verdict.ts";
 import {
   type Addressee,

@@ -1,12 +1,12 @@
 /** The last steps of every handler that changes the state of a check: send alert events and records. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
-import type { DirectChannel } from "#alerts/channels/contract.ts";
 import {
   type AlertTransition,
   alertDelivery,
   directQueueKey,
   type RolloutMark,
 } from "#alerts/contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";

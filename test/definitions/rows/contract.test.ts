@@ -55,7 +55,7 @@ describe("a check", () => {
     [{ failedAboveMs: 31_000 }, "failedAboveMs"],
     [{ frequencySeconds: 10, failedAboveMs: 10_000 }, "failedAboveMs"],
     [{ failedRunThreshold: 0 }, "failedRunThreshold"],
-    [{ channels: ["a", "b"] }, "channels"],
+    [{ channels: Array.from({ length: 11 }, (_, i) => `c${i}`) }, "channels"],
   ])("with %j is refused", (fields, field) => {
     expect(faultsOf({ ...shop, ...fields }).map(([name]) => name)).toEqual([field]);
   });

@@ -10,6 +10,11 @@ import { standardRows } from "../../support/monitor/standard-definitions.ts";
 const check = (fields: object) => CheckRow.parse({ id: "shop", path: "/", ...fields });
 const heartbeat = HeartbeatRow.parse({ id: "shop", periodSeconds: 60, graceSeconds: 0 });
 const staging = ChannelRow.parse({ id: "staging", kind: "incident", environment: "staging" });
+const [one, two] = ["one", "two"].map((id) => ChannelRow.parse({ id, kind: "incident" })) as [
+  ChannelRow,
+  ChannelRow,
+];
+const chat = ChannelRow.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
 const source: AlertSource = {
   name: "mail",
   title: "Mail",
@@ -49,6 +54,16 @@ it.each<[string, Partial<DefinitionSet>, string]>([
     "the channel of another environment",
     { checks: [check({ channels: ["staging"] })], channels: [staging] },
     "checks.shop.channels.0: is the channel of staging, and the row is of production",
+  ],
+  [
+    "a channel that is named twice",
+    { checks: [check({ channels: ["chat", "chat"] })], channels: [chat] },
+    "checks.shop.channels.1: is named twice",
+  ],
+  [
+    "two channels of one alert source",
+    { checks: [check({ channels: ["chat", "one", "two"] })], channels: [chat, one, two] },
+    "checks.shop.channels.2: goes to the same alert source as one: name one of them",
   ],
   [
     "a location that is not there",

@@ -13,7 +13,8 @@ const checkOf = (channels: string[]) =>
     environment: "staging",
     channels,
   });
-const known = { hasSource: () => true, registered: new Set<string>() };
+const known = { hasSource: () => true, hasSecret: () => true, registered: new Set<string>() };
+const chat = ChannelRow.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
 
 it("warns of a check that has no channel", () => {
   const warnings = warnOfChecks({ ...emptySet, checks: [checkOf([])] }, known);
@@ -31,6 +32,19 @@ it("warns of a channel whose environment has no alert source, and names the sett
   expect(warnings.map(({ message }) => message)).toEqual([
     "alerts nobody: channel pager needs incident.url and alerts.staging.source_id",
   ]);
+});
+
+it("names the secret that a channel needs, and whether nobody else is notified", () => {
+  const set = { ...emptySet, channels: [channel, chat] };
+  const messagesOf = (channels: string[]) =>
+    warnOfChecks({ ...set, checks: [checkOf(channels)] }, { ...known, hasSecret: () => false }).map(
+      ({ message }) => message,
+    );
+
+  expect(messagesOf(["chat"])).toEqual([
+    "alerts nobody: channel chat needs VEDETTE_SECRET_SLACK_URL",
+  ]);
+  expect(messagesOf(["pager", "chat"])).toEqual(["channel chat needs VEDETTE_SECRET_SLACK_URL"]);
 });
 
 it("warns of a heartbeat that nobody can ping yet", () => {

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createAttempt } from "#alerts/attempt.ts";
 import { buildOrder } from "../../support/alerts/alert-builders.ts";
+import { neverAsked } from "../../support/never-asked.ts";
 import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 const page = "<!doctype html><title>Sign in</title>";
@@ -10,7 +11,8 @@ async function deliverTo(answer: (outgoing: ServerResponse) => void) {
   const url = await serveAnswer(answer);
   const source = { url, kind: "http", readToken: () => "token" } as const;
   const parts = { sourceOf: () => source, linkTo: () => undefined, timeoutMs: 1_000 };
-  return createAttempt(parts)(buildOrder());
+  const direct = { send: neverAsked, findChannel: neverAsked };
+  return createAttempt({ ...parts, ...direct })(buildOrder());
 }
 
 const written = { bytes: 0 };

@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import type { SendToChannel } from "#alerts/channels/message.ts";
 import type { AnyChannel } from "#alerts/channels/test-channel.ts";
-import type { AlertEventView, AlertOrder } from "#alerts/contract.ts";
+import { type AlertEventView, type AlertOrder, directQueueKey } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf, type SourceKind } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
@@ -33,6 +33,10 @@ type BenchOptions = {
 };
 
 const hourMs = 60 * 60_000;
+
+function queueOf({ target, transition: { checkId } }: AlertOrder): string {
+  return target === undefined ? checkId : directQueueKey(checkId, target.id);
+}
 
 /** For the test that asks for it; everything is stopped when that test ends. */
 export async function startAlertBench(options: BenchOptions = {}) {
@@ -103,7 +107,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
     enqueue: async (orders: readonly AlertOrder[]) => {
       for (const order of orders) {
         const { status } = await call(
-          `vedette.v1.AlertDelivery/${order.transition.checkId}/enqueue/send`,
+          `vedette.v1.AlertDelivery/${queueOf(order)}/enqueue/send`,
           order,
         );
         if (status !== 202) throw new Error(`enqueue answered ${status}`);

@@ -1,5 +1,7 @@
 /** Alert events as tests need them. */
-import type { AlertOrder } from "#alerts/contract.ts";
+
+import { type AlertOrder, directQueueKey } from "#alerts/contract.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 
 type Event = {
   checkId?: string;
@@ -33,6 +35,14 @@ export function buildOrder(event: Event = {}) {
     channel: "production" as const,
     name: "Verify key",
   } satisfies AlertOrder;
+}
+
+/** The same event at a channel that is sent to directly. */
+export function buildDirectOrder(target: DirectChannel, event: Event = {}) {
+  const { transition, ...order } = buildOrder(event);
+  const { checkId, episode, kind } = transition;
+  const eventId = `${directQueueKey(checkId, target.id)}:${episode}:${kind}`;
+  return { ...order, transition: { ...transition, eventId }, channel: null, target };
 }
 
 /** A failure and its recovery. */

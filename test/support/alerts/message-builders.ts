@@ -1,6 +1,7 @@
 /** What an alert event says, as tests need it. */
-import type { ChannelOf } from "#alerts/channels/contract.ts";
+
 import type { AlertMessage } from "#alerts/channels/message.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { newYearMs } from "./alert-builders.ts";
 
 export function buildMessage(given: Partial<AlertMessage> = {}): AlertMessage {

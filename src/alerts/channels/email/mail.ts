@@ -1,8 +1,8 @@
 /** An event as a mail: one for each recipient, the mails of an episode in one thread. */
 import { createHash } from "node:crypto";
-import type { ChannelOf } from "#alerts/channels/contract.ts";
 import type { AlertMessage } from "#alerts/channels/message.ts";
 import { factsOf, headline, markOf, oneLine, shorten, utc } from "#alerts/channels/words.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 
 const textLength = 10_000;
 

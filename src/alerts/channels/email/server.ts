@@ -1,7 +1,7 @@
 /** How the mail server of a channel is reached. */
 import type SMTPPool from "nodemailer/lib/smtp-pool";
-import type { ChannelOf } from "#alerts/channels/contract.ts";
 import type { Destination } from "#alerts/channels/secrets.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isLoopback } from "#kernel/address.ts";
 
 type Terms = Destination & { channel: ChannelOf<"email">; timeoutMs: number };

@@ -48,7 +48,7 @@ function servicesOf(away: Database) {
     }),
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),
-      preview: () => undefined,
+      preview: async () => undefined,
       test: {
         readChannels: async () => [],
         send: async () => ({ kind: "unconfigured" }),

@@ -1,9 +1,9 @@
 /** E-mail to a real SMTP server. */
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
-import type { ChannelOf } from "#alerts/channels/contract.ts";
 import type { AlertMessage } from "#alerts/channels/message.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { buildMessage, emailChannel } from "../../../support/alerts/message-builders.ts";
 import { createSelfSigned } from "../../../support/http/self-signed.ts";
 import { startMailServer } from "../../../support/servers/mail-server.ts";

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { DirectChannel } from "#alerts/channels/contract.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 import {
   buildMessage,
   pagerDutyChannel,
