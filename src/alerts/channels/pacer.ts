@@ -16,7 +16,7 @@ export type Pace = {
 };
 
 /** `release` is to be called when the attempt has ended. `afterMs`: try again then, nothing may be sent now. */
-export type Turn = { release: () => void } | { afterMs: number };
+type Turn = { release: () => void } | { afterMs: number };
 
 export type Pacer = {
   /** Waits `patienceMs` at most. */

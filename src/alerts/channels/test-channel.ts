@@ -58,7 +58,7 @@ async function measure(attempt: () => Promise<Outcome>) {
 
 type Wanted = { status: "firing" | "resolved"; atMs: number };
 
-export function testMessage({ id }: DirectChannel, { status, atMs }: Wanted): AlertMessage {
+function testMessage({ id }: DirectChannel, { status, atMs }: Wanted): AlertMessage {
   const checkId = `test:${id}`;
   const kind = status === "firing" ? "opened" : "resolved";
   return {

@@ -6,7 +6,6 @@ import { isClean } from "#kernel/clean-text.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
-/** `ended_at` absent: it was in progress. */
 const OpenMark = Mark.extend({ ended_at: z.string().optional() });
 
 export const CheckEpisode = z.object({
