@@ -1,7 +1,10 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
-import { DirectChannel } from "#alerts/rows/contract.ts";
+import { notified } from "./notified.ts";
+import type { Heartbeat } from "./schedule/contract.ts";
+
+export type { CronSchedule, Heartbeat } from "./schedule/contract.ts";
 
 /** degraded: slower than its threshold. failed: wrong, unreachable or slower than allowed. */
 export const grades = ["ok", "degraded", "failed"] as const;
@@ -74,27 +77,8 @@ export const RunnableCheck = z.object({
 });
 export type RunnableCheck = z.infer<typeof RunnableCheck>;
 
-/** Whom a check notifies. */
-const notified = {
-  /** The environment whose alert source at the incident service is notified; null: none is. */
-  channel: z.enum(environments).nullable(),
-  /** Further channels; absent: none, or the row was stored by an earlier version. */
-  directChannels: z.array(DirectChannel).optional(),
-};
 export const ApiCheck = RunnableCheck.extend(notified).strict();
 export type ApiCheck = z.infer<typeof ApiCheck>;
-
-export const Heartbeat = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  environment: z.enum(environments),
-  /** A description of the job that pings. */
-  watches: z.string(),
-  periodSeconds: z.int(),
-  graceSeconds: z.int(),
-  ...notified,
-});
-export type Heartbeat = z.infer<typeof Heartbeat>;
 
 export const AlertChannel = z.strictObject({
   name: z.enum(environments),
@@ -255,6 +239,11 @@ export const HeartbeatState = z.object({
   status: z.enum(checkStatuses),
   sinceMs: z.int(),
   createdAtMs: z.int(),
+  /**
+   * Up to which time nothing is owed any more: that of a cron for which a ping counted last, or that of a change of
+   * the schedule, if later. Absent: neither was so far, or an earlier version stored the state.
+   */
+  settledMs: z.int().optional(),
   /** The last successful ping; null before the first. */
   lastPingAtMs: z.int().nullable(),
   /** A run that began and has not ended; null otherwise. */
@@ -295,6 +284,8 @@ export const CheckSnapshot = z.object({
   lastDurationMs: z.number().nullable(),
   /** Of a heartbeat: when it alerts unless it pings. null while an alert is open, and for API checks. */
   dueAtMs: z.int().nullable(),
+  /** Of a heartbeat by cron: the time for which a ping has to come. */
+  expectedAtMs: z.int().optional(),
   alert: OpenAlert.nullable(),
   quiet: Quiet,
   locations: z.record(z.string(), LocationState),

@@ -1,8 +1,9 @@
 /** What holds of every definition. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { AlertChannel, ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import { AlertChannel, ApiCheck } from "#monitor/contract.ts";
 import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
+import { Heartbeat } from "#monitor/schedule/contract.ts";
 import {
   arbitraryApiCheck,
   arbitraryDefinitions,

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseDuration } from "#kernel/duration.ts";
-import { addHeartbeatRowCommand } from "./row-commands.ts";
+import { addHeartbeatRowCommand, addNextTimesCommand } from "./row-commands.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
   addOperatorCommands(checks, exit);
@@ -49,6 +49,7 @@ function addHeartbeatCommands(program: Command, exit: Exit): void {
     )
     .action(load(exit, async () => (await import("./heartbeats.ts")).registerHeartbeat));
   addHeartbeatRowCommand(heartbeats, exit);
+  addNextTimesCommand(heartbeats, exit);
 }
 
 function addRunnerCommands(program: Command, exit: Exit): void {

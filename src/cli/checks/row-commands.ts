@@ -19,9 +19,23 @@ export function addCheckRowCommand(checks: Command, exit: Exit): void {
 export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
   withRow(heartbeats.command("add <name>"))
     .description("append a heartbeat to the file of definitions")
-    .requiredOption("--every <time>", "how often the job runs, for example 1d", parseSeconds)
+    .option("--every <time>", "how often the job runs, for example 1d", parseSeconds)
+    .option("--cron <expression>", 'when it runs instead, for example "0 3 * * 1-5"')
+    .option("--timezone <name>", "of --cron, for example Europe/Berlin (default: UTC)")
+    .option("--early <time>", "how long before its time a ping counts (default: 60s)", parseSeconds)
     .requiredOption("--grace <time>", "how late it may be, for example 1h", parseSeconds)
     .action(load(exit, async () => (await from()).addHeartbeat));
+}
+
+export function addNextTimesCommand(heartbeats: Command, exit: Exit): void {
+  heartbeats
+    .command("next <id>")
+    .description(
+      "show the next five times of a heartbeat by cron, as the file of definitions has it",
+    )
+    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
+    .option("--json", "print JSON for programs", false)
+    .action(load(exit, async () => (await import("./heartbeat-times.ts")).nextTimes));
 }
 
 function withRow(command: Command): Command {

@@ -35,15 +35,28 @@ export async function addCheck(url: string, options: CheckOptions): Promise<numb
   return await append("checks", row, options);
 }
 
-type HeartbeatOptions = RowOptions & { every: number; grace: number };
+type HeartbeatOptions = RowOptions & {
+  every?: number;
+  cron?: string;
+  timezone?: string;
+  early?: number;
+  grace: number;
+};
 
 /** Its id is made of the name. */
 export async function addHeartbeat(name: string, options: HeartbeatOptions): Promise<number> {
+  const { every, cron, timezone } = options;
+  if ((every === undefined) === (cron === undefined)) {
+    throw new Error("when does the job run? Give either --every, as 1d, or --cron");
+  }
   const row = {
     id: options.id ?? idOf(name),
     name: options.name ?? name,
     environment: options.environment,
-    periodSeconds: options.every,
+    periodSeconds: every,
+    cron,
+    timezone,
+    earlySeconds: options.early,
     graceSeconds: options.grace,
     channels: options.channel && [options.channel],
   };

@@ -33,8 +33,13 @@ function toApiCheck(row: CheckRow, notified: Notified): ApiCheck {
   return { ...same, path: url ?? path ?? "/", locations: [...locations], ...notified };
 }
 
-function toHeartbeat({ channels: _, ...same }: HeartbeatRow, notified: Notified): Heartbeat {
-  return { ...same, ...notified };
+function toHeartbeat(
+  { channels: _, cron, timezone = "UTC", earlySeconds, ...same }: HeartbeatRow,
+  notified: Notified,
+): Heartbeat {
+  if (cron === undefined) return { ...same, ...notified };
+  const schedule = { cron, timezone, ...(earlySeconds !== undefined && { earlySeconds }) };
+  return { ...same, schedule, ...notified };
 }
 
 /** A channel that the hosted monitor knows; it is told failures and recoveries, as ours are. */

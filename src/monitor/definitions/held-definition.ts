@@ -36,5 +36,8 @@ export function createHeldDefinition<Row extends { id: string }>(
     peek: async (ctx: ObjectSharedContext): Promise<Row | null> =>
       (await ctx.get<Held<Row>>(key))?.row ?? look(ctx),
     readAgain,
+    /** As it was read last; null: it was never, or was not defined then. */
+    held: async (ctx: ObjectContext): Promise<Row | null> =>
+      (await ctx.get<Held<Row>>(key))?.row ?? null,
   };
 }

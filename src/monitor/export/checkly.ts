@@ -174,7 +174,7 @@ function toJsonPath(path: string): string {
 }
 
 function writeHeartbeat(heartbeat: Heartbeat, definitions: Definitions): string {
-  const { id, name, environment, watches, periodSeconds, graceSeconds } = heartbeat;
+  const { id, name, environment, watches, periodSeconds = 0, graceSeconds } = heartbeat;
   const channel = channelOf(heartbeat, definitions);
   return `// ${origin}
 import { ${channel === "" ? "" : "AlertChannel, "}AlertEscalationBuilder, HeartbeatMonitor } from "checkly/constructs";

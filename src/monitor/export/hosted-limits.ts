@@ -9,8 +9,12 @@ export const hostedFrequencies: readonly number[] = [
 const maxFailedRuns = 5;
 
 /** One line per row that cannot be exported as it is, each beginning with its id; empty: all can. */
-export function findUnhosted({ apiChecks }: Definitions): string[] {
-  return apiChecks.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`));
+export function findUnhosted({ apiChecks, heartbeats }: Definitions): string[] {
+  const byCron = heartbeats.filter(({ schedule }) => schedule !== undefined);
+  return [
+    ...apiChecks.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`)),
+    ...byCron.map(({ id }) => `${id}: the hosted monitor has no cron, only periods`),
+  ];
 }
 
 function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck): string[] {

@@ -1,7 +1,7 @@
 /** The end of each step of a heartbeat's object: writes state, events and records, and ends the watch. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
-import { newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
 import { isPlain, rearm, wakeWhenDelivered } from "./alarm.ts";
@@ -56,18 +56,20 @@ export async function commitDecision(
     const entry = { results, snapshot, ...(transition !== null && { transition }) };
     writeDown(ctx, heartbeat.id, entry);
   }
-  return isPlain(state) ? release(ctx, parts, state) : null;
+  return isPlain(state) ? release(ctx, { heartbeat, parts }, state) : null;
 }
 
 /** Ends the watch, unless a ping came meanwhile or a call with a start or failure is on its way. */
 async function release(
   ctx: ObjectContext,
-  { inbox }: HeartbeatParts,
-  { lastPingAtMs }: HeartbeatState,
+  { heartbeat, parts: { inbox } }: HeartbeatCall,
+  state: HeartbeatState,
 ): Promise<number | null> {
+  const { lastPingAtMs } = state;
+  const dueMs = dueAtMs(heartbeat, state);
   const receivedAtMs = await readReceivedAtMs(ctx);
   const found = await ctx.run("release", () =>
-    inbox.release({ id: ctx.key, lastPingAtMs, receivedAtMs }),
+    inbox.release({ id: ctx.key, lastPingAtMs, receivedAtMs, dueAtMs: dueMs }),
   );
   const { tellingAtMs, lastPingAtMs: pingAtMs } = found;
   if (tellingAtMs !== null) {

@@ -1,6 +1,8 @@
 /**
  * The deadlines of heartbeats that are ok, in Postgres: a ping moves none, and Restate is called only for
- * those that have passed. A timer for each would cost more than everything else together.
+ * those that have passed. A timer for each would cost more than everything else together. Of a heartbeat by cron
+ * the allowance is 0: `due_at` is the end of the window of its next time, at which its object is called; the object
+ * knows whether a ping came for it, and what the time after it is.
  */
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
@@ -78,7 +80,8 @@ const adoptAllowances = `
     FROM unnest($1::text[], $2::float8[]) AS t (id, ms)
   ), locked AS (
     SELECT h.id, given.allowance FROM heartbeats h JOIN given USING (id)
-    WHERE given.allowance <> h.allowance ORDER BY h.id FOR UPDATE OF h
+    -- The rules of summer time may have changed with the version of Node: crons are asked again.
+    WHERE given.allowance <> h.allowance OR given.allowance = interval '0' ORDER BY h.id FOR UPDATE OF h
   )
   UPDATE heartbeats h SET
     allowance = locked.allowance,
@@ -124,6 +127,8 @@ const takePassed = `
   RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at,
     h.last_ping_at + h.allowance AS missed_at`;
 
+// Of a cron only the object knows the next time: it may be years ahead.
+const isByCron = "allowance = interval '0' AND NOT is_watched";
 const longestWait = `CASE WHEN is_watched THEN ${untilFoundAgain} ELSE allowance END`;
 
 // When such a ping came is unknown. For a heartbeat that is ok it counts as now. A watched one's object was
@@ -135,7 +140,7 @@ const correctTimes = `
     SELECT id, ${aheadInSql("last_ping_at")} AS is_ping, ${aheadInSql("told_at")} AS is_announcement
     FROM heartbeats
     WHERE ${aheadInSql("last_ping_at")} OR ${aheadInSql("told_at")}
-      OR ${aheadInSql(`due_at - ${longestWait}`)}
+      OR NOT (${isByCron}) AND ${aheadInSql(`due_at - ${longestWait}`)}
     ORDER BY id FOR UPDATE SKIP LOCKED
   )
   UPDATE heartbeats h SET

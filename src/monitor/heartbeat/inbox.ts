@@ -9,7 +9,7 @@ import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
-import { allowanceMs } from "#monitor/rules/deadline.ts";
+import { allowanceMs, timesAfterPing } from "#monitor/rules/deadline.ts";
 import { pingPaceMs, untilFoundAgain } from "./deadlines.ts";
 import { createWatches, isPingAhead, type KnownPings, lastPing } from "./watches.ts";
 
@@ -31,19 +31,19 @@ type Parts = {
   recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
 };
 
-type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
+type RecordedPing = { checkId: string; atMs: number; dueAtMs: number; expectedAtMs?: number };
 
 export function createInbox({ database, readDefinitions, recordPings }: Parts) {
-  const readAllowances = createReadAllowances(readDefinitions);
+  const readHeartbeats = createReadHeartbeats(readDefinitions);
   const receive = createGroups(
     async (pings: readonly ReceivedPing[]) => {
       const recipients = await receiveAll(database, pings);
-      const allowancesMs = await readAllowances();
+      const heartbeats = await readHeartbeats();
       const plain = pings.flatMap(({ atMs }, i) => {
         const recipient = recipients[i];
-        const waitMs = allowancesMs.get(recipient?.id ?? "");
-        if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
-        return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
+        const heartbeat = heartbeats.get(recipient?.id ?? "");
+        if (recipient == null || recipient.isWatched || heartbeat === undefined) return [];
+        return [{ checkId: recipient.id, atMs, ...timesAfterPing(heartbeat, atMs) }];
       });
       await recordPings(plain);
       return recipients;
@@ -87,13 +87,12 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
 }
 
 /** By id; computed once for the same definitions, since pings come ten times a second. */
-function createReadAllowances(readDefinitions: ReadDefinitions) {
-  let last: { of: readonly Heartbeat[]; byId: ReadonlyMap<string, number> } | undefined;
-  return async (): Promise<ReadonlyMap<string, number>> => {
+function createReadHeartbeats(readDefinitions: ReadDefinitions) {
+  let last: { of: readonly Heartbeat[]; byId: ReadonlyMap<string, Heartbeat> } | undefined;
+  return async (): Promise<ReadonlyMap<string, Heartbeat>> => {
     const { heartbeats } = await readDefinitions();
     if (last?.of !== heartbeats) {
-      const pairs = heartbeats.map((one): [string, number] => [one.id, allowanceMs(one)]);
-      last = { of: heartbeats, byId: new Map(pairs) };
+      last = { of: heartbeats, byId: new Map(heartbeats.map((one) => [one.id, one])) };
     }
     return last.byId;
   };

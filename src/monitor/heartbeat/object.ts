@@ -3,15 +3,16 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { nameOf } from "#kernel/actor.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
-import { createHeldDefinition } from "#monitor/definitions/held-definition.ts";
+import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
+import { reschedule } from "#monitor/rules/deadline.ts";
 import { rearm } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
-import { ensure, overdue, wake } from "./pass-deadline.ts";
+import { ensure, lookAgain, overdue, wake } from "./pass-deadline.ts";
 import { writeSnapshot } from "./records.ts";
 import { moveAlert, retire } from "./retire.ts";
 import { readState, writeState } from "./state.ts";
@@ -30,6 +31,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       return take(ctx, { heartbeat, parts }, request);
     };
   const look = step(ensure);
+  const again = step(lookAgain);
   const find = async (ctx: ObjectContext) => requireHeartbeat(await held.read(ctx), ctx);
   return implement(heartbeatObject, {
     handlers: {
@@ -49,11 +51,12 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
       ensure: async (ctx) => {
-        await held.readAgain(ctx);
-        return look(ctx, {});
+        const isNew = await redefine(ctx, held);
+        return isNew ? again(ctx, {}) : look(ctx, {});
       },
       redefine: async (ctx) => {
-        await held.readAgain(ctx);
+        const isNew = await redefine(ctx, held);
+        if (isNew) return again(ctx, {});
         // Without a ping URL it has no deadline that a new definition could move.
         return (await readState(ctx)) === null ? null : look(ctx, {});
       },
@@ -74,6 +77,24 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       },
     },
   });
+}
+
+/**
+ * Reads the definition again. Returns whether a schedule by cron changed: nothing is owed of before then, and the
+ * deadline is another one.
+ */
+async function redefine(ctx: ObjectContext, held: HeldDefinition<Heartbeat>): Promise<boolean> {
+  const before = await held.held(ctx);
+  const after = await held.readAgain(ctx);
+  const state = await readState(ctx);
+  if (before === null || after === null || state === null) return false;
+  if (before.schedule === undefined && after.schedule === undefined) return false;
+  const nowMs = await ctx.date.now();
+  const right = reschedule(state, { before, after, nowMs });
+  if (right === state) return false;
+  writeState(ctx, right);
+  await writeSnapshot(ctx, after, nowMs);
+  return true;
 }
 
 function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {

@@ -4,7 +4,8 @@ import { isAhead } from "#kernel/clock-fault.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 import type { AlarmCall, DeadlinePassed } from "#monitor/internal.ts";
 import { findAway } from "#monitor/rules/absences.ts";
-import { canExpire, dueAtMs, expire, heardAtMs, setRight } from "#monitor/rules/deadline.ts";
+import { canExpire, dueAtMs, expire, heardAtMs } from "#monitor/rules/deadline.ts";
+import { setRight } from "#monitor/rules/set-right.ts";
 import { withRollout } from "#monitor/transitions/hand-over.ts";
 import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
@@ -35,12 +36,17 @@ export async function overdue(
   { lastPingAtMs: pingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
   const { heartbeat } = call;
+  // Postgres knows no cron: it asks at each of its times whether a ping came for it.
+  if (heartbeat.schedule !== undefined) {
+    await begin(ctx, heartbeat, notAhead(pingAtMs, nowMs));
+    return lookAgain(ctx, call);
+  }
   const lastPingAtMs = notAhead(pingAtMs, nowMs);
   let known = await begin(ctx, heartbeat, lastPingAtMs);
   // This call may be old, so the present time decides. It is a step of the journal: only where it matters.
   if (isAhead(heardAtMs(known), nowMs)) {
     const clockMs = await ctx.date.now();
-    known = setRight(known, { nowMs: clockMs, fromMs: (lastPingAtMs ?? clockMs) - 1 });
+    known = setRight(heartbeat, known, { nowMs: clockMs, fromMs: (lastPingAtMs ?? clockMs) - 1 });
   }
   if (!isPlain(known)) {
     // The call came twice, or it carries a ping whose own call was lost.
@@ -74,6 +80,12 @@ export async function ensure(ctx: ObjectContext, call: HeartbeatCall): Promise<n
 
 const lostAfterMs = 2_000;
 
+/** Looks at once, whatever the alarm is set to: the deadline of before is void. */
+export async function lookAgain(ctx: ObjectContext, call: HeartbeatCall): Promise<null> {
+  await look(ctx, call);
+  return null;
+}
+
 /** Takes a ping that the object does not know of; without one the deadline may have passed. */
 async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
   const { heartbeat, parts } = call;
@@ -86,7 +98,7 @@ async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
     return;
   }
   if (pingAtMs !== null && pingAtMs > (notAhead(heardAtMs(known), nowMs) ?? 0)) {
-    const right = setRight(known, { nowMs, fromMs: pingAtMs - 1 });
+    const right = setRight(heartbeat, known, { nowMs, fromMs: pingAtMs - 1 });
     await takeFound(ctx, call, { known: right, pingAtMs, nowMs });
     return;
   }
@@ -95,7 +107,7 @@ async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
     return;
   }
   const isQuiet = await isQuietAt(ctx, nowMs);
-  const right = setRight(known, { nowMs, fromMs: nowMs });
+  const right = setRight(heartbeat, known, { nowMs, fromMs: nowMs });
   const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
     expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
   );

@@ -8,7 +8,7 @@ import type {
   Ping,
 } from "#monitor/contract.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
-import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { dueAtMs, expectedAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
@@ -64,6 +64,7 @@ export async function snapshotOf(
     lastAtMs: lastPingAtMs,
     lastDurationMs,
     dueAtMs: heartbeat === null || alert !== null ? null : dueAtMs(heartbeat, state),
+    ...(heartbeat?.schedule && { expectedAtMs: expectedAtMs(heartbeat, state) }),
     alert,
     quiet: await readQuiet(ctx),
     locations: {},

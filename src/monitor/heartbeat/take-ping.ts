@@ -3,8 +3,9 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import type { PingCall } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
-import { type Clock, heardAtMs, setRight, takePing } from "#monitor/rules/deadline.ts";
+import { heardAtMs, takePing } from "#monitor/rules/deadline.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { type Clock, setRight } from "#monitor/rules/set-right.ts";
 import { withRollout } from "#monitor/transitions/hand-over.ts";
 import { isPlain } from "./alarm.ts";
 import { begin, commitDecision, type HeartbeatCall, type Outcome } from "./commit.ts";
@@ -22,7 +23,7 @@ export async function ping(
   const nowMs = await ctx.date.now();
   const successAtMs = notAhead(received.heardAtMs, nowMs);
   // A time that lies ahead is replaced by one just before this ping, so that the ping counts.
-  await correct(ctx, { nowMs, fromMs: received.atMs - 1 });
+  await correct(ctx, heartbeat, { nowMs, fromMs: received.atMs - 1 });
   if (successAtMs !== null && successAtMs < received.atMs) await catchUp(ctx, call, successAtMs);
   if (received.kind !== "success") await noteReceived(ctx, { atMs: received.atMs, nowMs });
   const before = await readState(ctx);
@@ -66,9 +67,9 @@ async function catchUp(ctx: ObjectContext, call: HeartbeatCall, atMs: number): P
   else await takeSuccess(ctx, call, atMs);
 }
 
-async function correct(ctx: ObjectContext, clock: Clock): Promise<void> {
+async function correct(ctx: ObjectContext, heartbeat: Heartbeat, clock: Clock): Promise<void> {
   const known = await readState(ctx);
-  const right = known && setRight(known, clock);
+  const right = known && setRight(heartbeat, known, clock);
   if (right !== null && right !== known) writeState(ctx, right);
 }
 

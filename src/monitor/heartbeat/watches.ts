@@ -16,6 +16,9 @@ export type KnownPings = {
   receivedAtMs: number | null;
 };
 
+/** With the deadline, by what the object knows. */
+type ReleasedWatch = KnownPings & { dueAtMs: number };
+
 type FoundPings = {
   lastPingAtMs: number | null;
   /**
@@ -30,7 +33,7 @@ type PingReport = FoundPings & { absences: Absences };
 
 export function createWatches(database: Database) {
   const find = createFind(database, lookForPings);
-  const release = createFind(database, releaseWatches);
+  const release = createFind(database, releaseWatches, (known: ReleasedWatch) => known.dueAtMs);
   return {
     /** Pings since the last known one; from now on the object is watching. */
     look: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
@@ -48,12 +51,17 @@ export function createWatches(database: Database) {
 }
 
 /** Runs a statement that returns what was found of each heartbeat. */
-function createFind(database: Database, statement: string) {
-  return async (known: readonly KnownPings[]): Promise<readonly FoundPings[]> => {
+function createFind<Known extends KnownPings>(
+  database: Database,
+  statement: string,
+  dueOf?: (known: Known) => number,
+) {
+  return async (known: readonly Known[]): Promise<readonly FoundPings[]> => {
     const { rows } = await database.query<FoundRow>(statement, [
       known.map(({ id }) => id),
       known.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
       known.map(({ receivedAtMs }) => toDate(receivedAtMs)),
+      known.map((one) => toDate(dueOf?.(one) ?? null)),
     ]);
     const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
     return known.map(({ id }) => byId.get(id) ?? nothingFound);
@@ -84,10 +92,11 @@ export const lastPing = `CASE WHEN ${isPingAhead} THEN NULL ELSE h.last_ping_at 
 // Rows are locked in one order, that of the ids: two groups never wait for each other.
 const lockKnown = `
   WITH known AS (
-    SELECT id, at, received_at
-    FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) AS t (id, at, received_at)
+    SELECT id, at, received_at, due_at
+    FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
+      AS t (id, at, received_at, due_at)
   ), locked AS (
-    SELECT h.id, known.at,
+    SELECT h.id, known.at, known.due_at AS known_due_at,
       (h.last_ping_at IS NULL OR h.last_ping_at <= known.at OR ${isPingAhead}) AS is_known,
       CASE WHEN h.told_at > coalesce(known.received_at, '-infinity') AND NOT ${aheadInSql("h.told_at")}
         THEN h.told_at END AS announced_at
@@ -109,6 +118,8 @@ const releaseWatches = `${lockKnown}
   UPDATE heartbeats h SET
     last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
     is_watched = h.is_watched AND (announced_at IS NOT NULL OR NOT is_known),
-    due_at = coalesce(CASE WHEN is_known THEN at ELSE h.last_ping_at END + h.allowance, h.due_at)
+    due_at = CASE
+      WHEN is_known THEN known_due_at ELSE coalesce(h.last_ping_at + h.allowance, h.due_at)
+    END
   FROM locked WHERE locked.id = h.id
   RETURNING h.id, ${lastPing}, announced_at`;

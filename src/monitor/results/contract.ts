@@ -92,6 +92,7 @@ export const CheckView = z.object({
       kind: z.literal("heartbeat"),
       watches: z.string(),
       period_seconds: z.int(),
+      cron: z.string().optional(),
       grace_seconds: z.int(),
     }),
   ]),

@@ -10,7 +10,8 @@ import type {
 } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/notified.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
-import { statusAt } from "#monitor/rules/deadline.ts";
+import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
+import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
@@ -61,14 +62,29 @@ function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
     ...viewCommon(heartbeat, from),
     kind: "heartbeat",
     status: statusOfHeartbeat(heartbeat, snapshot, from.nowMs),
+    ...(snapshot === undefined && { reason: notSetUp(heartbeat.id) }),
     rule: {
       kind: "heartbeat",
       watches: heartbeat.watches,
-      period_seconds: heartbeat.periodSeconds,
+      ...viewSchedule(heartbeat, from.nowMs),
       grace_seconds: heartbeat.graceSeconds,
     },
     uptime_24h: snapshot?.lastAtMs == null ? null : (from.alertTime.get(heartbeat.id) ?? 100),
   };
+}
+
+/** It has no object yet: nothing is expected, and it never alerts. */
+function notSetUp(id: string): string {
+  return `not set up: \`vedette heartbeats register ${id}\` makes its ping URL`;
+}
+
+/** From one ping to the next; of a cron, of the two times to come. */
+function viewSchedule({ periodSeconds = 0, schedule }: Heartbeat, nowMs: number) {
+  if (schedule === undefined) return { period_seconds: periodSeconds };
+  const { cron, timezone } = schedule;
+  const nextMs = owedAtMs(schedule, nowMs);
+  const period_seconds = Math.round((owedAtMs(schedule, nextMs) - nextMs) / 1_000);
+  return { period_seconds, cron: `${cron} ${timezone}` };
 }
 
 /** The status of the last run; silent if that is too long ago. */
@@ -97,8 +113,7 @@ function statusOfHeartbeat(
   const status = statusAt(heartbeat, { ...snapshot, heardAtMs: lastAtMs ?? sinceMs }, nowMs);
   if (status === "failed" || status === "paused") return status;
   // The stored deadline may be older than a longer period or grace, which is stored with the next ping.
-  const byPeriodMs =
-    lastAtMs === null ? 0 : lastAtMs + (heartbeat.periodSeconds + heartbeat.graceSeconds) * 1_000;
+  const byPeriodMs = lastAtMs === null ? 0 : lastAtMs + allowanceMs(heartbeat);
   const dueAtMs = Math.max(snapshot.dueAtMs, byPeriodMs);
   return nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
 }

@@ -177,6 +177,8 @@ const withLaterPing = `CASE
       AND NOT ${aheadInSql(`to_timestamp(${storedPing} / 1000.0)`)}
     THEN excluded.snapshot || jsonb_build_object('lastAtMs', check_snapshots.snapshot->'lastAtMs',
       'dueAtMs', check_snapshots.snapshot->'dueAtMs')
+      || CASE WHEN excluded.snapshot ? 'expectedAtMs' AND check_snapshots.snapshot ? 'expectedAtMs'
+        THEN jsonb_build_object('expectedAtMs', check_snapshots.snapshot->'expectedAtMs') ELSE '{}' END
     ELSE excluded.snapshot
   END`;
 

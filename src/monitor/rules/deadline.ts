@@ -1,10 +1,12 @@
 /** Heartbeats: when one is due, and what a ping or a missing one changes. Pure; time is a parameter. */
+import { isDeepStrictEqual } from "node:util";
 import type { RolloutMark } from "#alerts/contract.ts";
-import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#monitor/contract.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
+import { countMissed, owedAtMs, settledBy } from "./occurrences.ts";
+import { setRight } from "./set-right.ts";
 
 /**
  * A heartbeat whose deadline passed without a ping, or whose watch is to be confirmed. `lastPingAtMs` null:
@@ -37,35 +39,39 @@ export function newHeartbeatState(atMs: number): HeartbeatState {
   };
 }
 
-/** `fromMs`: replaces a time that is far ahead of `nowMs`. */
-export type Clock = { nowMs: number; fromMs: number };
+type Schedule = Pick<Heartbeat, "periodSeconds" | "schedule" | "graceSeconds">;
 
 /**
- * Corrects times that were recorded while a clock was ahead: a ping in the future would otherwise suppress
- * all later ones, and the alert for missing ones, until then.
+ * When a ping is expected: last ping (or creation, or the change to a period) + period, or the time of the cron
+ * for which none came yet.
  */
-export function setRight(state: HeartbeatState, { nowMs, fromMs }: Clock): HeartbeatState {
-  const { createdAtMs, lastPingAtMs, startedAtMs, held } = state;
-  const isWrong = (atMs: number | null | undefined) => atMs != null && isAhead(atMs, nowMs);
-  if (![createdAtMs, lastPingAtMs, startedAtMs, held?.awayToMs].some(isWrong)) return state;
-  return {
-    ...state,
-    createdAtMs: isWrong(createdAtMs) ? fromMs : createdAtMs,
-    lastPingAtMs: isWrong(lastPingAtMs) ? fromMs : lastPingAtMs,
-    startedAtMs: isWrong(startedAtMs) ? null : startedAtMs,
-    held: isWrong(held?.awayToMs) ? null : held,
-  };
+export function expectedAtMs({ periodSeconds = 0, schedule }: Schedule, state: HeartbeatState) {
+  const { settledMs = 0 } = state;
+  if (schedule !== undefined) return owedAtMs(schedule, settledMs || heardAtMs(state));
+  return Math.max(heardAtMs(state), settledMs) + periodSeconds * 1_000;
+}
+
+/** The state after a change of the definition: nothing is owed of before, so that the change does not alert. */
+export function reschedule(
+  state: HeartbeatState,
+  { before, after, nowMs }: { before: Schedule; after: Schedule; nowMs: number },
+): HeartbeatState {
+  const isByCron = before.schedule !== undefined || after.schedule !== undefined;
+  const isSame =
+    before.graceSeconds === after.graceSeconds &&
+    isDeepStrictEqual(before.schedule, after.schedule);
+  if (!isByCron || isSame) return state;
+  return { ...state, settledMs: Math.max(state.settledMs ?? 0, nowMs) };
 }
 
 /**
- * When the alert is due: last ping (or creation) + period + grace (docs/architecture.md, "Heartbeats").
- * A run that sent `/start` has to end within the grace, if that is earlier.
+ * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Heartbeats"). A run that sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   if (state.held !== null) return state.held.untilMs;
-  const { graceMs } = lengthsOf(heartbeat);
-  const byPeriod = expectedAtMs(heartbeat, state) + graceMs;
-  return state.startedAtMs === null ? byPeriod : Math.min(byPeriod, state.startedAtMs + graceMs);
+  const graceMs = graceMsOf(heartbeat);
+  const dueMs = expectedAtMs(heartbeat, state) + graceMs;
+  return state.startedAtMs === null ? dueMs : Math.min(dueMs, state.startedAtMs + graceMs);
 }
 
 /** When to call `expire` next; null: only a ping can change the state. */
@@ -75,22 +81,25 @@ export function wakeAtMs(
   { quiet, nowMs }: { quiet: Quiet; nowMs: number },
 ): number | null {
   if (state.alert !== null) return null;
-  const isWrong = setRight(state, { nowMs, fromMs: nowMs }) !== state;
+  const isWrong = setRight(heartbeat, state, { nowMs, fromMs: nowMs }) !== state;
   const dueMs = isWrong || state.status === "failed" ? nowMs : dueAtMs(heartbeat, state);
   return dueMs > nowMs ? dueMs : (quietUntilMs(quiet, nowMs) ?? nowMs);
 }
 
 /**
- * The status to show: `late` is past the period and within the grace. `heardAtMs`: when the last ping came,
- * or before the first one the creation.
+ * The status to show: `late` is past the time at which a ping was expected. `heardAtMs`: when the last ping came,
+ * or before the first one the creation. `expectedAtMs`: by a cron; absent: an earlier version stored it.
  */
 export function statusAt(
-  heartbeat: Pick<Heartbeat, "periodSeconds" | "graceSeconds">,
-  { status, heardAtMs: fromMs }: { status: CheckStatusName; heardAtMs: number },
+  { periodSeconds = 0, schedule }: Pick<Heartbeat, "periodSeconds" | "schedule">,
+  heard: { status: CheckStatusName; heardAtMs: number; expectedAtMs?: number | undefined },
   nowMs: number,
 ): CheckStatusName {
+  const { status, heardAtMs: fromMs } = heard;
   if (status === "failed" || status === "paused") return status;
-  return nowMs > fromMs + lengthsOf(heartbeat).periodMs ? "late" : status;
+  const byPeriodMs = schedule === undefined ? fromMs + periodSeconds * 1_000 : nowMs;
+  const lateMs = (schedule && heard.expectedAtMs) ?? byPeriodMs;
+  return nowMs > lateMs ? "late" : status;
 }
 
 type AlertContext = { isQuiet: boolean; rollout: RolloutMark | null };
@@ -112,7 +121,10 @@ export function takePing(
     return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
   }
   const ended = { ...endRun(state, ping.atMs), held: null };
-  if (ping.kind === "success") return succeed(heartbeat, ended, ping.atMs);
+  if (ping.kind === "success") {
+    const startedAtMs = ended.startedAtMs === null ? state.startedAtMs : null;
+    return succeed(heartbeat, ended, { startedAtMs, atMs: ping.atMs });
+  }
   const code = ping.exitCode === null ? "" : ` (exit code ${ping.exitCode})`;
   const reason = `the job said that it failed${code}`;
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
@@ -162,32 +174,53 @@ export function canExpire(heartbeat: Heartbeat, state: HeartbeatState, nowMs: nu
   return !isKnown && nowMs >= dueAtMs(heartbeat, state);
 }
 
-/** The longest allowed time between two pings: period + grace. */
+/** The longest allowed time between two pings: period + grace. 0: a cron, of which only the object knows it. */
 export function allowanceMs(heartbeat: Heartbeat): number {
-  const { periodMs, graceMs } = lengthsOf(heartbeat);
-  return periodMs + graceMs;
+  const { periodSeconds } = heartbeat;
+  return periodSeconds === undefined ? 0 : periodSeconds * 1_000 + graceMsOf(heartbeat);
 }
 
-function lengthsOf({
-  periodSeconds,
-  graceSeconds,
-}: Pick<Heartbeat, "periodSeconds" | "graceSeconds">) {
-  return { periodMs: periodSeconds * 1_000, graceMs: graceSeconds * 1_000 };
+/** The times after a success at `atMs` of a heartbeat that is ok. `expectedAtMs`: by a cron. */
+export function timesAfterPing(
+  heartbeat: Heartbeat,
+  atMs: number,
+): { dueAtMs: number; expectedAtMs?: number } {
+  const { schedule, graceSeconds } = heartbeat;
+  if (schedule === undefined) return { dueAtMs: atMs + allowanceMs(heartbeat) };
+  const settledMs = settledBy(
+    { ...schedule, graceSeconds },
+    { startedAtMs: null, endedAtMs: atMs },
+  );
+  const expected = owedAtMs(schedule, settledMs);
+  return { dueAtMs: expected + graceMsOf(heartbeat), expectedAtMs: expected };
 }
 
-function expectedAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
-  return heardAtMs(state) + lengthsOf(heartbeat).periodMs;
-}
+const graceMsOf = ({ graceSeconds }: Pick<Heartbeat, "graceSeconds">) => graceSeconds * 1_000;
 
 function succeed(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  atMs: number,
+  { startedAtMs, atMs }: { startedAtMs: number | null; atMs: number },
 ): Decision<HeartbeatState> {
-  const silentMs = atMs - heardAtMs(state);
-  const missedPings = Math.floor(silentMs / lengthsOf(heartbeat).periodMs);
+  const missedPings = state.alert === null ? 0 : missedBefore(heartbeat, state, atMs);
   const pinged = { ...withStatus(state, "ok", atMs), lastPingAtMs: atMs };
-  return resolve(pinged, { checkId: heartbeat.id, atMs, missedPings });
+  const { schedule, graceSeconds } = heartbeat;
+  const end = { checkId: heartbeat.id, atMs, missedPings };
+  if (schedule === undefined) return resolve(pinged, end);
+  const run = { startedAtMs, endedAtMs: atMs };
+  const counted = settledBy({ ...schedule, graceSeconds }, run);
+  const settledMs = Math.max(state.settledMs ?? heardAtMs(state), counted);
+  return resolve({ ...pinged, settledMs }, end);
+}
+
+function missedBefore(
+  { periodSeconds = 1, schedule }: Schedule,
+  state: HeartbeatState,
+  pingMs: number,
+): number {
+  const fromMs = heardAtMs(state);
+  if (schedule === undefined) return Math.floor((pingMs - fromMs) / (periodSeconds * 1_000));
+  return countMissed(schedule, { settledMs: state.settledMs ?? fromMs, pingMs });
 }
 
 type Failure = AlertContext & { atMs: number; reason: string };
@@ -226,13 +259,12 @@ function findHold(
   // This absence has caused a hold already and has not ended.
   if (!away.isOver && before?.awayFromMs === awayFromMs) return null;
   const times = before === null ? 1 : (before.times ?? 1) + 1;
-  const untilMs = awayToMs + lengthsOf(heartbeat).graceMs;
+  const untilMs = awayToMs + graceMsOf(heartbeat);
   if (untilMs <= nowMs || times > maxHolds) return null;
   return { untilMs, awayFromMs, awayToMs, times };
 }
 
 function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
-  const { periodMs, graceMs } = lengthsOf(heartbeat);
   const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;
   const since =
     lastPingAtMs === null
@@ -244,8 +276,15 @@ function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
     held === null
       ? ""
       : `; the monitor was away ${toSecond(held.awayFromMs)} to ${toSecond(held.awayToMs)} and waited for the grace period again`;
-  const lengths = `period ${formatDuration(periodMs)}, grace ${formatDuration(graceMs)}`;
-  return `${since} (${lengths})${run}${away}`;
+  return `${since} (${describeSchedule(heartbeat, state)})${run}${away}`;
+}
+
+function describeSchedule(heartbeat: Heartbeat, state: HeartbeatState): string {
+  const { periodSeconds = 0, schedule } = heartbeat;
+  const grace = `grace ${formatDuration(graceMsOf(heartbeat))}`;
+  if (schedule === undefined) return `period ${formatDuration(periodSeconds * 1_000)}, ${grace}`;
+  const expected = toSecond(expectedAtMs(heartbeat, state));
+  return `expected ${expected} by "${schedule.cron}" ${schedule.timezone}, ${grace}`;
 }
 
 /** ISO 8601 to the second. */

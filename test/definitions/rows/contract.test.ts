@@ -84,3 +84,32 @@ describe("a heartbeat", () => {
     expect(HeartbeatRow.safeParse({ ...nightly, ...fields }).success).toBe(false);
   });
 });
+
+describe("the schedule of a heartbeat", () => {
+  const nightly = { id: "backup", graceSeconds: 60 };
+  const heartbeatFaults = (row: object) =>
+    (HeartbeatRow.safeParse({ ...nightly, ...row }).error?.issues ?? []).map(
+      ({ path, message }) => `${String(path[0])} ${message}`,
+    );
+
+  it("is by a period or by a cron", () => {
+    expect(heartbeatFaults({ periodSeconds: 60 })).toEqual([]);
+    expect(
+      heartbeatFaults({ cron: "0 3 * * 1-5", timezone: "Europe/Berlin", earlySeconds: 60 }),
+    ).toEqual([]);
+    expect(heartbeatFaults({})).toEqual(["periodSeconds is missing, as is cron: give one"]);
+    expect(heartbeatFaults({ periodSeconds: 60, cron: "0 3 * * *" })).toEqual([
+      "cron is there beside periodSeconds: give one of them",
+    ]);
+    expect(heartbeatFaults({ periodSeconds: 60, timezone: "UTC" })).toEqual([
+      "timezone belongs to cron, which is missing",
+    ]);
+  });
+
+  it("says at the field what is wrong with its cron or its zone", () => {
+    expect(heartbeatFaults({ cron: "0 0 31 2 *" })).toEqual(["cron names a time that never comes"]);
+    expect(heartbeatFaults({ cron: "0 3 * * *", timezone: "+02:00" })).toEqual([
+      "timezone has to be the name of a time zone, such as Europe/Berlin or UTC; an offset knows no summer time",
+    ]);
+  });
+});

@@ -134,3 +134,26 @@ it("a heartbeat is late from the end of its period on", () => {
   expect(viewHeartbeat({ lastAtMs: dayAgoMs, dueAtMs })?.status).toBe("ok");
   expect(viewHeartbeat({ lastAtMs: dayAgoMs - 1, dueAtMs })?.status).toBe("late");
 });
+
+it("a heartbeat that nobody set up says so, and one by cron says when it is expected", () => {
+  const nightly = aHeartbeat({
+    id: "nightly",
+    periodSeconds: undefined,
+    schedule: { cron: "0 3 * * *", timezone: "UTC" },
+  });
+
+  const [view] = listChecks({
+    definitions: { apiChecks: [], heartbeats: [nightly] },
+    whyOff: () => [],
+    snapshots: new Map(),
+    days: new Map(),
+    alertTime: new Map(),
+    nowMs: 0,
+  }).checks;
+
+  expect(view).toMatchObject({
+    status: "pending",
+    reason: "not set up: `vedette heartbeats register nightly` makes its ping URL",
+    rule: { period_seconds: 86_400, cron: "0 3 * * * UTC" },
+  });
+});

@@ -4,12 +4,12 @@ import {
   dueAtMs,
   expire,
   newHeartbeatState,
-  setRight,
   statusAt,
   takePing,
   wakeAtMs,
 } from "#monitor/rules/deadline.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
+import { setRight } from "#monitor/rules/set-right.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;
@@ -304,17 +304,19 @@ describe("after a clock was ahead", () => {
   const clock = { nowMs: 20 * minute, fromMs: 19 * minute };
 
   it("a ping in the future counts from now", () => {
-    const state = setRight(pinged(success(day)), clock);
+    const state = setRight(heartbeat, pinged(success(day)), clock);
 
     expect(dueAtMs(heartbeat, state)).toBe(25 * minute);
   });
 
   it("one that never pinged counts from now", () => {
-    expect(dueAtMs(heartbeat, setRight(newHeartbeatState(day), clock))).toBe(25 * minute);
+    expect(dueAtMs(heartbeat, setRight(heartbeat, newHeartbeatState(day), clock))).toBe(
+      25 * minute,
+    );
   });
 
   it("a start in the future is dropped", () => {
-    const state = setRight(pinged(success(18 * minute), start(day)), clock);
+    const state = setRight(heartbeat, pinged(success(18 * minute), start(day)), clock);
 
     expect(state).toMatchObject({ startedAtMs: null, lastPingAtMs: 18 * minute });
   });
@@ -322,13 +324,13 @@ describe("after a clock was ahead", () => {
   it("a hold for an absence in the future is dropped", () => {
     const held = { untilMs: day + minute, awayFromMs: day, awayToMs: day, times: 1 };
 
-    expect(setRight({ ...pinged(success(0)), held }, clock).held).toBeNull();
+    expect(setRight(heartbeat, { ...pinged(success(0)), held }, clock).held).toBeNull();
   });
 
   it("a clock that is slightly behind changes nothing", () => {
     const state = pinged(success(25 * minute), start(26 * minute));
 
-    expect(setRight(state, clock)).toBe(state);
+    expect(setRight(heartbeat, state, clock)).toBe(state);
   });
 
   it("is checked at once", () => {

@@ -32,7 +32,9 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): [st
   if (rule.kind === "heartbeat") {
     return [
       ["Watches", rule.watches],
-      ["Expected every", duration(rule.period_seconds)],
+      rule.cron === undefined
+        ? ["Expected every", duration(rule.period_seconds)]
+        : ["Expected at", rule.cron],
       ["Grace", duration(rule.grace_seconds)],
       ...(dueAt === null ? [] : ([["Failed at", day(dueAt)]] as [string, string][])),
     ];

@@ -101,7 +101,10 @@ function ruleWords({ rule }: CheckView): string {
   if (rule.kind === "api") {
     return `${rule.method} ${rule.path} every ${duration(rule.frequency_seconds)}`;
   }
-  return `${rule.watches}, every ${duration(rule.period_seconds)}`;
+  const { watches, cron } = rule;
+  return cron === undefined
+    ? `${watches}, every ${duration(rule.period_seconds)}`
+    : `${watches}, at ${cron}`;
 }
 
 /** Shown only when there are dead letters: then someone was not notified. */

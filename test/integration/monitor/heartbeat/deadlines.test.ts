@@ -29,7 +29,12 @@ async function startBench(agoMs: number) {
   await inbox.register(heartbeat("nightly"), { token, by: "ada" });
   const pingedMs = Date.now() - agoMs;
   await inbox.receive({ token, atMs: pingedMs });
-  await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
+  await inbox.release({
+    id: "nightly",
+    lastPingAtMs: pingedMs,
+    receivedAtMs: null,
+    dueAtMs: pingedMs + allowanceMs,
+  });
   return { database, inbox, deadlines: createDeadlines(database), pingedMs };
 }
 
@@ -169,7 +174,12 @@ it("a ping that the object does not know of keeps the watch", async () => {
   const atMs = Date.now();
   await inbox.receive({ token, atMs });
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
+  const known = await inbox.release({
+    id: "nightly",
+    lastPingAtMs: pingedMs,
+    receivedAtMs: null,
+    dueAtMs: pingedMs + allowanceMs,
+  });
 
   expect(known).toEqual({ lastPingAtMs: atMs, tellingAtMs: null });
   expect((await readRow(database)).isWatched).toBe(true);
@@ -183,7 +193,7 @@ it("an announced failure keeps the watch and the deadline, however late the obje
   await inbox.receive({ token, atMs });
   const known = { id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null };
 
-  const released = await inbox.release(known);
+  const released = await inbox.release({ ...known, dueAtMs: pingedMs + allowanceMs });
   const seen = await inbox.look({ ...known, lastPingAtMs: atMs });
 
   expect(released).toEqual({ lastPingAtMs: atMs, tellingAtMs: failedMs });
@@ -230,7 +240,12 @@ it("learns the last ping from the object when Postgres was set back to an earlie
     "UPDATE heartbeats SET is_watched = true, last_ping_at = last_ping_at - interval '1 day'",
   );
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
+  const known = await inbox.release({
+    id: "nightly",
+    lastPingAtMs: pingedMs,
+    receivedAtMs: null,
+    dueAtMs: pingedMs + allowanceMs,
+  });
 
   expect(known).toEqual({ lastPingAtMs: pingedMs, tellingAtMs: null });
   expect(await readRow(database)).toEqual({

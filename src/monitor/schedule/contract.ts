@@ -1,0 +1,29 @@
+/** The definition of a heartbeat, as its object holds it. */
+import { z } from "zod";
+import { environments } from "#alerts/contract.ts";
+import { notified } from "#monitor/notified.ts";
+
+/** Pings are expected at these times. */
+const CronSchedule = z.strictObject({
+  /** Five fields, or `@daily` and the like; `src/kernel/cron-times.ts` reads it. */
+  cron: z.string(),
+  timezone: z.string(),
+  /** How long before its time a ping counts for it. Absent: 60 s, or a quarter of the gap before it. */
+  earlySeconds: z.int().optional(),
+});
+export type CronSchedule = z.infer<typeof CronSchedule>;
+
+export const Heartbeat = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  environment: z.enum(environments),
+  /** A description of the job that pings. */
+  watches: z.string(),
+  /** From one ping to the next. Absent: there is a `schedule`. */
+  periodSeconds: z.int().optional(),
+  /** Absent: there is a `periodSeconds`. */
+  schedule: CronSchedule.optional(),
+  graceSeconds: z.int(),
+  ...notified,
+});
+export type Heartbeat = z.infer<typeof Heartbeat>;
