@@ -25,6 +25,8 @@ const mayImport: Record<string, readonly string[]> = {
     "alerts/contract.ts",
     "alerts/rows/contract.ts",
     "monitor/contract.ts",
+    "monitor/hosted/contract.ts",
+    "monitor/kinds/contract.ts",
     "routing/contract.ts",
   ],
   metrics: ["kernel/"],

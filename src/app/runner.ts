@@ -30,8 +30,17 @@ export async function startMonitorRunner(
     }
     leftOut = off.length;
   };
+  let unknownBefore = "";
+  /** Logs only when they change. */
+  const noteUnknown = (kinds: readonly string[]) => {
+    if (kinds.length > 0 && kinds.join() !== unknownBefore) {
+      log.warn({ kinds }, "checks of kinds that this version does not know are left out");
+    }
+    unknownBefore = kinds.join();
+  };
   const fetchWork = async () => {
-    const work = await client.fetchWork();
+    const { work, unknownKinds } = await client.fetchWork();
+    noteUnknown(unknownKinds);
     if (work.location !== location) {
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }

@@ -2,7 +2,8 @@
 import type { Definitions } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
-import { findUnhosted } from "#monitor/export/hosted-limits.ts";
+import { findLeftOut, findUnhosted } from "#monitor/export/hosted-limits.ts";
+import { findUnprobed } from "#monitor/export/other-kinds.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 
 /** The settings that these commands read. */
@@ -29,6 +30,9 @@ export function exportForCheckly(source: ExportSource): ExportedFile[] {
   }
   return exportCheckly(definitions, { baseUrl, secretPrefix: settings.monitor.secret_prefix });
 }
+
+/** One line for each check that an export leaves out, in whole or in part. */
+export const leftOut = { checkly: findLeftOut, prometheus: findUnprobed };
 
 /** Rules, modules and scrapes for Prometheus. */
 export function exportForPrometheus(source: ExportSource): ExportedFile[] {

@@ -1,6 +1,7 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
+import { type CheckKind, kindFields } from "./kinds/contract.ts";
 import { notified } from "./notified.ts";
 import type { Heartbeat } from "./schedule/contract.ts";
 
@@ -13,60 +14,14 @@ export type Grade = (typeof grades)[number];
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
 
-/** A condition on the content of a response. A JSON path is dotted: `data.valid`, `data.roles.0`. */
-export const Assertion = z.discriminatedUnion("source", [
-  z.strictObject({ source: z.literal("status"), equals: z.int() }),
-  z.strictObject({ source: z.literal("header"), name: z.string(), contains: z.string() }),
-  z.strictObject({
-    source: z.literal("json"),
-    path: z.string(),
-    equals: z.union([z.string(), z.number(), z.boolean(), z.null()]),
-  }),
-]);
-export type Assertion = z.infer<typeof Assertion>;
-
-/** All locations of the hosted monitor (its type `Region`, 22 of them). */
-export const hostedLocations: readonly string[] = [
-  "us-east-1",
-  "us-east-2",
-  "us-west-1",
-  "us-west-2",
-  "ca-central-1",
-  "sa-east-1",
-  "eu-west-1",
-  "eu-central-1",
-  "eu-west-2",
-  "eu-west-3",
-  "eu-north-1",
-  "eu-south-1",
-  "me-south-1",
-  "af-south-1",
-  "ap-southeast-1",
-  "ap-northeast-1",
-  "ap-northeast-3",
-  "ap-east-1",
-  "ap-southeast-2",
-  "ap-northeast-2",
-  "ap-south-1",
-  "ap-southeast-3",
-];
-
 /** The name of a secret, which requests name as `{{NAME}}`; filled in when a request is sent. */
 export const secretName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/;
 
-/** What a run of a check needs, at whatever location. */
-export const RunnableCheck = z.object({
+const RunFields = z.object({
   /** A slug; also the deduplication key of its alerts. */
   id: z.string(),
   name: z.string(),
   environment: z.enum(environments),
-  method: z.enum(["GET", "POST"]),
-  /** Appended to the base URL; a whole address stays as it is. */
-  path: z.string(),
-  headers: z.record(z.string(), z.string()),
-  /** Sent as JSON; null: no body. */
-  body: z.record(z.string(), z.unknown()).nullable(),
-  assertions: z.array(Assertion),
   /** Of the hosted monitor or one's own; `runsAt` decides what they mean for our own runners. */
   locations: z.array(z.string()),
   frequencySeconds: z.int(),
@@ -75,10 +30,36 @@ export const RunnableCheck = z.object({
   /** Failed runs in a row that open an alert. */
   failedRunThreshold: z.int(),
 });
+
+/** What a run of a check needs, at whatever location. */
+export const RunnableCheck = z.discriminatedUnion("kind", [
+  RunFields.extend(kindFields.http),
+  RunFields.extend(kindFields.tcp),
+  RunFields.extend(kindFields.dns),
+  RunFields.extend(kindFields.tls),
+  RunFields.extend(kindFields.steps),
+]);
 export type RunnableCheck = z.infer<typeof RunnableCheck>;
 
-export const ApiCheck = RunnableCheck.extend(notified).strict();
+/** A check of one kind. */
+export type RunnableOf<Kind extends CheckKind> = Extract<
+  RunnableCheck,
+  { kind?: Kind | undefined }
+>;
+
+const CheckFields = RunFields.extend(notified).strict();
+
+export const ApiCheck = z.discriminatedUnion("kind", [
+  CheckFields.extend(kindFields.http),
+  CheckFields.extend(kindFields.tcp),
+  CheckFields.extend(kindFields.dns),
+  CheckFields.extend(kindFields.tls),
+  CheckFields.extend(kindFields.steps),
+]);
 export type ApiCheck = z.infer<typeof ApiCheck>;
+
+/** The definition of a check of one kind. */
+export type CheckOf<Kind extends CheckKind> = Extract<ApiCheck, { kind?: Kind | undefined }>;
 
 export const AlertChannel = z.strictObject({
   name: z.enum(environments),
@@ -135,6 +116,14 @@ export type ProbeObservation = {
   tlsDaysLeft: number | null;
   outcome:
     | { kind: "response"; status: number; headers: Record<string, string>; body: string }
+    /** The beginning of what a TCP server answered; empty: nothing was expected. */
+    | { kind: "received"; text: string }
+    /** The values of DNS records. */
+    | { kind: "records"; values: string[] }
+    /** A trusted certificate of the right name. */
+    | { kind: "certificate" }
+    /** `status` of the last answer; `fault`: of the step at which it ended, null: all were good. */
+    | { kind: "steps"; status: number | null; fault: { cause: Cause; reason: string } | null }
     /** `reason` is shown to people and contains no secret, e.g. `connection refused`. */
     | { kind: "error"; reason: string };
 };

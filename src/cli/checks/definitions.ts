@@ -4,7 +4,7 @@ import { print, printJson } from "#cli/print.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
 import { readFileChecks } from "#definitions/commands.ts";
-import { exportForCheckly, exportForPrometheus } from "#monitor/commands.ts";
+import { exportForCheckly, exportForPrometheus, leftOut } from "#monitor/commands.ts";
 
 export type SettingsOptions = { config?: string; json: boolean };
 
@@ -23,14 +23,16 @@ export async function lint(options: SettingsOptions): Promise<number> {
 export type ExportOptions = SettingsOptions & { out: string; baseUrl?: string };
 
 export async function exportToCheckly(options: ExportOptions): Promise<number> {
-  const files = exportForCheckly(await exportSource(options));
-  report(options, writeExport(options.out, files));
+  const source = await exportSource(options);
+  const files = writeExport(options.out, exportForCheckly(source));
+  report(options, { files, warnings: leftOut.checkly(source.definitions) });
   return 0;
 }
 
 export async function exportToPrometheus(options: ExportOptions): Promise<number> {
-  const files = exportForPrometheus(await exportSource(options));
-  report(options, writeExport(options.out, files));
+  const source = await exportSource(options);
+  const files = writeExport(options.out, exportForPrometheus(source));
+  report(options, { files, warnings: leftOut.prometheus(source.definitions) });
   return 0;
 }
 
@@ -39,9 +41,14 @@ async function exportSource(options: ExportOptions) {
   return { settings, definitions: await readFileChecks(settings), baseUrl: options.baseUrl };
 }
 
-function report({ out, json }: ExportOptions, files: readonly string[]): void {
-  if (json) printJson({ directory: out, files });
-  else print(`${files.length} files in ${out}; its README.md says what to do with them`);
+type Exported = { files: readonly string[]; warnings: readonly string[] };
+
+function report({ out, json }: ExportOptions, { files, warnings }: Exported): void {
+  if (json) printJson({ directory: out, files, warnings });
+  else {
+    print(`${files.length} files in ${out}; its README.md says what to do with them`);
+    for (const warning of warnings) print(`left out: ${warning}`);
+  }
 }
 
 function settingsOf({ config }: SettingsOptions) {

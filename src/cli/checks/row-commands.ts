@@ -8,7 +8,7 @@ const from = () => import("./rows.ts");
 
 export function addCheckRowCommand(checks: Command, exit: Exit): void {
   withRow(checks.command("add <url>"))
-    .description("append an API check to the file of definitions")
+    .description("append a check: https://…, tcp://host:port, tls://host or dns:name")
     .option("--every <time>", "between two runs, for example 30s (default: 1m)", parseSeconds)
     .option("--expect <status>", "the HTTP status of a good answer (default: 200)", parseStatus)
     .option("--degraded-above <time>", "slower than this is degraded (default: 5s)", parseMs)

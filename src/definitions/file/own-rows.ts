@@ -92,7 +92,7 @@ function parse(row: Record<string, unknown>, key: string | undefined, at: At): R
   const named = [section, key ?? String(path[1])];
   const complaints = parsed.success
     ? []
-    : parsed.error.issues.flatMap((issue) => complaintsOf(issue, fieldsOf(section)));
+    : parsed.error.issues.flatMap((issue) => complaintsOf(issue, fieldsOf(section, row)));
   const faults = complaints.map(({ path: field, message }) =>
     source.faultAt([...path, ...field], { where: [...named, ...field].join("."), message }),
   );
@@ -100,9 +100,14 @@ function parse(row: Record<string, unknown>, key: string | undefined, at: At): R
   return { rows: [{ section, key, row: parsed.data, source, path }], faults };
 }
 
-/** The names of the fields that a row of the section may have. */
-function fieldsOf(section: Section): string[] {
+/** The names of the fields that such a row may have; of a section with several kinds, those of its kind. */
+function fieldsOf(section: Section, given: Record<string, unknown>): string[] {
   const { row } = sections[section];
-  const object = row instanceof z.ZodPipe ? row.in : row;
-  return Object.keys((object as z.ZodObject).shape);
+  const schema: z.core.$ZodType = row instanceof z.ZodPipe ? row.in : row;
+  const options = schema instanceof z.ZodDiscriminatedUnion ? schema.options : [schema];
+  const objects = options.filter((option) => option instanceof z.ZodObject);
+  const own = objects.find(
+    ({ shape: { kind } }) => kind && z.safeParse(kind, given["kind"]).success,
+  );
+  return Object.keys((own ?? objects[0])?.shape ?? {});
 }

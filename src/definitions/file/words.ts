@@ -20,5 +20,7 @@ export function complaintsOf(issue: z.core.$ZodIssue, fields: readonly string[])
 /** Of a field that says which kind of object it is, the kinds that there are. */
 function describe(issue: z.core.$ZodIssue): string {
   if (issue.code !== "invalid_union" || !("options" in issue)) return wordsOf(issue);
-  return `expected one of ${issue.options.map((name) => JSON.stringify(name)).join(", ")}`;
+  // Undefined: of the kind that a row without one has.
+  const names = issue.options.filter((name) => name !== undefined);
+  return `expected one of ${names.map((name) => JSON.stringify(name)).join(", ")}`;
 }

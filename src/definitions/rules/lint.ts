@@ -8,8 +8,8 @@ import {
 } from "#definitions/rows/contract.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
-import { hostedLocations, secretName } from "#monitor/contract.ts";
-import { findPlaceholders } from "./placeholders.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { lintPlaceholders } from "./lint-placeholders.ts";
 
 export type Finding = {
   section: Section;
@@ -29,7 +29,7 @@ export function lintSet(set: DefinitionSet): Finding[] {
     ...set.checks.flatMap((row) => lintChannels("checks", row, set)),
     ...set.heartbeats.flatMap((row) => lintChannels("heartbeats", row, set)),
     ...set.checks.flatMap((row) => lintLocations(row, set)),
-    ...set.checks.flatMap(lintPlaceholders),
+    ...set.checks.flatMap(findPlaceholderFaults),
     ...set.routes.flatMap((row) => lintRoute(row, set)),
   ];
 }
@@ -110,15 +110,8 @@ function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Fi
   });
 }
 
-function lintPlaceholders({ id, url, path, headers, body }: CheckRow): Finding[] {
-  return findPlaceholders({ url, path, headers, body })
-    .filter(({ name }) => !secretName.test(name))
-    .map(({ field }) => ({
-      section: "checks" as const,
-      key: id,
-      field,
-      message: "between double braces is the name of a secret, such as {{API_KEY}}",
-    }));
+function findPlaceholderFaults(row: CheckRow): Finding[] {
+  return lintPlaceholders(row).map((found) => ({ section: "checks", key: row.id, ...found }));
 }
 
 function lintRoute(

@@ -4,7 +4,8 @@ import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { hostedLocations } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { toKind } from "./kinds.ts";
 
 type Notified = Pick<ApiCheck, "channel" | "directChannels">;
 
@@ -29,8 +30,14 @@ function toNotified(channels: readonly ChannelRow[]): Notified {
 }
 
 function toApiCheck(row: CheckRow, notified: Notified): ApiCheck {
-  const { kind: _kind, url, path, locations = hostedLocations, channels: _channels, ...same } = row;
-  return { ...same, path: url ?? path ?? "/", locations: [...locations], ...notified };
+  const { id, name, environment, frequencySeconds, failedRunThreshold } = row;
+  const { degradedAboveMs, failedAboveMs, locations = hostedLocations } = row;
+  return {
+    ...{ id, name, environment, frequencySeconds, failedRunThreshold },
+    ...{ degradedAboveMs, failedAboveMs, locations: [...locations] },
+    ...notified,
+    ...toKind(row),
+  };
 }
 
 function toHeartbeat(

@@ -1,7 +1,9 @@
 /** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
 import { STATUS_CODES } from "node:http";
-import type { ApiCheck, Assertion, Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions, RunnableOf } from "#monitor/contract.ts";
+import { type Assertion, isHttp } from "#monitor/kinds/contract.ts";
 import { addressOf, describeRequest, maxBodyBytes } from "#monitor/probe/request.ts";
+import { literally, writeOther } from "./other-kinds.ts";
 
 type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string };
 
@@ -12,17 +14,31 @@ const marginSeconds = 1;
 
 /** By check id. A module fails when the check does: by its timeout, status, headers and body. */
 export function writeModules({ apiChecks }: Definitions, settings: Settings) {
-  return Object.fromEntries(apiChecks.map((check) => [check.id, writeModule(check, settings)]));
+  const modules = apiChecks.flatMap((check) => {
+    const exported = writeProbe(check, settings);
+    return exported === null ? [] : [[check.id, exported.module]];
+  });
+  return Object.fromEntries(modules);
 }
 
-function writeModule(check: ApiCheck, { secretPrefix }: Settings) {
+/** null: the exporter cannot run such a check. */
+function writeProbe(check: ApiCheck, settings: Settings) {
   const named = (text: string) =>
-    text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => `\${${secretPrefix}_${name}}`);
+    text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => `\${${settings.secretPrefix}_${name}}`);
+  const exported = isHttp(check)
+    ? { target: addressOf(check, settings.baseUrl), module: writeModule(check, named) }
+    : writeOther(check, named);
+  if (exported === null) return null;
+  const { prober, ...rest } = exported.module;
+  const module = { prober, timeout: `${check.failedAboveMs}ms`, ...rest };
+  return { target: exported.target, module };
+}
+
+function writeModule(check: RunnableOf<"http">, named: (text: string) => string) {
   const { headers, body } = describeRequest(check);
   const filled = Object.entries(headers).map(([name, value]) => [name, named(value)]);
   return {
     prober: "http",
-    timeout: `${check.failedAboveMs}ms`,
     http: {
       method: check.method,
       // As in our own probes; a redirect must not carry the secrets to another address.
@@ -74,10 +90,6 @@ function toPattern({ path, equals }: Extract<Assertion, { source: "json" }>): st
   return `${before}\\s*${value}${end}`;
 }
 
-function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-}
-
 /** The scrape interval of Vedette's own metrics: the default of a minute would add the period of a run. */
 export const ownInterval = "15s";
 
@@ -87,23 +99,26 @@ export function writeScrapes({ apiChecks }: Definitions, settings: Settings) {
     scrape_interval: ownInterval,
     static_configs: [{ targets: [settings.metricsAddress] }],
   };
-  return [own, ...apiChecks.map((check) => writeScrape(check, settings))];
+  return [own, ...apiChecks.flatMap((check) => writeScrape(check, settings))];
 }
 
-function writeScrape(check: ApiCheck, { baseUrl }: Settings) {
+function writeScrape(check: ApiCheck, settings: Settings) {
+  const exported = writeProbe(check, settings);
+  if (exported === null) return [];
   const { id, environment, frequencySeconds } = check;
   const wanted = Math.ceil(check.failedAboveMs / 1_000) + marginSeconds;
-  return {
+  const scrape = {
     job_name: `vedette-probe-${id}`,
     metrics_path: "/probe",
     params: { module: [id] },
     scrape_interval: `${frequencySeconds}s`,
     scrape_timeout: `${Math.min(wanted, frequencySeconds)}s`,
-    static_configs: [{ targets: [addressOf(check, baseUrl)], labels: { check: id, environment } }],
+    static_configs: [{ targets: [exported.target], labels: { check: id, environment } }],
     relabel_configs: [
       { source_labels: ["__address__"], target_label: "__param_target" },
       { source_labels: ["__param_target"], target_label: "instance" },
       { target_label: "__address__", replacement: exporterAddress },
     ],
   };
+  return [scrape];
 }

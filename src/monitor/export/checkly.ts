@@ -1,5 +1,6 @@
 /** Exports the definitions as a project of the hosted monitor's command line, one file per check. */
-import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, CheckOf, Definitions, Heartbeat } from "#monitor/contract.ts";
+import { type Assertion, isHttp } from "#monitor/kinds/contract.ts";
 import { addressOf, describeRequest } from "#monitor/probe/request.ts";
 import { type ExportedFile, origin } from "./file.ts";
 
@@ -13,9 +14,10 @@ export type ChecklySettings = {
 /** The version of the package with which the project was tested. */
 const checklyVersion = "9.5.0";
 
-/** Expects definitions without faults. Refers to the channels by number and does not manage them. */
+/** Expects definitions without faults, and leaves out checks of other kinds than HTTP. Refers to the channels by number and does not manage them. */
 export function exportCheckly(definitions: Definitions, settings: ChecklySettings): ExportedFile[] {
-  const { apiChecks, heartbeats } = definitions;
+  const { heartbeats } = definitions;
+  const apiChecks = definitions.apiChecks.filter(isHttp);
   return [
     { path: "package.json", text: `${JSON.stringify(packageJson, null, 2)}\n` },
     { path: "checkly.config.ts", text: projectFile },
@@ -71,7 +73,9 @@ are referred to by number and have to exist.
 
 type Context = { definitions: Definitions; settings: ChecklySettings };
 
-function writeApiCheck(check: ApiCheck, { definitions, settings }: Context): string {
+type HttpCheck = CheckOf<"http">;
+
+function writeApiCheck(check: HttpCheck, { definitions, settings }: Context): string {
   const channel = channelOf(check, definitions);
   const imports = [
     ...(channel === "" ? [] : ["AlertChannel"]),
@@ -107,7 +111,7 @@ ${writeRequest(check, settings)}
 }
 
 /** Without `shouldFail`, a status of 400 or above fails at the hosted monitor, whatever is asserted. */
-function assertsFailure({ assertions }: ApiCheck): boolean {
+function assertsFailure({ assertions }: HttpCheck): boolean {
   return assertions.some((one) => one.source === "status" && one.equals >= 400);
 }
 
@@ -130,7 +134,7 @@ const frequencyNames: Record<number, string> = {
   86400: "EVERY_24H",
 };
 
-function writeRequest(check: ApiCheck, { baseUrl, secretPrefix }: ChecklySettings): string {
+function writeRequest(check: HttpCheck, { baseUrl, secretPrefix }: ChecklySettings): string {
   const name = (text: string) => text.replace(/\{\{(\w+)\}\}/g, `{{${secretPrefix}_$1}}`);
   const { headers, body } = describeRequest(check);
   const pairs = Object.entries(headers).map(

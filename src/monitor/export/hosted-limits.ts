@@ -1,5 +1,7 @@
 /** What the hosted monitor does not have, or accepts silently in another sense. */
-import { type ApiCheck, type Definitions, hostedLocations } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { isHttp } from "#monitor/kinds/contract.ts";
 
 /** Frequencies of the hosted monitor, seconds: 10S to 24H. */
 export const hostedFrequencies: readonly number[] = [
@@ -11,10 +13,18 @@ const maxFailedRuns = 5;
 /** One line per row that cannot be exported as it is, each beginning with its id; empty: all can. */
 export function findUnhosted({ apiChecks, heartbeats }: Definitions): string[] {
   const byCron = heartbeats.filter(({ schedule }) => schedule !== undefined);
+  const http = apiChecks.filter(isHttp);
   return [
-    ...apiChecks.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`)),
+    ...http.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`)),
     ...byCron.map(({ id }) => `${id}: the hosted monitor has no cron, only periods`),
   ];
+}
+
+/** One line per check that is left out of the export. */
+export function findLeftOut({ apiChecks }: Definitions): string[] {
+  return apiChecks.flatMap((check) =>
+    isHttp(check) ? [] : [`${check.id}: checks of kind ${check.kind} are not exported`],
+  );
 }
 
 function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck): string[] {

@@ -4,6 +4,7 @@ import type { ApiCheck, Definitions } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/notified.ts";
 import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
 import { type ExportedFile, origin } from "./file.ts";
+import { findUnprobed, whyNotProbed } from "./other-kinds.ts";
 import { monitorTests, probeTests } from "./rule-tests.ts";
 import { monitorRules, probeRules } from "./rules.ts";
 
@@ -24,7 +25,7 @@ export function exportPrometheus(
   const monitor = monitorRules(definitions);
   const probes = probesByFrequency(definitions);
   return [
-    { path: "README.md", text: describe(settings, probes) },
+    { path: "README.md", text: describe(settings, probes, findUnprobed(definitions)) },
     write("prometheus.yml", {
       rule_files: ["rules/vedette.yml", ...probes.map(({ file }) => `rules/${file}.yml`)],
       scrape_configs: writeScrapes(definitions, settings),
@@ -45,7 +46,8 @@ type Probes = { file: string; seconds: number; checks: ApiCheck[] };
 
 /** One file per frequency, because each has its own interval of evaluation and of tests. */
 function probesByFrequency({ apiChecks }: Definitions): Probes[] {
-  const groups = Map.groupBy(apiChecks.filter(hasChannels), (check) => check.frequencySeconds);
+  const probed = apiChecks.filter((check) => whyNotProbed(check) === null);
+  const groups = Map.groupBy(probed.filter(hasChannels), (check) => check.frequencySeconds);
   return [...groups].map(([seconds, checks]) => ({
     file: `probes-every-${seconds}s`,
     seconds,
@@ -74,7 +76,11 @@ function write(path: string, content: object): ExportedFile {
   return { path, text: `# ${origin}\n${text}` };
 }
 
-function describe({ secretPrefix: prefix }: PrometheusSettings, probes: Probes[]): string {
+function describe(
+  { secretPrefix: prefix }: PrometheusSettings,
+  probes: Probes[],
+  unprobed: string[],
+): string {
   const tests = ["vedette", ...probes.map(({ file }) => file)].map(
     (file) => `rules/${file}.test.yml`,
   );
@@ -97,5 +103,11 @@ because they page nobody.
     promtool test rules ${tests.join(" ")}
     export ${prefix}_KEY=… ${prefix}_ROOT_KEY=…
     envsubst '$${prefix}_KEY $${prefix}_ROOT_KEY' <blackbox.yml >/etc/prometheus/blackbox.yml
-`;
+${listUnprobed(unprobed)}`;
+}
+
+function listUnprobed(unprobed: readonly string[]): string {
+  if (unprobed.length === 0) return "";
+  const lines = unprobed.map((line) => `- ${line}\n`).join("");
+  return `\nThe exporter cannot run these checks, which have alerts from Vedette's own metrics alone:\n\n${lines}`;
 }

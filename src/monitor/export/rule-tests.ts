@@ -2,7 +2,7 @@
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/notified.ts";
 import type { Rule } from "./rule.ts";
-import { absentSeconds, absentSummary, severityOf } from "./rules.ts";
+import { absentSeconds, absentSummary, certificateSummary, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
 type ExpectedAlert = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
@@ -124,7 +124,35 @@ function deliveryTests(rules: readonly Rule[]): RuleTest[] {
 /** One test per API check, all of one frequency, and tests of missing probes. */
 export function probeTests(checks: readonly ApiCheck[]): RuleTest[] {
   const [first] = checks;
-  return [...checks.map(probeTest), ...(first === undefined ? [] : absentTests(first, checks))];
+  return [
+    ...checks.map(probeTest),
+    ...checks.flatMap(certificateTest),
+    ...(first === undefined ? [] : absentTests(first, checks)),
+  ];
+}
+
+/** The certificate ends so that the days are whole at the first probe, and one less from then on. */
+function certificateTest(check: ApiCheck): RuleTest[] {
+  if (check.kind !== "tls") return [];
+  const { id, environment, frequencySeconds, failedBelowDays: days } = check;
+  const labels = { check: id, environment };
+  const alertname = "VedetteProbeCertificateEnds";
+  const ends = {
+    exp_labels: { ...labels, severity: severityOf[environment] },
+    exp_annotations: { summary: certificateSummary(id, days) },
+  };
+  const values = `${days * 86_400}x2`;
+  return [
+    {
+      name: `${id} alerts when its certificate ends in less than ${days} days`,
+      interval: `${frequencySeconds}s`,
+      input_series: [series("probe_ssl_earliest_cert_expiry", labels, values)],
+      alert_rule_test: [
+        { eval_time: "0s", alertname, exp_alerts: [] },
+        { eval_time: `${frequencySeconds}s`, alertname, exp_alerts: [ends] },
+      ],
+    },
+  ];
 }
 
 /** The rule alerts after as many failed probes in a row as the threshold of the check. */

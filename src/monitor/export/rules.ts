@@ -1,7 +1,7 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
 
 import { type Environment, environments } from "#alerts/contract.ts";
-import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions, RunnableOf } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/notified.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
@@ -34,8 +34,8 @@ function failedRule(environment: Environment, ids: readonly string[]): Rule {
 }
 
 /**
- * Two rules for each API check that notifies somebody: its probe fails, or is missing. Each has the check as a label,
- * since `promtool check rules` treats rules with the same name and labels as duplicates.
+ * Two rules for each API check that notifies somebody: its probe fails, or is missing. Each has the check as
+ * a label, since `promtool check rules` treats rules with the same name and labels as duplicates.
  */
 export function probeRules(checks: readonly ApiCheck[]): Rule[] {
   return checks.flatMap((check) => {
@@ -56,8 +56,29 @@ export function probeRules(checks: readonly ApiCheck[]): Rule[] {
         labels: { severity: "warning", check: id },
         annotations: { summary: absentSummary(id) },
       },
+      ...(check.kind === "tls" ? [certificateRule(check)] : []),
     ];
   });
+}
+
+/** The exporter itself accepts a certificate until it is over. */
+function certificateRule({ id, environment, failedBelowDays, ...check }: TlsCheck): Rule {
+  const ends = lastProbe({ id, ...check }, "probe_ssl_earliest_cert_expiry");
+  return {
+    alert: "VedetteProbeCertificateEnds",
+    expr: `min by (check, environment) (${ends}) - time() < ${failedBelowDays * 86_400}`,
+    labels: { severity: severityOf[environment], check: id },
+    annotations: { summary: certificateSummary(id, failedBelowDays) },
+  };
+}
+
+type TlsCheck = Pick<
+  RunnableOf<"tls">,
+  "id" | "environment" | "frequencySeconds" | "failedBelowDays"
+>;
+
+export function certificateSummary(id: string, days: number): string {
+  return `the certificate of ${id} ends in less than ${days} days`;
 }
 
 export function absentSummary(id: string): string {
@@ -76,8 +97,11 @@ export function absentSeconds({ frequencySeconds }: ApiCheck): number {
 const maxIntervalSeconds = 120;
 
 /** For checks that run less often, queries the last value within two periods. */
-function lastProbe({ id, frequencySeconds }: ApiCheck): string {
-  const series = `probe_success{check="${id}"}`;
+function lastProbe(
+  { id, frequencySeconds }: Pick<ApiCheck, "id" | "frequencySeconds">,
+  metric = "probe_success",
+): string {
+  const series = `${metric}{check="${id}"}`;
   if (frequencySeconds <= maxIntervalSeconds) return series;
   return `last_over_time(${series}[${2 * frequencySeconds}s])`;
 }

@@ -1,7 +1,9 @@
 /** The client by which a runner calls the gateway. */
 import { request } from "undici";
 import { readBody } from "#kernel/body.ts";
+import { cleanText } from "#kernel/clean-text.ts";
 import type { CheckResult } from "#monitor/contract.ts";
+import { checkKinds } from "#monitor/kinds/contract.ts";
 import { reportPath, Work, workPath } from "./contract.ts";
 
 const timeoutMs = 10_000;
@@ -46,9 +48,12 @@ export function createRunnerClient({ control, token }: { control: string; token:
     }
   };
   return {
-    async fetchWork(): Promise<Work> {
-      const parsed = Work.safeParse(await post(workPath, { whole_addresses: true }));
-      if (parsed.success) return parsed.data;
+    /** With the kinds of checks that are left out, since this version does not know them. */
+    async fetchWork(): Promise<{ work: Work; unknownKinds: string[] }> {
+      const answer = await post(workPath, { whole_addresses: true, kinds: checkKinds });
+      const { known, unknownKinds } = splitByKind(answer);
+      const parsed = Work.safeParse(known);
+      if (parsed.success) return { work: parsed.data, unknownKinds };
       throw new Error(`${control} is not a control of Vedette, or one of another version`);
     },
     async report(results: readonly CheckResult[]): Promise<void> {
@@ -56,3 +61,20 @@ export function createRunnerClient({ control, token }: { control: string; token:
     },
   };
 }
+
+/** A later version of control may send checks of further kinds. */
+function splitByKind(answer: unknown): { known: unknown; unknownKinds: string[] } {
+  const { checks } = (answer ?? {}) as { checks?: unknown };
+  if (!Array.isArray(checks)) return { known: answer, unknownKinds: [] };
+  const unknown = new Set<string>();
+  const known = checks.filter((check: { kind?: unknown } | null) => {
+    const kind = check?.kind;
+    if (typeof kind !== "string" || checkKinds.some((one) => one === kind)) return true;
+    if (unknown.size < maxNamedKinds) unknown.add(cleanText(kind, 20));
+    return false;
+  });
+  return { known: { ...(answer as object), checks: known }, unknownKinds: [...unknown].sort() };
+}
+
+/** More are not named. */
+const maxNamedKinds = 20;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { maxSteps } from "#monitor/kinds/contract.ts";
 export const workPath = "/runner/work";
 export const reportPath = "/runner/report";
 
@@ -10,18 +11,29 @@ export const reportPath = "/runner/report";
 const maxParts = 1_000;
 
 const ShortCheck = z
-  .custom<RunnableCheck>((check) => Object.values(check ?? {}).every(isShort), "too long")
+  .custom<RunnableCheck>((check) => partsOf(check).every(isShort), "too long")
   .pipe(RunnableCheck);
 
 function isShort(part: unknown): boolean {
   return typeof part !== "object" || Object.keys(part ?? {}).length <= maxParts;
 }
 
+/** Those of its steps, too, unless there are more than any check has. */
+function partsOf(check: unknown): unknown[] {
+  const parts = Object.values(check ?? {});
+  const { steps } = (check ?? {}) as { steps?: unknown };
+  if (!Array.isArray(steps) || steps.length > maxSteps) return parts;
+  return [...parts, ...steps.flatMap((step) => Object.values(step ?? {}))];
+}
+
 /** The body of `POST /runner/work`; that of an earlier version is empty. */
 export const WorkRequest = z.object({
   /** Whether the runner knows that the `path` of a check may be a whole address. */
   whole_addresses: z.boolean().optional(),
+  /** The kinds of checks that the runner knows; absent: those of HTTP alone. */
+  kinds: z.array(z.string().max(20)).max(50).optional(),
 });
+export type WorkRequest = z.infer<typeof WorkRequest>;
 
 /** The answer to `POST /runner/work`: what to run at the caller's location. */
 export const Work = z.object({

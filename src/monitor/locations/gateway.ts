@@ -7,6 +7,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
+import { isHttp } from "#monitor/kinds/contract.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
@@ -42,10 +43,10 @@ export function createRunnerDoor(parts: Parts) {
     });
     app.post(workPath, async (request): Promise<Work> => {
       const location = locationOf(request);
-      const takesUrls = takesWholeAddresses(request.body);
+      const asked = WorkRequest.safeParse(request.body).data ?? {};
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
-        .filter((check) => (takesUrls || check.path.startsWith("/")) && !isOff(check));
+        .filter((check) => isKnownTo(asked, check) && !isOff(check));
       return { location, now_ms: nowMs(), base_url: baseUrl, checks: own.map(toWork) };
     });
     app.post(reportPath, async (request, reply) => {
@@ -69,14 +70,20 @@ export function createRunnerDoor(parts: Parts) {
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
 }
 
-/** A runner of an earlier version takes a check with exactly these members. */
+/** A runner of an earlier version takes a check of HTTP with exactly these members. */
 function toWork({ channel: _channel, directChannels: _others, ...check }: ApiCheck) {
-  return { ...check, channel: null };
+  if (!isHttp(check)) return check;
+  const { kind: _kind, ...same } = check;
+  return { ...same, channel: null };
 }
 
-/** A runner of an earlier version puts every path under the base URL, and so gets no other checks. */
-function takesWholeAddresses(body: unknown): boolean {
-  return WorkRequest.safeParse(body).data?.whole_addresses === true;
+/**
+ * Whether the runner understands the check. One of an earlier version knows checks of HTTP alone; one of an
+ * even earlier version puts every path under the base URL.
+ */
+function isKnownTo({ kinds = [], whole_addresses }: WorkRequest, check: ApiCheck): boolean {
+  if (!isHttp(check)) return kinds.includes(check.kind);
+  return whole_addresses === true || check.path.startsWith("/");
 }
 
 /** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */

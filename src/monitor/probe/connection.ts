@@ -4,34 +4,43 @@ import { once } from "node:events";
 import { isIP, connect as openSocket, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { ProbeFault } from "./fault.ts";
 import type { PhaseTimes } from "./timing.ts";
 
 type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; ca?: string };
 
-type Target = { hostname: string; port: number; isTls: boolean };
+type Address = { hostname: string; port: number };
+
+/** `servername`: the name that the certificate has to have; `protocols`: what is offered for TLS. */
+type Secured = { servername: string; protocols?: string[] };
 
 export function createConnector(opening: ConnectOptions): buildConnector.connector {
   return ({ hostname: name, protocol, port }, callback) => {
     // A URL has an IPv6 address in brackets.
     const hostname = name.replace(/^\[(.*)\]$/, "$1");
     const isTls = protocol === "https:";
-    const target = { hostname, port: Number(port) || (isTls ? 443 : 80), isTls };
-    open(target, opening).then(
+    const address = { hostname, port: Number(port) || (isTls ? 443 : 80) };
+    const secured = { servername: hostname, protocols: ["http/1.1"] };
+    const opened = isTls ? openTlsConnection(address, secured, opening) : open(address, opening);
+    opened.then(
       (socket) => callback(null, socket),
       (error) => callback(error, null),
     );
   };
 }
 
-async function open(target: Target, opening: ConnectOptions): Promise<Socket> {
+/** A connection that is trusted; throws the reason of one that is not. */
+export async function openTlsConnection(
+  address: Address,
+  secured: Secured,
+  opening: ConnectOptions,
+): Promise<Socket> {
   const { timing } = opening;
-  const addresses = await findAddresses(target.hostname, timing);
-  const socket = await timed(timing, "connect", () => connect(target, addresses, opening.signal));
+  const socket = await open(address, opening);
+  delete timing.connectedAtMs;
   try {
-    const ready = target.isTls
-      ? await timed(timing, "tls", () => secure(socket, target.hostname, opening))
-      : socket;
+    const ready = await timed(timing, "tls", () => secure(socket, secured, opening));
     timing.connectedAtMs = performance.now();
     return ready;
   } catch (error) {
@@ -40,7 +49,17 @@ async function open(target: Target, opening: ConnectOptions): Promise<Socket> {
   }
 }
 
-async function timed<Result>(
+/** A plain connection. The signal ends it also later. */
+export async function open(address: Address, opening: ConnectOptions): Promise<Socket> {
+  const { timing, signal } = opening;
+  const found = await findAddresses(address.hostname, opening);
+  const socket = await timed(timing, "connect", () => connect(address, found, signal));
+  timing.connectedAtMs = performance.now();
+  return socket;
+}
+
+/** Measures a step that succeeds. */
+export async function timed<Result>(
   timing: PhaseTimes,
   phase: "dns" | "connect" | "tls",
   step: () => Promise<Result>,
@@ -51,17 +70,18 @@ async function timed<Result>(
   return result;
 }
 
-type Address = { address: string; family: number };
+type Found = { address: string; family: number }[];
 
-async function findAddresses(hostname: string, timing: PhaseTimes): Promise<Address[]> {
+async function findAddresses(hostname: string, { timing, signal }: ConnectOptions): Promise<Found> {
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
-  return timed(timing, "dns", () => lookup(hostname, { all: true }));
+  // A lookup of the system cannot be ended, and may take longer than the run may.
+  return timed(timing, "dns", () => unlessAborted(lookup(hostname, { all: true }), signal));
 }
 
 async function connect(
-  { hostname, port }: Target,
-  addresses: Address[],
+  { hostname, port }: Address,
+  addresses: Found,
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = openSocket({
@@ -79,13 +99,16 @@ async function connect(
 }
 
 /** Verifies the certificate itself, because the days left are recorded of an untrusted one too. */
-async function secure(socket: Socket, hostname: string, opening: ConnectOptions): Promise<Socket> {
-  const { timing, signal, ca } = opening;
+async function secure(
+  socket: Socket,
+  { servername, protocols }: Secured,
+  { timing, signal, ca }: ConnectOptions,
+): Promise<Socket> {
   const tls = openTls({
     socket,
-    ...(isIP(hostname) === 0 && { servername: hostname }),
-    host: hostname,
-    ALPNProtocols: ["http/1.1"],
+    ...(isIP(servername) === 0 && { servername }),
+    host: servername,
+    ...(protocols !== undefined && { ALPNProtocols: protocols }),
     rejectUnauthorized: false,
     ...(ca !== undefined && { ca }),
   });
@@ -95,10 +118,27 @@ async function secure(socket: Socket, hostname: string, opening: ConnectOptions)
   if (!Number.isNaN(expiry)) timing.tlsDaysLeft = Math.floor((expiry - Date.now()) / dayMs);
   if (!tls.authorized) {
     tls.destroy();
-    throw new ProbeFault(`the certificate is not trusted: ${String(tls.authorizationError)}`);
+    throw new ProbeFault(describeDistrust(String(tls.authorizationError)));
   }
   return tls;
 }
+
+/** Words for the commonest; others by their code alone. */
+function describeDistrust(code: string): string {
+  const words = distrusts[code];
+  return `the certificate is not trusted: ${words === undefined ? code : `${words} (${code})`}`;
+}
+
+const unknownAuthority = "it is not of a known authority, or its chain is not whole";
+const distrusts: Record<string, string> = {
+  CERT_HAS_EXPIRED: "it has expired",
+  CERT_NOT_YET_VALID: "it is not valid yet",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  ERR_TLS_CERT_ALTNAME_INVALID: "it is of another host",
+};
 
 /** `once` reports an error to its caller; one that occurs after that must not end the process. */
 function ignore(): void {}

@@ -2,15 +2,13 @@
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
-import { noPhases } from "#monitor/rules/grade.ts";
 import { createConnector } from "./connection.ts";
-import { describeFault, ProbeFault } from "./fault.ts";
+import { ProbeFault } from "./fault.ts";
+import { observe, type Run, type TimeLimit } from "./observe.ts";
 import type { ProbeRequest } from "./request.ts";
-import type { PhaseTimes } from "./timing.ts";
 
-export type ProbeLimits = {
-  /** From the start to the last byte of the answer. */
-  timeoutMs: number;
+/** The time is from the start to the last byte of the answer. */
+export type ProbeLimits = TimeLimit & {
   /** A longer answer is a failure. */
   maxBodyBytes: number;
 };
@@ -20,39 +18,24 @@ export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<Prob
 
 /** `ca`: certificates to trust besides those of the system (PEM). */
 export function createProbe(options: { ca?: string } = {}): Probe {
-  return async (request, limits) => {
-    const timing: PhaseTimes = { phases: { ...noPhases }, tlsDaysLeft: null };
-    const startedMs = performance.now();
-    const signal = AbortSignal.timeout(limits.timeoutMs);
-    const outcome = await attempt({ request, limits, timing, signal, ...options });
-    const durationMs = performance.now() - startedMs;
-    return { durationMs, phases: timing.phases, tlsDaysLeft: timing.tlsDaysLeft, outcome };
-  };
+  return (request, limits) =>
+    observe(limits, (run) => attempt({ request, limits, ...run, ...options }));
 }
 
-type Attempt = {
-  request: ProbeRequest;
-  limits: ProbeLimits;
-  timing: PhaseTimes;
-  signal: AbortSignal;
-  ca?: string;
-};
+type Attempt = Run & { request: ProbeRequest; limits: ProbeLimits; ca?: string };
 
 async function attempt(of: Attempt): Promise<ProbeObservation["outcome"]> {
-  const { request, limits, timing, signal, ca } = of;
-  let client: Client | undefined;
+  const { request, timing, signal, ca } = of;
+  const { origin, pathname, search } = new URL(request.url);
+  const client = new Client(origin, {
+    connect: createConnector({ timing, signal, ...(ca !== undefined && { ca }) }),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   try {
-    const { origin, pathname, search } = new URL(request.url);
-    client = new Client(origin, {
-      connect: createConnector({ timing, signal, ...(ca !== undefined && { ca }) }),
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
     return await exchange(client, `${pathname}${search}`, of);
-  } catch (error) {
-    return { kind: "error", reason: describeFault(error, { signal, limits, timing }) };
   } finally {
-    client?.destroy().catch(() => {});
+    client.destroy().catch(() => {});
   }
 }
 

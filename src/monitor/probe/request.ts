@@ -1,55 +1,83 @@
-/** The request of an API check, with its secrets filled in. */
+/** The request of a check, with its secrets filled in. */
 import type { RunnableCheck } from "#monitor/contract.ts";
+import type { Step } from "#monitor/kinds/contract.ts";
 
-/** The value of a secret; undefined: it is not set. */
+/** The value of a secret, or of what a step took from its answer; undefined: it is not set. */
 export type ReadSecret = (name: string) => string | undefined;
 
 export type ProbeRequest = {
-  method: RunnableCheck["method"];
+  method: Step["method"];
   url: string;
   headers: Record<string, string>;
   body: string | null;
 };
 
+/** What a check of HTTP and a step ask for. */
+type Asked = Pick<Step, "method" | "path" | "headers" | "body">;
+
 /** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
 
-const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
+const secret = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
+
+/** A secret, or in lower case what a step took from its answer. */
+const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)*)\}\}/g;
 
 /** The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. */
 export function buildRequest(
-  check: RunnableCheck,
+  asked: Asked,
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
-  const value = (name: string) => readSecret(name) ?? "";
-  const fill = (text: string) => text.replace(placeholder, (_, name: string) => value(name));
+  const fill = (text: string) => fillSecrets(text, readSecret);
   const fillAddress = (text: string) =>
-    text.replace(placeholder, (_, name: string) => encodeURIComponent(value(name)));
-  const { headers, body } = describeRequest(check);
+    // Half of a surrogate pair has no encoding.
+    fillSecrets(text, (name) => encodeURIComponent((readSecret(name) ?? "").toWellFormed()));
+  const { headers, body } = describeRequest(asked);
   const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)]);
   return {
-    method: check.method,
-    url: fillAddress(addressOf(check, baseUrl)),
+    method: asked.method,
+    url: fillAddress(addressOf(asked, baseUrl)),
     headers: Object.fromEntries(filled),
     body: body === null ? null : JSON.stringify(fillDeep(body, fill)),
   };
 }
 
+/** A text with its placeholders filled in; one without a value is left out. */
+export function fillSecrets(text: string, readSecret: ReadSecret): string {
+  return text.replace(placeholder, (_, name: string) => readSecret(name) ?? "");
+}
+
 /** The whole address of a check, with its placeholders. */
-export function addressOf({ path }: Pick<RunnableCheck, "path">, baseUrl: string): string {
+export function addressOf({ path }: Pick<Asked, "path">, baseUrl: string): string {
   return path.startsWith("/") ? `${baseUrl}${path}` : path;
 }
 
 /** The headers and body of the definition, with their placeholders, and the content type of a body. */
-export function describeRequest(check: RunnableCheck): Pick<RunnableCheck, "headers" | "body"> {
-  const json = check.body === null ? {} : { "content-type": "application/json" };
-  return { headers: { ...json, ...check.headers }, body: check.body };
+export function describeRequest(
+  asked: Pick<Asked, "headers" | "body">,
+): Pick<Asked, "headers" | "body"> {
+  const json = asked.body === null ? {} : { "content-type": "application/json" };
+  return { headers: { ...json, ...asked.headers }, body: asked.body };
 }
 
 /** The names of the secrets that the check needs. */
-export function secretsOf({ path, headers, body }: RunnableCheck): string[] {
-  const text = JSON.stringify([path, headers, body]);
-  return [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
+export function secretsOf(check: RunnableCheck): string[] {
+  const text = JSON.stringify(partsWithSecrets(check));
+  return [...new Set([...text.matchAll(secret)].map(([, name = ""]) => name))];
+}
+
+function partsWithSecrets(check: RunnableCheck): unknown[] {
+  switch (check.kind) {
+    case "tcp":
+      return [check.send];
+    case "dns":
+    case "tls":
+      return [];
+    case "steps":
+      return check.steps.map(({ path, headers, body }) => [path, headers, body]);
+    default:
+      return [check.path, check.headers, check.body];
+  }
 }
 
 /** Fills values, not JSON text: a quote in a secret must not end a string. */

@@ -1,31 +1,62 @@
-/** Runs an API check once at this location: fills in the secrets, probes, grades. */
-
-import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+/** Runs a check once at this location: fills in the secrets, probes, grades. */
+import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
+import { probeDns } from "./dns.ts";
+import { hideSecrets } from "./hide.ts";
 import type { Probe } from "./probe.ts";
-import { buildRequest, maxBodyBytes, type ReadSecret, secretsOf } from "./request.ts";
+import { buildRequest, fillSecrets, maxBodyBytes, type ReadSecret, secretsOf } from "./request.ts";
+import { probeSteps } from "./steps.ts";
+import { probeTcp } from "./tcp.ts";
+import { probeTls } from "./tls.ts";
 
 /** The API that checks call, and where their secrets are. */
 export type Target = { baseUrl: string; readSecret: ReadSecret };
 
 export type RunCheck = (check: RunnableCheck, scheduledAtMs: number) => Promise<CheckResult>;
 
-type Parts = { probe: Probe; target: Target; location: string; nowMs: () => number };
+type Parts = {
+  /** Makes the requests of HTTP, also those of steps. */
+  probe: Probe;
+  target: Target;
+  location: string;
+  nowMs: () => number;
+};
 
 export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCheck {
   return async (check, scheduledAtMs) => {
     const startedAtMs = nowMs();
-    const limits = { timeoutMs: timeLimitMs(check), maxBodyBytes };
     // Read once: one that is replaced meanwhile must be hidden as it was sent.
     const secrets = readSecrets(check, target);
-    const request = buildRequest(check, {
-      baseUrl: target.baseUrl,
-      readSecret: (name) => secrets.get(name),
+    const readSecret = (name: string) => secrets.get(name);
+    const observation = await observe(check, {
+      probe,
+      target: { baseUrl: target.baseUrl, readSecret },
     });
-    const observation = await probe(request, limits);
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
-    return withoutSecrets(result, [...secrets.values()]);
+    if (result.reason === null) return result;
+    return { ...result, reason: hideSecrets(result.reason, [...secrets.values()]) };
   };
+}
+
+function observe(
+  check: RunnableCheck,
+  { probe, target }: Pick<Parts, "probe" | "target">,
+): Promise<ProbeObservation> {
+  const timeoutMs = timeLimitMs(check);
+  switch (check.kind) {
+    case "tcp": {
+      const send = check.send === null ? null : fillSecrets(check.send, target.readSecret);
+      return probeTcp({ ...check, send }, { timeoutMs });
+    }
+    case "dns":
+      return probeDns(check, { timeoutMs });
+    case "tls":
+      return probeTls(check, { timeoutMs });
+    case "steps":
+      return probeSteps(check, { probe, target, timeoutMs });
+    default:
+      return probe(buildRequest(check, target), { timeoutMs, maxBodyBytes });
+  }
 }
 
 /** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
@@ -45,27 +76,3 @@ export function timeLimitMs(
   const { failedAboveMs, frequencySeconds } = check;
   return Math.min(failedAboveMs + Math.min(failedAboveMs, 2_000), frequencySeconds * 900);
 }
-
-/** A reason may quote the answer, and a server may echo the secrets of the request. */
-function withoutSecrets(result: CheckResult, secrets: readonly string[]): CheckResult {
-  if (result.reason === null) return result;
-  return { ...result, reason: secrets.reduce(hideSecret, result.reason) };
-}
-
-/** Hides the secret as it is, as escaped in JSON, and its beginning where a quotation was cut with `…`. */
-function hideSecret(text: string, secret: string): string {
-  const asJson = JSON.stringify(secret).slice(1, -1);
-  const hidden = text.replaceAll(asJson, "***").replaceAll(secret, "***");
-  const parts = hidden.split("…");
-  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, asJson) : part)).join("…");
-}
-
-function hideEnd(text: string, secret: string): string {
-  for (let length = secret.length - 1; length >= shortestPart; length -= 1) {
-    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
-  }
-  return text;
-}
-
-/** The shortest beginning of a secret to hide; fewer characters disclose nothing. */
-const shortestPart = 4;

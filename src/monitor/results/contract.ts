@@ -4,6 +4,7 @@ import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
+import { describedKind } from "./kind-fields.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
 const OpenMark = Mark.extend({ ended_at: z.string().optional() });
@@ -80,8 +81,7 @@ export const CheckView = z.object({
   rule: z.discriminatedUnion("kind", [
     z.object({
       kind: z.literal("api"),
-      method: z.string(),
-      path: z.string(),
+      ...describedKind,
       frequency_seconds: z.int(),
       degraded_above_ms: z.int(),
       failed_above_ms: z.int(),

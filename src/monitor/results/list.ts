@@ -14,6 +14,7 @@ import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
+import { describeCheck } from "./describe-check.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
 /** An API check without a run for so many periods is shown as silent. */
@@ -45,8 +46,7 @@ function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
     missing_settings: from.whyOff(check),
     rule: {
       kind: "api",
-      method: check.method,
-      path: check.path,
+      ...describeCheck(check),
       frequency_seconds: check.frequencySeconds,
       degraded_above_ms: check.degradedAboveMs,
       failed_above_ms: check.failedAboveMs,

@@ -1,7 +1,6 @@
 /** Grades the observation of a probe: ok, degraded or failed. */
 import { formatDuration } from "#kernel/duration.ts";
 import type {
-  Assertion,
   Cause,
   CheckResult,
   Grade,
@@ -9,8 +8,10 @@ import type {
   ProbeObservation,
   RunnableCheck,
 } from "#monitor/contract.ts";
+import { faultOfResponse } from "./assertions.ts";
+import { faultOfRecords, faultOfText, gradeDays } from "./grade-kinds.ts";
 
-type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
+export type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 
 type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 
@@ -18,17 +19,32 @@ type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
  * The grade of an observation: an error or a wrong answer fails however quick it was (docs/architecture.md,
  * "Checks and grades").
  */
-export function grade(
-  check: Thresholds & Pick<RunnableCheck, "assertions">,
-  observation: ProbeObservation,
-): GradeResult {
+export function grade(check: RunnableCheck, observation: ProbeObservation): GradeResult {
   const { outcome } = observation;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
-  for (const assertion of check.assertions) {
-    const fault = findFault(assertion, outcome);
-    if (fault !== null) return { grade: "failed", cause: "assertion", reason: fault };
+  return gradeContent(check, observation) ?? gradeByTime(check, observation.durationMs);
+}
+
+/** null: the content is good. */
+function gradeContent(check: RunnableCheck, observation: ProbeObservation): GradeResult | null {
+  const { outcome, tlsDaysLeft } = observation;
+  if (outcome.kind === "steps") {
+    return outcome.fault === null ? null : { grade: "failed", ...outcome.fault };
   }
-  return gradeByTime(check, observation.durationMs);
+  if (check.kind === "tls") return gradeDays(check, tlsDaysLeft);
+  const reason = faultOf(check, outcome);
+  return reason === null ? null : { grade: "failed", cause: "assertion", reason };
+}
+
+function faultOf(check: RunnableCheck, outcome: ProbeObservation["outcome"]): string | null {
+  if (outcome.kind === "response" && "assertions" in check) {
+    return faultOfResponse(check.assertions, outcome);
+  }
+  if (outcome.kind === "received" && check.kind === "tcp") return faultOfText(check, outcome.text);
+  if (outcome.kind === "records" && check.kind === "dns") {
+    return faultOfRecords(check, outcome.values);
+  }
+  return null;
 }
 
 /** A duration equal to a threshold is not above it. */
@@ -65,7 +81,7 @@ export function toResult(
     ...grade(check, observation),
     durationMs,
     phases,
-    status: outcome.kind === "response" ? outcome.status : null,
+    status: "status" in outcome ? outcome.status : null,
     tlsDaysLeft,
   };
 }
@@ -78,49 +94,3 @@ export const noPhases: Phases = {
   firstByte: null,
   transfer: null,
 };
-
-type Response = Extract<ProbeObservation["outcome"], { kind: "response" }>;
-
-function findFault(assertion: Assertion, response: Response): string | null {
-  switch (assertion.source) {
-    case "status":
-      return response.status === assertion.equals
-        ? null
-        : `answered ${response.status}, expected ${assertion.equals}`;
-    case "header": {
-      const value = response.headers[assertion.name.toLowerCase()];
-      if (value?.includes(assertion.contains)) return null;
-      return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
-    }
-    case "json": {
-      const value = findInJson(response.body, assertion.path);
-      if (value === assertion.equals) return null;
-      return `${assertion.path} is ${show(value)}, expected ${show(assertion.equals)}`;
-    }
-  }
-}
-
-/** The value at a dotted path; undefined when the text is not JSON or has no such member. */
-function findInJson(text: string, path: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  for (const name of path.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
-      return undefined;
-    }
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
-}
-
-/** Truncated, since the answer of a broken server may be long. */
-function show(value: unknown): string {
-  if (value === undefined) return "absent";
-  const text = JSON.stringify(value);
-  // Half of a surrogate pair is no character, and Postgres refuses it in JSON.
-  return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
-}

@@ -1,5 +1,6 @@
 /** Where a check runs. */
-import { type ApiCheck, hostedLocations } from "#monitor/contract.ts";
+import type { ApiCheck } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
 
 /**
  * Whether our own runner at `location` runs the check. A runner with the name of a hosted location runs the

@@ -4,7 +4,8 @@ import { CheckRow } from "#definitions/rows/check.ts";
 import { emptySet } from "#definitions/rows/contract.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
-import { ApiCheck, hostedLocations } from "#monitor/contract.ts";
+import { ApiCheck } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
 
 const pager = ChannelRow.parse({ id: "pager", kind: "incident", environment: "staging" });
 const monitored = (row: object) =>

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
-import { hostedLocations } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 

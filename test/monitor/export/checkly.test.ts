@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Assertion } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
+import type { Assertion } from "#monitor/kinds/contract.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 

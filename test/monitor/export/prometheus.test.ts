@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import type { CheckOf, Definitions } from "#monitor/contract.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { grade } from "#monitor/rules/grade.ts";
 import {
@@ -25,7 +25,7 @@ function read(definitions: Definitions, path: string) {
   return parse(file?.text ?? "");
 }
 
-const moduleOf = (check: ApiCheck) =>
+const moduleOf = (check: CheckOf<"http">) =>
   read({ ...defined, apiChecks: [check] }, "blackbox.yml").modules[check.id];
 
 describe("modules of blackbox-exporter", () => {
@@ -121,7 +121,7 @@ describe("modules of blackbox-exporter", () => {
   });
 });
 
-function statusOf({ assertions }: ApiCheck): number {
+function statusOf({ assertions }: CheckOf<"http">): number {
   return assertions.find((assertion) => assertion.source === "status")?.equals ?? 200;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Assertion } from "#monitor/contract.ts";
+import type { Assertion } from "#monitor/kinds/contract.ts";
 import { grade, gradeByTime, noPhases, regrade } from "#monitor/rules/grade.ts";
 import { aCheckResult, anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 

@@ -1,8 +1,9 @@
 /** Definitions of every form that the lint lets pass. */
 import fc from "fast-check";
-import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { hostedLocations } from "#monitor/contract.ts";
+import type { CheckOf, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
+import type { Assertion } from "#monitor/kinds/contract.ts";
 import { standardDefinitions } from "./standard-definitions.ts";
 
 const id = fc.stringMatching(/^[a-z0-9]{1,6}(?:-[a-z0-9]{1,6}){0,2}$/);
@@ -77,7 +78,7 @@ const thresholds = fc
 /** Runs may not take longer than the period. */
 const longEnough = hostedFrequencies.filter((seconds) => seconds > 30);
 
-export const arbitraryApiCheck: fc.Arbitrary<ApiCheck> = fc
+export const arbitraryApiCheck: fc.Arbitrary<CheckOf<"http">> = fc
   .tuple(
     fc.record({
       id,
@@ -93,7 +94,7 @@ export const arbitraryApiCheck: fc.Arbitrary<ApiCheck> = fc
     request,
     thresholds,
   )
-  .map((parts) => Object.assign({}, ...parts) as ApiCheck);
+  .map((parts) => Object.assign({}, ...parts) as CheckOf<"http">);
 
 const arbitraryHeartbeat: fc.Arbitrary<Heartbeat> = fc
   .tuple(
@@ -108,7 +109,9 @@ const arbitraryHeartbeat: fc.Arbitrary<Heartbeat> = fc
   )
   .map((parts) => Object.assign({}, ...parts) as Heartbeat);
 
-export const arbitraryDefinitions: fc.Arbitrary<Definitions> = fc
+type HttpDefinitions = Omit<Definitions, "apiChecks"> & { apiChecks: readonly CheckOf<"http">[] };
+
+export const arbitraryDefinitions: fc.Arbitrary<HttpDefinitions> = fc
   .record({
     apiChecks: fc.array(arbitraryApiCheck, { maxLength: 8 }),
     heartbeats: fc.array(arbitraryHeartbeat, { maxLength: 8 }),

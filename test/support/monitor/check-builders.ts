@@ -1,5 +1,5 @@
 import type {
-  ApiCheck,
+  CheckOf,
   CheckResult,
   CheckSnapshot,
   Heartbeat,
@@ -8,7 +8,7 @@ import type {
 import { noPhases } from "#monitor/rules/grade.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 
-export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
+export function anApiCheck(changes: Partial<CheckOf<"http">> = {}): CheckOf<"http"> {
   return {
     id: "verify-key",
     name: "Verify key",

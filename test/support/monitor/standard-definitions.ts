@@ -3,11 +3,14 @@ import { toMonitored } from "#definitions/rules/monitored.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
+import { isHttp } from "#monitor/kinds/contract.ts";
 
 const settings = { monitor: monitorConfig.monitor.parse(undefined) };
 
 export const standardRows = standardSet(settings);
-export const standardDefinitions = toMonitored(standardRows);
+const monitored = toMonitored(standardRows);
+/** All of them are checks of HTTP. */
+export const standardDefinitions = { ...monitored, apiChecks: monitored.apiChecks.filter(isHttp) };
 export const { sources, routes } = standardRows;
 
 /** What does not change; rows that are not given: none. */

@@ -41,6 +41,7 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): [st
   }
   return [
     ["Calls", `${rule.method} ${rule.path}`],
+    ...(rule.details ?? []).map(({ name, value }): [string, string] => [name, value]),
     ["Every", duration(rule.frequency_seconds)],
     ["Slow above", ms(rule.degraded_above_ms)],
     ["Failed above", ms(rule.failed_above_ms)],

@@ -18,7 +18,7 @@ it("loads types, `vedette/config` without an installed package, and modules besi
     "ids.ts": "export const ids: readonly string[] = ['a', 'b'];",
   });
 
-  expect(set.checks.slice(-2).map(({ path }) => path)).toEqual(["/a", "/b"]);
+  expect(set.checks.slice(-2)).toMatchObject([{ path: "/a" }, { path: "/b" }]);
   expect(set.checks).toHaveLength(5);
 });
 
@@ -109,7 +109,7 @@ it.each(["VEDETTE_SECRET_SHOP", "NODE_AUTH_TOKEN"])(
       [name]: `export default { checks: [{ id: 'a', path: '/' + process.env.${secret} }] }`,
     });
 
-    expect(set.checks[0]?.path).toBe("/undefined");
+    expect(set.checks[0]).toMatchObject({ path: "/undefined" });
   },
 );
 

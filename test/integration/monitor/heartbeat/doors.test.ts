@@ -119,7 +119,7 @@ async function addPlace(bench: Awaited<ReturnType<typeof startDoors>>, location:
   const token = makeToken();
   await bench.runners.add(location, { tokenHash: hashOf(token), by: "ada" });
   const client = createRunnerClient({ control: bench.url, token });
-  const { checks } = await client.fetchWork();
+  const { checks } = (await client.fetchWork()).work;
   return {
     client,
     checks,
@@ -158,7 +158,31 @@ describe("a further place", () => {
 
     expect(hosted.checks.map(({ id }) => id)).toEqual(["probe", "secret"]);
     expect(own.checks.map(({ id }) => id)).toEqual(["probe", "elsewhere", "secret"]);
-    expect(own.checks[2]?.headers).toEqual({ authorization: "Bearer {{ROOT_KEY}}" });
+    expect(own.checks[2]).toMatchObject({ headers: { authorization: "Bearer {{ROOT_KEY}}" } });
+  });
+
+  it("gets no check of a kind that it does not say it knows", async () => {
+    const { id, name, environment, locations, channel, ...times } = check;
+    const { frequencySeconds, degradedAboveMs, failedAboveMs, failedRunThreshold } = times;
+    const tcp: ApiCheck = {
+      ...{ id: "tcp", name, environment, locations, channel, frequencySeconds },
+      ...{ degradedAboveMs, failedAboveMs, failedRunThreshold },
+      ...{ kind: "tcp", host: "127.0.0.1", port: 1, send: null, expect: null },
+    };
+    const bench = await startDoors({ apiChecks: [check, tcp] });
+    const token = makeToken();
+    await bench.runners.add("fra", { tokenHash: hashOf(token), by: "ada" });
+
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ whole_addresses: true });
+    const earlier = await fetch(`${bench.url}/runner/work`, { method: "POST", headers, body });
+    const client = createRunnerClient({ control: bench.url, token });
+    const current = await client.fetchWork();
+
+    // Exactly as the version before took it.
+    expect(await earlier.json()).toHaveProperty("checks", [{ ...check, channel: null }]);
+    expect(current.work.checks.map((one) => one.id)).toEqual([check.id, "tcp"]);
+    expect(current.unknownKinds).toEqual([]);
   });
 
   it("is refused without a token that is its own", async () => {

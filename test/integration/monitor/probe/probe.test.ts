@@ -126,18 +126,32 @@ describe("a probe over TLS", () => {
   });
 
   it.each([
-    ["that nobody trusts", ["localhost"], 10.5, false, "DEPTH_ZERO_SELF_SIGNED_CERT", 10],
-    ["of another name", ["other.example"], 10.5, true, "ERR_TLS_CERT_ALTNAME_INVALID", 10],
-    ["that is over", ["localhost"], -0.02, true, "CERT_HAS_EXPIRED", -1],
+    [
+      "that nobody trusts",
+      ["localhost"],
+      10.5,
+      false,
+      "it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)",
+      10,
+    ],
+    [
+      "of another name",
+      ["other.example"],
+      10.5,
+      true,
+      "it is of another host (ERR_TLS_CERT_ALTNAME_INVALID)",
+      10,
+    ],
+    ["that is over", ["localhost"], -0.02, true, "it has expired (CERT_HAS_EXPIRED)", -1],
   ])(
     "refuses a certificate %s, and tells its days all the same",
-    async (_, names, days, isTrusted, code, left) => {
+    async (_, names, days, isTrusted, words, left) => {
       const { port, cert } = await serveTls(names, new Date(Date.now() + days * dayMs));
       const ours = createProbe(isTrusted ? { ca: cert } : {});
 
       const seen = await ours(get(`https://localhost:${port}/`), limits);
 
-      const reason = `the certificate is not trusted: ${code}`;
+      const reason = `the certificate is not trusted: ${words}`;
       expect(seen.outcome).toEqual({ kind: "error", reason });
       expect(seen.tlsDaysLeft).toBe(left);
     },
@@ -147,7 +161,7 @@ describe("a probe over TLS", () => {
 describe("a probe that meets a fault", () => {
   const faultOf = async (url: string, timeoutMs = 500) => {
     const { outcome } = await probe(get(url), { ...limits, timeoutMs });
-    return outcome.kind === "error" ? outcome.reason : `answered ${outcome.status}`;
+    return outcome.kind === "error" ? outcome.reason : `answered ${JSON.stringify(outcome)}`;
   };
 
   it("says that nobody listens", async () => {

@@ -3,10 +3,10 @@ import { symlinkSync } from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ApiCheck, Definitions } from "#monitor/contract.ts";
-import { hostedLocations } from "#monitor/contract.ts";
+import type { CheckOf, Definitions } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
 import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { installCheckly, runCheckly } from "../../../support/monitor/checkly.ts";
@@ -191,7 +191,7 @@ describe.skipIf(nodeModules === null)("the exported project", () => {
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
 /** The content type is ours to add; the hosted monitor compares as text. */
-function asHosted(check: ApiCheck) {
+function asHosted(check: CheckOf<"http">) {
   const json = check.body === null ? {} : { "content-type": "application/json" };
   const assertions = check.assertions.map((assertion) =>
     "equals" in assertion ? { ...assertion, equals: String(assertion.equals) } : assertion,

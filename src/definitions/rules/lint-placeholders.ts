@@ -1,0 +1,54 @@
+/** What may stand between double braces in a check: a secret, and in steps what an earlier one took. Pure. */
+import type { CheckRow } from "#definitions/rows/check.ts";
+import type { CompleteStep } from "#definitions/rows/steps.ts";
+import { secretName } from "#monitor/contract.ts";
+import { extractName } from "#monitor/kinds/contract.ts";
+import { findPlaceholders } from "./placeholders.ts";
+
+type Found = { field: (string | number)[]; message: string };
+
+export function lintPlaceholders(row: CheckRow): Found[] {
+  switch (row.kind) {
+    case "http":
+      return findUnfit({ url: row.url, path: row.path, headers: row.headers, body: row.body });
+    case "tcp":
+      return findUnfit({ send: row.send });
+    case "steps":
+      return row.steps.flatMap((step, index) => lintStep(step, index, row.steps));
+    default:
+      return [];
+  }
+}
+
+const onlySecrets = "between double braces is the name of a secret, such as {{API_KEY}}";
+
+function findUnfit(fields: object): Found[] {
+  return findPlaceholders(fields)
+    .filter(({ name }) => !secretName.test(name))
+    .map(({ field }) => ({ field, message: onlySecrets }));
+}
+
+const secretsOrValues =
+  "between double braces is the name of a secret, such as {{API_KEY}}, or of what an earlier step takes from its answer, such as {{order_id}}";
+
+function lintStep(
+  { url, path, headers, body }: CompleteStep,
+  index: number,
+  steps: readonly CompleteStep[],
+): Found[] {
+  const namesOf = (some: readonly CompleteStep[]) =>
+    new Set(some.flatMap(({ extract }) => Object.keys(extract)));
+  const known = namesOf(steps.slice(0, index));
+  const all = namesOf(steps);
+  return findPlaceholders({ url, path, headers, body }).flatMap(({ name, field }): Found[] => {
+    if (secretName.test(name) || known.has(name)) return [];
+    return [{ field: ["steps", index, ...field], message: faultOf(name, all) }];
+  });
+}
+
+function faultOf(name: string, all: ReadonlySet<string>): string {
+  if (!extractName.test(name)) return secretsOrValues;
+  return all.has(name)
+    ? `{{${name}}} is used before a step takes it from its answer`
+    : `no step takes {{${name}}} from its answer: name it in \`extract\` of an earlier one`;
+}

@@ -1,0 +1,101 @@
+/** The kinds of checks: what each one asks, and what a good answer is. */
+import { z } from "zod";
+
+/** A check without a kind is one of http, as those that an earlier version stored. */
+export const checkKinds = ["http", "tcp", "dns", "tls", "steps"] as const;
+export type CheckKind = (typeof checkKinds)[number];
+
+/** A condition on the content of a response. A JSON path is dotted: `data.valid`, `data.roles.0`. */
+export const Assertion = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("status"), equals: z.int() }),
+  z.strictObject({ source: z.literal("header"), name: z.string(), contains: z.string() }),
+  z.strictObject({
+    source: z.literal("json"),
+    path: z.string(),
+    equals: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  }),
+]);
+export type Assertion = z.infer<typeof Assertion>;
+
+/** Where a value is in an answer, for later steps. */
+export const Extraction = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("json"), path: z.string().min(1).max(500) }),
+  z.strictObject({ source: z.literal("header"), name: z.string().min(1).max(100) }),
+]);
+export type Extraction = z.infer<typeof Extraction>;
+
+/** The name of a value that a step takes from its answer; later steps name it as `{{name}}`. */
+export const extractName = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
+
+export const maxSteps = 20;
+export const maxExtracts = 20;
+
+/** The types of records that a check of DNS may ask for. */
+export const recordTypes = ["A", "AAAA", "CAA", "CNAME", "MX", "NS", "PTR", "SRV", "TXT"] as const;
+export type RecordType = (typeof recordTypes)[number];
+
+const request = {
+  /** Appended to the base URL; a whole address stays as it is. */
+  path: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** Sent as JSON; null: no body. */
+  body: z.record(z.string(), z.unknown()).nullable(),
+  assertions: z.array(Assertion),
+};
+
+export const stepMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const Step = z.object({
+  /** null: it has none but its number. */
+  name: z.string().nullable(),
+  method: z.enum(stepMethods),
+  ...request,
+  /** By the name that later steps use. */
+  extract: z.record(z.string(), Extraction),
+});
+export type Step = z.infer<typeof Step>;
+
+/** What the checks of each kind have besides what all have. */
+export const kindFields = {
+  http: { kind: z.literal("http").optional(), method: z.enum(["GET", "POST"]), ...request },
+  tcp: {
+    kind: z.literal("tcp"),
+    host: z.string(),
+    port: z.int(),
+    /** Sent when connected; null: nothing. */
+    send: z.string().nullable(),
+    /** The text that the first 4 KB of the answer contain; null: a connection is enough. */
+    expect: z.string().nullable(),
+  },
+  dns: {
+    kind: z.literal("dns"),
+    domain: z.string(),
+    type: z.enum(recordTypes),
+    /** Addresses, with or without a port; empty: those of the machine. */
+    servers: z.array(z.string()),
+    /** Values that have to be among the answers; empty: any answer is good. */
+    expect: z.array(z.string()),
+  },
+  tls: {
+    kind: z.literal("tls"),
+    host: z.string(),
+    port: z.int(),
+    /** The name that the certificate has to have. */
+    servername: z.string(),
+    /** Of the days until the certificate ends. */
+    degradedBelowDays: z.int(),
+    failedBelowDays: z.int(),
+  },
+  steps: { kind: z.literal("steps"), steps: z.array(Step).min(1).max(maxSteps) },
+} as const;
+
+export type KindFields = {
+  [Kind in CheckKind]: z.infer<z.ZodObject<(typeof kindFields)[Kind]>>;
+};
+
+/** Of a check without a kind, too. */
+export function isHttp<Check extends { kind?: CheckKind | undefined }>(
+  check: Check,
+): check is Extract<Check, { kind?: "http" | undefined }> {
+  return check.kind === undefined || check.kind === "http";
+}

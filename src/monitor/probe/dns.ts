@@ -1,0 +1,80 @@
+/** Asks name servers for the records of a name. */
+import { Resolver } from "node:dns/promises";
+import { cleanText } from "#kernel/clean-text.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
+import type { ProbeObservation, RunnableOf } from "#monitor/contract.ts";
+import type { RecordType } from "#monitor/kinds/contract.ts";
+import { timed } from "./connection.ts";
+import { observe, type Run, type TimeLimit } from "./observe.ts";
+
+type DnsTarget = Pick<RunnableOf<"dns">, "domain" | "type" | "servers">;
+
+/** Never throws. The limit is over all servers and tries. */
+export function probeDns(target: DnsTarget, limits: TimeLimit): Promise<ProbeObservation> {
+  return observe(limits, (run) => ask(target, run, limits.timeoutMs));
+}
+
+async function ask(
+  { domain, type, servers }: DnsTarget,
+  { timing, signal }: Run,
+  timeoutMs: number,
+): Promise<ProbeObservation["outcome"]> {
+  const resolver = new Resolver({ timeout: tryTimeoutMs(timeoutMs), tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
+  try {
+    const records = await timed(timing, "dns", () =>
+      unlessAborted(resolver.resolve(domain, type), signal),
+    );
+    const values = (records as unknown[]).map((record) => cleanText(write(type, record), 1_000));
+    return { kind: "records", values };
+  } catch (error) {
+    const late = `no answer of a name server within ${formatDuration(timeoutMs)}`;
+    const reason = signal.aborted ? late : describe(error as NodeJS.ErrnoException, type);
+    return { kind: "error", reason };
+  } finally {
+    resolver.cancel();
+  }
+}
+
+/** Half of the time is for the second try and further servers. */
+function tryTimeoutMs(timeoutMs: number): number {
+  return Math.min(2_000, Math.max(100, Math.floor(timeoutMs / 4)));
+}
+
+/** As zone files have it. */
+function write(type: RecordType, record: unknown): string {
+  const parts = record as Record<string, string | number>;
+  switch (type) {
+    case "MX":
+      return `${parts["priority"]} ${parts["exchange"]}`;
+    case "SRV":
+      return `${parts["priority"]} ${parts["weight"]} ${parts["port"]} ${parts["name"]}`;
+    case "TXT":
+      return (record as string[]).join("");
+    case "CAA": {
+      const { critical, ...named } = parts;
+      const [tag, value] = Object.entries(named).find(([name]) => name !== "type") ?? ["", ""];
+      return `${critical} ${tag} "${value}"`;
+    }
+    default:
+      return String(record);
+  }
+}
+
+function describe({ code = "" }: NodeJS.ErrnoException, type: RecordType): string {
+  if (code === "ENODATA") return `the name has no records of type ${type}`;
+  return faults[code] ?? `the name could not be looked up (${code})`;
+}
+
+const faults: Record<string, string> = {
+  ENOTFOUND: "no such name",
+  ESERVFAIL: "the name server failed (SERVFAIL)",
+  EREFUSED: "the name server refused the query",
+  ENOTIMP: "the name server does not know this type of record",
+  EFORMERR: "the name server did not understand the query",
+  EBADRESP: "the answer is not DNS",
+  EBADNAME: "the name is not valid",
+  ECONNREFUSED: "no name server could be reached",
+  ETIMEOUT: "no answer of a name server in time",
+};

@@ -1,0 +1,31 @@
+/** Times one run of a probe, whatever its kind, and turns its errors into outcomes. */
+import type { ProbeObservation } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/rules/grade.ts";
+import { describeFault } from "./fault.ts";
+import type { PhaseTimes } from "./timing.ts";
+
+export type TimeLimit = {
+  /** Over the whole run. */
+  timeoutMs: number;
+  /** Aborts then, for requests that share a limit; absent: the limit begins with the run. */
+  signal?: AbortSignal;
+};
+
+/** What a run fills in, and what ends it. */
+export type Run = { timing: PhaseTimes; signal: AbortSignal };
+
+/** Never throws: an error is an outcome. `attempt` has to end when the signal is aborted. */
+export async function observe(
+  limits: TimeLimit,
+  attempt: (run: Run) => Promise<ProbeObservation["outcome"]>,
+): Promise<ProbeObservation> {
+  const timing: PhaseTimes = { phases: { ...noPhases }, tlsDaysLeft: null };
+  const startedMs = performance.now();
+  const signal = limits.signal ?? AbortSignal.timeout(limits.timeoutMs);
+  const outcome = await attempt({ timing, signal }).catch((error: unknown) => ({
+    kind: "error" as const,
+    reason: describeFault(error, { signal, limits, timing }),
+  }));
+  const durationMs = performance.now() - startedMs;
+  return { durationMs, phases: timing.phases, tlsDaysLeft: timing.tlsDaysLeft, outcome };
+}

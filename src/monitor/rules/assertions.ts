@@ -1,0 +1,68 @@
+/** Judges the answer of a request by its assertions, and takes values from it. */
+import type { ProbeObservation } from "#monitor/contract.ts";
+import type { Assertion, Extraction } from "#monitor/kinds/contract.ts";
+
+export type Response = Extract<ProbeObservation["outcome"], { kind: "response" }>;
+
+/** What is wrong with the answer, by the first assertion that does not hold; null: all hold. */
+export function faultOfResponse(
+  assertions: readonly Assertion[],
+  response: Response,
+): string | null {
+  for (const assertion of assertions) {
+    const fault = findFault(assertion, response);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function findFault(assertion: Assertion, response: Response): string | null {
+  switch (assertion.source) {
+    case "status":
+      return response.status === assertion.equals
+        ? null
+        : `answered ${response.status}, expected ${assertion.equals}`;
+    case "header": {
+      const value = response.headers[assertion.name.toLowerCase()];
+      if (value?.includes(assertion.contains)) return null;
+      return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
+    }
+    case "json": {
+      const value = findInJson(response.body, assertion.path);
+      if (value === assertion.equals) return null;
+      return `${assertion.path} is ${show(value)}, expected ${show(assertion.equals)}`;
+    }
+  }
+}
+
+/** The value that a later step needs; undefined: the answer does not have it. */
+export function extract(from: Extraction, response: Response): unknown {
+  return from.source === "json"
+    ? findInJson(response.body, from.path)
+    : response.headers[from.name.toLowerCase()];
+}
+
+/** The value at a dotted path; undefined when the text is not JSON or has no such member. */
+function findInJson(text: string, path: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
+      return undefined;
+    }
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** Quotes a value of an answer; truncated, since that of a broken server may be long. */
+export function show(value: unknown): string {
+  if (value === undefined) return "absent";
+  const text = JSON.stringify(value);
+  // Half of a surrogate pair is no character, and Postgres refuses it in JSON.
+  return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
+}

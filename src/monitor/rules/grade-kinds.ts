@@ -1,0 +1,49 @@
+/** What is wrong with the answers of TCP and DNS servers, and with the days of a certificate. Pure. */
+import type { Cause, Grade, RunnableOf } from "#monitor/contract.ts";
+import { show } from "./assertions.ts";
+
+/** null: the text has what is expected. */
+export function faultOfText(
+  { expect }: Pick<RunnableOf<"tcp">, "expect">,
+  text: string,
+): string | null {
+  if (expect === null || text.includes(expect)) return null;
+  const answered = text === "" ? "answered nothing" : `answered ${show(text)}`;
+  return `${answered}, expected to contain ${show(expect)}`;
+}
+
+/** null: all that is expected is among the values. Names are compared without case and the last dot. */
+export function faultOfRecords(
+  { type, expect }: Pick<RunnableOf<"dns">, "type" | "expect">,
+  values: readonly string[],
+): string | null {
+  const norm = (value: string) => (type === "TXT" ? value : value.toLowerCase().replace(/\.$/, ""));
+  const found = new Set(values.map(norm));
+  const missing = expect.find((value) => !found.has(norm(value)));
+  if (missing === undefined) return null;
+  const shown = values.slice(0, shownValues).map(show).join(", ");
+  const more = values.length > shownValues ? ` and ${values.length - shownValues} more` : "";
+  return `${type} is ${shown}${more}, expected ${show(missing)} among them`;
+}
+
+const shownValues = 5;
+
+type Days = Pick<RunnableOf<"tls">, "degradedBelowDays" | "failedBelowDays">;
+
+/** null: the certificate lasts long enough. `days`: null: its end cannot be read. */
+export function gradeDays(
+  { degradedBelowDays, failedBelowDays }: Days,
+  days: number | null,
+): { grade: Grade; cause: Cause; reason: string } | null {
+  if (days === null) return fault("failed", "the end of the certificate cannot be read");
+  const ends = `the certificate ends in ${days} days`;
+  if (days < failedBelowDays) return fault("failed", `${ends}, failed below ${failedBelowDays}`);
+  if (days < degradedBelowDays) {
+    return fault("degraded", `${ends}, degraded below ${degradedBelowDays}`);
+  }
+  return null;
+}
+
+function fault(grade: Grade, reason: string) {
+  return { grade, cause: "assertion" as const, reason };
+}

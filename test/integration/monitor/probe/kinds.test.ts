@@ -1,0 +1,258 @@
+/** Checks of other kinds than HTTP, against servers that do all that servers do wrong. */
+import { once } from "node:events";
+import { createServer as createHttp, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { RunnableOf } from "#monitor/contract.ts";
+import { createProbe } from "#monitor/probe/probe.ts";
+import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { probeTls } from "#monitor/probe/tls.ts";
+import { createSelfSigned } from "../../../support/http/self-signed.ts";
+import { type DnsReply, startDnsServer, wireName } from "../../../support/servers/dns-server.ts";
+
+const dayMs = 86_400_000;
+
+const common = {
+  id: "a",
+  name: "A",
+  environment: "production" as const,
+  locations: [],
+  frequencySeconds: 60,
+  degradedAboveMs: 400,
+  failedAboveMs: 500,
+  failedRunThreshold: 1,
+};
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const runCheck = createRunCheck({
+  probe: createProbe(),
+  target: {
+    baseUrl: "http://127.0.0.1:9",
+    readSecret: (name) => (name === "PASSWORD" ? "s3cret-word" : undefined),
+  },
+  location: "local",
+  nowMs: Date.now,
+});
+
+describe("a check of TCP", () => {
+  const run = async (
+    serve: (socket: Socket) => void,
+    { send = null, expect = null }: Partial<RunnableOf<"tcp">> = {},
+  ) => {
+    const sockets = new Set<Socket>();
+    const port = await listen(
+      createTcp((socket) => {
+        sockets.add(socket.on("error", () => {}));
+        serve(socket);
+      }),
+    );
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    return runCheck({ ...common, kind: "tcp", host: "127.0.0.1", port, send, expect }, 0);
+  };
+
+  it("is ok when it connects", async () => {
+    const result = await run(() => {});
+
+    expect(result).toMatchObject({ grade: "ok", status: null, tlsDaysLeft: null });
+    expect(result.phases.connect).toBeGreaterThan(0);
+  });
+
+  it("is ok when the answer has the text, with the secret filled in", async () => {
+    const result = await run((socket) => socket.once("data", (text) => socket.write(`+${text}`)), {
+      send: "AUTH {{PASSWORD}}\r\n",
+      expect: "s3cret-word",
+    });
+
+    expect(result.grade).toBe("ok");
+    expect(result.phases.firstByte).toBeGreaterThanOrEqual(0);
+  });
+
+  it.each<[string, (socket: Socket) => void, string]>([
+    ["never answers", () => {}, "no whole answer within 1 s"],
+    ["resets", (socket) => socket.resetAndDestroy(), "connection reset"],
+    ["closes", (socket) => socket.end(), 'answered nothing, expected to contain "OK"'],
+    ["says another", (socket) => socket.end("NO"), 'answered "NO", expected to contain "OK"'],
+    ["begins", (socket) => socket.write("22"), 'answered "22", expected to contain "OK"'],
+  ])("fails when the server %s", async (_, serve, reason) => {
+    expect(await run(serve, { expect: "OK" })).toMatchObject({ grade: "failed", reason });
+  });
+
+  it("reads no more than 4 KB of an endless answer", async () => {
+    const result = await run(
+      (socket) => {
+        const write = () => {
+          while (!socket.destroyed && socket.write("x".repeat(1_000)));
+        };
+        socket.on("drain", write);
+        write();
+      },
+      { expect: "OK" },
+    );
+
+    expect(result.reason).toMatch(/^answered "x{78}…, expected to contain "OK"$/);
+    expect(result.durationMs).toBeLessThan(500);
+  });
+
+  it("hides the secret that the server says", async () => {
+    const result = await run((socket) => socket.once("data", (text) => socket.end(text)), {
+      send: "{{PASSWORD}}",
+      expect: "OK",
+    });
+
+    expect(result.reason).toBe('answered "***", expected to contain "OK"');
+  });
+});
+
+describe("a check of DNS", () => {
+  const run = async (
+    answer: () => DnsReply | null,
+    { type = "A", expect = [] }: Partial<RunnableOf<"dns">> = {},
+  ) => {
+    const servers = [await startDnsServer(answer)];
+    return runCheck({ ...common, kind: "dns", domain: "example.com", type, servers, expect }, 0);
+  };
+  const address = { type: 1, data: Buffer.from([192, 0, 2, 1]) };
+
+  it("is ok when the value is among the answers", async () => {
+    const result = await run(() => ({ records: [address] }), { expect: ["192.0.2.1"] });
+
+    expect(result).toMatchObject({ grade: "ok", status: null });
+    expect(result.phases.dns).toBeGreaterThan(0);
+  });
+
+  it("compares names without case and the last dot, with what stands before them", async () => {
+    const data = Buffer.concat([Buffer.from([0, 10]), wireName("Mail.example.com")]);
+
+    const result = await run(() => ({ records: [{ type: 15, data }] }), {
+      type: "MX",
+      expect: ["10 mail.example.com."],
+    });
+
+    expect(result.grade).toBe("ok");
+  });
+
+  it.each<[string, DnsReply | null, RegExp]>([
+    ["has another value", { records: [address] }, /^A is "192.0.2.1", expected "192.0.2.9" among/],
+    ["has no such name", { code: 3 }, /^no such name$/],
+    ["has no records", {}, /^the name has no records of type A$/],
+    ["fails", { code: 2 }, /SERVFAIL/],
+    ["refuses", { code: 5 }, /refused the query$/],
+    ["says garbage", { raw: Buffer.from("garbage") }, /^(?:no answer of a name server|the answer)/],
+    ["never answers", null, /^no answer of a name server/],
+  ])("fails when the server %s", async (_, reply, reason) => {
+    const result = await run(() => reply, { expect: ["192.0.2.9"] });
+
+    expect(result.grade).toBe("failed");
+    expect(result.reason).toMatch(reason);
+    expect(result.durationMs).toBeLessThan(1_500);
+  });
+});
+
+describe("a check of TLS", () => {
+  const run = async (days: number, { names = ["localhost"], isTrusted = true } = {}) => {
+    const { key, cert } = await createSelfSigned(names, new Date(Date.now() + days * dayMs));
+    const port = await listen(createTlsServer({ key, cert }));
+    const at = { host: "localhost", port, servername: "localhost" };
+    return probeTls(at, { timeoutMs: 2_000, ...(isTrusted && { ca: cert }) });
+  };
+
+  it("tells the days of a trusted certificate", async () => {
+    expect(await run(20.5)).toMatchObject({ outcome: { kind: "certificate" }, tlsDaysLeft: 20 });
+  });
+
+  it.each([
+    [{ isTrusted: false }, /self-signed/],
+    [{ names: ["other.example"] }, /of another host/],
+  ])("says why one is not trusted: %j", async (how, reason) => {
+    const { outcome } = await run(20.5, how);
+
+    expect(outcome).toMatchObject({ kind: "error", reason: expect.stringMatching(reason) });
+  });
+
+  it("ends when the server hangs in the handshake", async () => {
+    const sockets: Socket[] = [];
+    const port = await listen(createTcp((socket) => sockets.push(socket)));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+
+    const at = { host: "127.0.0.1", port, servername: "localhost" };
+    const { outcome } = await probeTls(at, { timeoutMs: 300 });
+
+    expect(outcome).toEqual({ kind: "error", reason: "no connection within 300 ms" });
+  });
+});
+
+describe("a check with steps", () => {
+  const run = async (answer: RequestListener, changes: object = {}) => {
+    const server = createHttp(answer);
+    onTestFinished(() => server.closeAllConnections());
+    const url = `http://127.0.0.1:${await listen(server)}`;
+    const step = { name: null, method: "GET", headers: {}, body: null, extract: {} } as const;
+    const assertions = [{ source: "status" as const, equals: 200 }];
+    const id = { order_id: { source: "json" as const, path: "data.id" } };
+    const steps = [
+      { ...step, path: `${url}/orders`, method: "POST" as const, assertions, extract: id },
+      { ...step, name: "pay", path: `${url}/orders/{{order_id}}`, assertions, ...changes },
+    ];
+    return runCheck({ ...common, kind: "steps", steps }, 0);
+  };
+
+  it("uses what a step took in the address, a header and the body of the next", async () => {
+    const seen: unknown[] = [];
+
+    const result = await run(
+      async (incoming, outgoing) => {
+        const body = await new Response(incoming as unknown as ReadableStream).text();
+        seen.push([incoming.url, incoming.headers["x-id"], body]);
+        outgoing.end('{"data":{"id":"a/\\"b"}}');
+      },
+      { method: "PUT", headers: { "x-id": "{{order_id}}" }, body: { id: "{{order_id}}" } },
+    );
+
+    expect(result).toMatchObject({ grade: "ok", status: 200 });
+    expect(seen[1]).toEqual(["/orders/a%2F%22b", 'a/"b', '{"id":"a/\\"b"}']);
+  });
+
+  it("names the step that fails, and hides what was taken", async () => {
+    const result = await run(
+      (_, outgoing) =>
+        outgoing.setHeader("x", "token-123456").end('{"data":{"id":"token-123456"}}'),
+      { assertions: [{ source: "header", name: "x", contains: "good" }] },
+    );
+
+    expect(result).toMatchObject({
+      ...{ grade: "failed", cause: "assertion", status: 200 },
+      reason: 'step 2 (pay): header x is "***", expected to contain "good"',
+    });
+  });
+
+  it.each([
+    ["{}", "step 1: order_id is not there: data.id is absent"],
+    ['{"data":{"id":[1]}}', /^step 1: .* is not a text, number, true or false$/],
+    [`{"data":{"id":"${"x".repeat(5_000)}"}}`, /is longer than 4096 characters$/],
+    ['{"data":{"id":"a\\r\\nb: c"}}', /^step 2 \(pay\): the header x-id would have characters/],
+  ])("says what is wrong with the value of %s", async (body, reason) => {
+    const headers = { "x-id": "{{order_id}}" };
+
+    const result = await run((_, outgoing) => outgoing.end(body), { headers });
+
+    expect(result.reason).toMatch(reason);
+  });
+
+  it("has one limit over all steps", async () => {
+    const result = await run((_, outgoing) => {
+      setTimeout(() => outgoing.end('{"data":{"id":1}}'), 700);
+    });
+
+    expect(result.reason).toBe("step 2 (pay): no whole answer within 1 s");
+    expect(result.durationMs).toBeLessThan(1_400);
+  });
+});
