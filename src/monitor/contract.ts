@@ -1,8 +1,9 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
+import { Suppression, suppressionFields } from "./dependencies/contract.ts";
 import { type CheckKind, kindFields } from "./kinds/contract.ts";
-import { notified } from "./notified.ts";
+import { related } from "./related.ts";
 import type { Heartbeat } from "./schedule/contract.ts";
 
 export type { CronSchedule, Heartbeat } from "./schedule/contract.ts";
@@ -47,7 +48,7 @@ export type RunnableOf<Kind extends CheckKind> = Extract<
   { kind?: Kind | undefined }
 >;
 
-const CheckFields = RunFields.extend(notified).strict();
+const CheckFields = RunFields.extend(related).strict();
 
 export const ApiCheck = z.discriminatedUnion("kind", [
   CheckFields.extend(kindFields.http),
@@ -220,6 +221,7 @@ export const CheckState = z.object({
   /** Alerts opened so far. */
   episodes: z.int(),
   alert: OpenAlert.nullable(),
+  ...suppressionFields,
 });
 export type CheckState = z.infer<typeof CheckState>;
 
@@ -251,6 +253,7 @@ export const HeartbeatState = z.object({
     .nullable(),
   episodes: z.int(),
   alert: OpenAlert.nullable(),
+  ...suppressionFields,
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
 
@@ -276,6 +279,8 @@ export const CheckSnapshot = z.object({
   /** Of a heartbeat by cron: the time for which a ping has to come. */
   expectedAtMs: z.int().optional(),
   alert: OpenAlert.nullable(),
+  /** Absent: an earlier version. */
+  suppressed: Suppression.nullable().optional(),
   quiet: Quiet,
   locations: z.record(z.string(), LocationState),
 });

@@ -19,6 +19,7 @@ export const monitorDuties: Duties = {
     tick: again,
     report: again,
     close: again,
+    reconsider: again,
   }),
   ...dutiesOf(heartbeatObject, {
     ensure: again,

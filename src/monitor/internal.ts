@@ -13,6 +13,7 @@ import {
 } from "./operations/contract.ts";
 import type { Absence, OverdueHeartbeat, PassedDeadlines } from "./rules/deadline.ts";
 import type { MissedRuns } from "./rules/grid.ts";
+import type { DependencyState } from "./rules/suppression.ts";
 
 type Nothing = Record<string, never>;
 
@@ -36,6 +37,9 @@ const operatorSchemas = {
   }),
 };
 
+/** Asked by the objects of what depends on it. `sinceMs`: the tick of their failed run. */
+export type FailingRequest = { sinceMs: number };
+
 /** The results of one location in one run; `atMs`: when they were received. */
 export type Report = { scheduledAtMs: number; atMs: number; results: CheckResult[] };
 
@@ -54,6 +58,9 @@ export const apiCheckObject = iface.object(
     tick: iface.json<{ generation: number }, null>(),
     report: iface.json<Report, null>(),
     close: iface.json<{ scheduledAtMs: number }, null>(),
+    /** Asks again what a pending alert waits for. */
+    reconsider: iface.json<{ generation: number }, null>(),
+    tellFailing: iface.shared.json<FailingRequest, DependencyState>(),
   },
   { description: "An API check; the key is its id." },
 );
@@ -106,6 +113,7 @@ export const heartbeatObject = iface.object(
     ping: iface.json<PingCall, null>(),
     overdue: iface.json<DeadlinePassed, null>(),
     expire: iface.json<AlarmCall, null>(),
+    tellFailing: iface.shared.json<FailingRequest, DependencyState>(),
   },
   { description: "A heartbeat; the key is its id." },
 );

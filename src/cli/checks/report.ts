@@ -40,11 +40,14 @@ export function reportChecks({ checks }: CheckList): string {
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
 function describeAlert(check: CheckView): string {
   const { alert, channels = [check.channel], quiet_until, quiet_by, reason } = check;
-  const by = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
-  const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${by}`;
+  const quieter = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
+  const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${quieter}`;
   const off = offWords(check);
   if (alert === null) {
-    return [off, quiet].filter((part) => part !== "").join("; ") || plain(reason ?? "");
+    const by = check.suppressed_by;
+    const suppressed = by == null ? "" : `suppressed by ${plain(by)}: ${plain(reason ?? "")}`;
+    const parts = [suppressed, off, quiet].filter((part) => part !== "");
+    return parts.join("; ") || plain(reason ?? "");
   }
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [

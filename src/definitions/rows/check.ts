@@ -1,6 +1,6 @@
 /** The row of a check. */
 import { z } from "zod";
-import { Channels, Environment, Id, Name } from "./fields.ts";
+import { Channels, DependsOn, Environment, Id, Name } from "./fields.ts";
 import { kindRows, lintKind } from "./kinds.ts";
 import { lintRequest, requestFields } from "./request.ts";
 
@@ -36,6 +36,7 @@ const commonFields = {
     .max(100)
     .optional()
     .describe("Ids of `locations`, or locations of the hosted monitor. Default: every location."),
+  dependsOn: DependsOn,
   channels: Channels,
 };
 

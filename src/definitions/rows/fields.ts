@@ -34,3 +34,9 @@ export const Channels = z
   );
 
 export const Name = text(200).optional().describe("As people see it. Default: the id.");
+
+export const DependsOn = z
+  .array(Id)
+  .max(10)
+  .default([])
+  .describe("Ids of checks and heartbeats: while one of them fails, a failure here alerts nobody.");

@@ -1,7 +1,7 @@
 /** The row of a heartbeat. */
 import { z } from "zod";
 import { findCronFault } from "#kernel/cron-times.ts";
-import { Channels, Environment, Id, Name, text } from "./fields.ts";
+import { Channels, DependsOn, Environment, Id, Name, text } from "./fields.ts";
 
 const maxSpanSeconds = 365 * 86_400;
 
@@ -35,6 +35,7 @@ export const HeartbeatRow = z
     watches: text(500).optional().describe("What the job does. Default: the name."),
     ...schedule,
     graceSeconds: z.int().min(0).max(maxSpanSeconds).describe("How late a ping may be."),
+    dependsOn: DependsOn,
     channels: Channels,
   })
   .superRefine((row, { addIssue }) => {

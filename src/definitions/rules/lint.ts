@@ -9,17 +9,11 @@ import {
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { lintDependencies } from "./dependencies.ts";
+import type { Finding } from "./finding.ts";
 import { lintPlaceholders } from "./lint-placeholders.ts";
 
-export type Finding = {
-  section: Section;
-  /** The id or name of the row. */
-  key: string;
-  /** The way to the field, from the row. */
-  field?: (string | number)[];
-  /** What is allowed; no value of a header or body, which may be secret. */
-  message: string;
-};
+export type { Finding };
 
 /** Empty: all is well. Rows are valid by themselves. */
 export function lintSet(set: DefinitionSet): Finding[] {
@@ -28,6 +22,7 @@ export function lintSet(set: DefinitionSet): Finding[] {
     ...sectionNames.flatMap((section) => lintTexts(section, set[section])),
     ...set.checks.flatMap((row) => lintChannels("checks", row, set)),
     ...set.heartbeats.flatMap((row) => lintChannels("heartbeats", row, set)),
+    ...lintDependencies(set),
     ...set.checks.flatMap((row) => lintLocations(row, set)),
     ...set.checks.flatMap(findPlaceholderFaults),
     ...set.routes.flatMap((row) => lintRoute(row, set)),

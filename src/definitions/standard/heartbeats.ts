@@ -13,6 +13,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "certificate renewal cron job",
     periodSeconds: day,
     graceSeconds: 2 * hour,
+    dependsOn: [],
     channels: ["production"],
   },
   {
@@ -22,6 +23,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "key refill cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    dependsOn: [],
     channels: [],
   },
   {
@@ -31,6 +33,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "count-keys job",
     periodSeconds: 5 * minute,
     graceSeconds: minute,
+    dependsOn: [],
     channels: [],
   },
   {
@@ -40,6 +43,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "quota check cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    dependsOn: [],
     channels: [],
   },
   {
@@ -49,6 +53,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "certificate renewal cron job",
     periodSeconds: day,
     graceSeconds: 2 * hour,
+    dependsOn: [],
     channels: ["staging"],
   },
   {
@@ -58,6 +63,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "key refill cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    dependsOn: [],
     channels: ["staging"],
   },
   {
@@ -67,6 +73,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "quota check cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    dependsOn: [],
     channels: ["staging"],
   },
 ];

@@ -9,6 +9,7 @@ import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import type { CheckParts } from "./parts.ts";
+import { reconsider, tellFailing } from "./reconsider.ts";
 import { readState, writeState } from "./state.ts";
 import { close, ensure, report, retire, tick, writeSnapshot } from "./steps.ts";
 
@@ -38,6 +39,10 @@ export function createApiCheckObject(parts: CheckParts) {
       close: ifDefined((ctx, check, { scheduledAtMs }) =>
         close(ctx, { check, scheduledAtMs }, parts),
       ),
+      reconsider: ifDefined((ctx, check, { generation }) =>
+        reconsider(ctx, { check, generation }, parts),
+      ),
+      tellFailing: async (ctx, request) => tellFailing(ctx, await held.peek(ctx), request),
     },
     options: {
       journalRetention: 0,
@@ -47,6 +52,8 @@ export function createApiCheckObject(parts: CheckParts) {
       handlers: {
         tick: isPrivate,
         close: isPrivate,
+        reconsider: isPrivate,
+        tellFailing: isPrivate,
         report: { idempotencyRetention: soonForgotten },
       },
     },

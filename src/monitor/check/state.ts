@@ -18,6 +18,9 @@ const keys = { run: "run", early: "early", state: "state" } as const;
 
 export const timers = durableTimer<Timer>("timer");
 
+/** When to ask again what a pending alert waits for. */
+export const looks = durableTimer<{ generation: number; atMs: number }>("look");
+
 export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);
 export const writeRun = (ctx: ObjectContext, run: OpenRun) => ctx.set(keys.run, run);
 export const clearRun = (ctx: ObjectContext) => ctx.clear(keys.run);

@@ -15,20 +15,18 @@ import {
 } from "#monitor/rules/grid.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
-import {
-  handOver,
-  nextTakenAtMs,
-  withRollout,
-  writeAtOnce,
-  writeDown,
-} from "#monitor/transitions/hand-over.ts";
+import { handOver, nextTakenAtMs, writeAtOnce, writeDown } from "#monitor/transitions/hand-over.ts";
+import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { storeEarly, takeEarly } from "./early-reports.ts";
+import { lookAgain } from "./look-again.ts";
 import type { CheckParts } from "./parts.ts";
 import {
   clearEarly,
   clearRun,
+  looks,
   type OpenRun,
   readRun,
   readState,
@@ -104,7 +102,7 @@ function arm(
 }
 
 /** How much longer than a run may take to wait for reports of further locations. */
-const reportSlackMs = 5_000;
+export const reportSlackMs = 5_000;
 
 type RunStart = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
 
@@ -182,14 +180,18 @@ async function applyReports(
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;
   const { failedAtPercent } = parts;
-  const { state, transition } = await withRollout(ctx, parts.readRollout, (rollout) =>
-    decide(
-      before,
-      { ...run, isClosed, atMs },
-      { checkId: check.id, failedRunThreshold, failedAtPercent, isQuiet, rollout },
-    ),
-  );
+  const opening = { check, before, isQuiet, atMs, runAtMs: run.scheduledAtMs };
+  const { state, transition } = await withDependencies(ctx, opening, {
+    readRollout: parts.readRollout,
+    decide: (how) =>
+      decide(
+        before,
+        { ...run, isClosed, atMs },
+        { checkId: check.id, failedRunThreshold, failedAtPercent, ...how },
+      ),
+  });
   writeState(ctx, state);
+  await lookAgain(ctx, state, atMs);
   if (isClosed) clearRun(ctx);
   else writeRun(ctx, run);
   if (transition !== null) handOver(ctx, check, transition);
@@ -233,8 +235,9 @@ async function pause(ctx: ObjectContext): Promise<null> {
   timers.clear(ctx);
   clearRun(ctx);
   clearEarly(ctx);
+  looks.clear(ctx);
   if (state.status === "paused") return null;
-  writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
+  writeState(ctx, withoutMarks({ ...state, status: "paused", sinceMs: nowMs }));
   await writeSnapshot(ctx, nowMs);
   return null;
 }
@@ -243,8 +246,9 @@ export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<
   writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, nowMs) });
 }
 
-async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
-  const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, atMs);
+export async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
+  const state = await readState(ctx, atMs);
+  const { status, sinceMs, decidedRunMs, alert, locations } = state;
   const reporting = Object.values(locations).filter(({ isSilent }) => !isSilent);
   return {
     checkId: ctx.key,
@@ -257,6 +261,7 @@ async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapsh
       reporting.length === 0 ? null : Math.max(...reporting.map(({ durationMs }) => durationMs)),
     dueAtMs: null,
     alert,
+    suppressed: state.suppressed ?? null,
     quiet: await readQuiet(ctx),
     locations,
   };

@@ -1,7 +1,7 @@
 /** Exports the definitions for Prometheus and its blackbox-exporter: rules, their tests, probes. */
 import { stringify } from "yaml";
 import type { ApiCheck, Definitions } from "#monitor/contract.ts";
-import { hasChannels } from "#monitor/notified.ts";
+import { hasChannels } from "#monitor/related.ts";
 import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
 import { type ExportedFile, origin } from "./file.ts";
 import { findUnprobed, whyNotProbed } from "./other-kinds.ts";

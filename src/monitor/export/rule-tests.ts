@@ -1,6 +1,6 @@
 /** Tests of the rules, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { hasChannels } from "#monitor/notified.ts";
+import { hasChannels } from "#monitor/related.ts";
 import type { Rule } from "./rule.ts";
 import { absentSeconds, absentSummary, certificateSummary, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";

@@ -2,7 +2,7 @@
 
 import { type Environment, environments } from "#alerts/contract.ts";
 import type { ApiCheck, Definitions, RunnableOf } from "#monitor/contract.ts";
-import { hasChannels } from "#monitor/notified.ts";
+import { hasChannels } from "#monitor/related.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
 

@@ -5,6 +5,7 @@ import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { wakeAtMs } from "#monitor/rules/deadline.ts";
+import { askAgainAtMs } from "#monitor/rules/suppression.ts";
 import { untilWrittenMs } from "./deadlines.ts";
 import { alarms, readState } from "./state.ts";
 
@@ -29,7 +30,8 @@ export async function rearm(
   // The deadline of a heartbeat that is ok is in Postgres.
   if (state === null || isPlain(state)) return;
   const quiet = await readQuiet(ctx);
-  const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
+  const stateMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
+  const wakeMs = Math.max(stateMs, askAgainAtMs(state, nowMs));
   // A mute may end in centuries, which is longer than a timer can be.
   const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
   await setAlarm(ctx, { atMs, nowMs });

@@ -17,6 +17,7 @@ import { writeSnapshot } from "./records.ts";
 import { moveAlert, retire } from "./retire.ts";
 import { readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
+import { tellFailing } from "./tell-failing.ts";
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const { readActor, readDefinitions } = parts;
@@ -65,6 +66,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       ping: step(ping),
       overdue: step(overdue),
       expire: step(wake),
+      tellFailing: async (ctx) => tellFailing(ctx, await held.peek(ctx), parts),
     },
     options: {
       journalRetention: 0,
@@ -73,6 +75,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       handlers: {
         overdue: { ingressPrivate: true },
         expire: { ingressPrivate: true },
+        tellFailing: { ingressPrivate: true },
         ping: { idempotencyRetention: soonForgotten },
       },
     },

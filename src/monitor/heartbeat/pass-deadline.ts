@@ -6,7 +6,7 @@ import type { AlarmCall, DeadlinePassed } from "#monitor/internal.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import { canExpire, dueAtMs, expire, heardAtMs } from "#monitor/rules/deadline.ts";
 import { setRight } from "#monitor/rules/set-right.ts";
-import { withRollout } from "#monitor/transitions/hand-over.ts";
+import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import { alarms, notAhead, noteReceived, readReceivedAtMs, readState } from "./state.ts";
@@ -58,7 +58,11 @@ export async function overdue(
   // Also when the state has a later ping: the deadline watch has begun a watch, and only this ends it.
   const before = lastPingAtMs === null ? known : withPing(heartbeat, known, lastPingAtMs);
   const isQuiet = await isQuietAt(ctx, nowMs);
-  const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
+  const opening = { check: heartbeat, before, isQuiet, atMs: nowMs, runAtMs: nowMs };
+  const decision = await withDependencies(ctx, opening, {
+    rollout,
+    decide: (how) => expire(heartbeat, before, { nowMs, away, ...how }),
+  });
   await finish(ctx, call, { before, decision, results: [], nowMs });
   return null;
 }
@@ -108,9 +112,11 @@ async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
   }
   const isQuiet = await isQuietAt(ctx, nowMs);
   const right = setRight(heartbeat, known, { nowMs, fromMs: nowMs });
-  const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
-    expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
-  );
+  const opening = { check: heartbeat, before: right, isQuiet, atMs: nowMs, runAtMs: nowMs };
+  const decision = await withDependencies(ctx, opening, {
+    readRollout: parts.readRollout,
+    decide: (how) => expire(heartbeat, right, { nowMs, away: seen.away, ...how }),
+  });
   await finish(ctx, call, { before: known, decision, results: [], nowMs });
 }
 

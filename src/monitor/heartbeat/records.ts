@@ -66,6 +66,7 @@ export async function snapshotOf(
     dueAtMs: heartbeat === null || alert !== null ? null : dueAtMs(heartbeat, state),
     ...(heartbeat?.schedule && { expectedAtMs: expectedAtMs(heartbeat, state) }),
     alert,
+    suppressed: state.suppressed ?? null,
     quiet: await readQuiet(ctx),
     locations: {},
   };

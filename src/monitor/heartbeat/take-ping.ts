@@ -6,7 +6,7 @@ import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { heardAtMs, takePing } from "#monitor/rules/deadline.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Clock, setRight } from "#monitor/rules/set-right.ts";
-import { withRollout } from "#monitor/transitions/hand-over.ts";
+import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain } from "./alarm.ts";
 import { begin, commitDecision, type HeartbeatCall, type Outcome } from "./commit.ts";
 import { resultsOf } from "./records.ts";
@@ -29,9 +29,11 @@ export async function ping(
   const before = await readState(ctx);
   if (before === null) return null;
   const isQuiet = await isQuietAt(ctx, nowMs);
-  const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
-    takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
-  );
+  const opening = { check: heartbeat, before, isQuiet, atMs: nowMs, runAtMs: received.atMs };
+  const decision = await withDependencies(ctx, opening, {
+    readRollout: parts.readRollout,
+    decide: (how) => takePing(heartbeat, before, { ping: received, ...how }),
+  });
   const results = resultsOf(heartbeat, received, before);
   await finish(ctx, call, { before, decision, results, nowMs });
   // The gateway wrote this success to the inbox and did not send it to this object.

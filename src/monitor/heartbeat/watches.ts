@@ -35,6 +35,12 @@ export function createWatches(database: Database) {
   const find = createFind(database, lookForPings);
   const release = createFind(database, releaseWatches, (known: ReleasedWatch) => known.dueAtMs);
   return {
+    /** When the heartbeat is looked at next (Unix ms); null: it has no ping URL. */
+    async dueAtMs(id: string): Promise<number | null> {
+      const { rows } = await database.query<{ due_at: Date }>(selectDue, [id]);
+      return rows[0]?.due_at.getTime() ?? null;
+    },
+
     /** Pings since the last known one; from now on the object is watching. */
     look: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
       const found = await find(known);
@@ -67,6 +73,8 @@ function createFind<Known extends KnownPings>(
     return known.map(({ id }) => byId.get(id) ?? nothingFound);
   };
 }
+
+const selectDue = "SELECT due_at FROM heartbeats WHERE id = $1";
 
 const nothingFound: FoundPings = { lastPingAtMs: null, tellingAtMs: null };
 

@@ -71,9 +71,10 @@ export function createRunnerDoor(parts: Parts) {
 }
 
 /** A runner of an earlier version takes a check of HTTP with exactly these members. */
-function toWork({ channel: _channel, directChannels: _others, ...check }: ApiCheck) {
-  if (!isHttp(check)) return check;
-  const { kind: _kind, ...same } = check;
+function toWork(check: ApiCheck) {
+  const { channel: _channel, directChannels: _others, dependsOn: _dependsOn, ...needed } = check;
+  if (!isHttp(needed)) return needed;
+  const { kind: _kind, ...same } = needed;
   return { ...same, channel: null };
 }
 

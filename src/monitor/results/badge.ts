@@ -15,8 +15,13 @@ const shown: Record<CheckView["status"], BadgeText> = {
 };
 
 /** An SVG of 20 pixels in height: the name on the left, the status on the right. */
-export function drawBadge({ name, status }: Pick<CheckView, "name" | "status">): string {
-  const { text, colour } = shown[status];
+export function drawBadge({
+  name,
+  status,
+  suppressed_by: by,
+}: Pick<CheckView, "name" | "status" | "suppressed_by">): string {
+  const { text: word, colour } = shown[status];
+  const text = by == null ? word : `${word} behind ${by}`;
   const left = widthOf(name);
   const right = widthOf(text);
   const label = escapeXml(`${name}: ${text}`);

@@ -47,6 +47,8 @@ export const CheckView = z.object({
   /** Of an API check: the settings without which it is off. Absent: a heartbeat, or an earlier version. */
   missing_settings: z.array(z.string()).optional(),
   since: z.string().nullable(),
+  /** While this one fails, it alerts nobody. Absent: an earlier version. */
+  suppressed_by: z.string().nullable().optional(),
   /** Why it is not ok, if known. */
   reason: z.string().nullable(),
   /** The last run or ping. */
@@ -149,7 +151,6 @@ export const CheckHistoryRequest = z
   })
   .meta({ title: "CheckHistoryRequest", examples: [{ check: "verify-key", limit: 50 }] });
 export type CheckHistoryRequest = z.infer<typeof CheckHistoryRequest>;
-
 /** Single results, newest first. */
 export const CheckHistory = z.object({
   results: z.array(CheckResultView),

@@ -8,8 +8,8 @@ import type {
   Definitions,
   Heartbeat,
 } from "#monitor/contract.ts";
-import { channelNames } from "#monitor/notified.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import { channelNames } from "#monitor/related.ts";
 import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
@@ -154,6 +154,7 @@ function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
   );
   return {
     since: toIsoOrNull(snapshot?.sinceMs),
+    suppressed_by: (snapshot?.status === "failed" && snapshot.suppressed?.by) || null,
     reason:
       snapshot?.alert?.reason ?? locations.find(({ reason }) => reason !== null)?.reason ?? null,
     last_at: toIsoOrNull(snapshot?.lastAtMs),

@@ -124,6 +124,19 @@ export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
     },
   });
   new Gauge({
+    name: "vedette_check_suppressed",
+    help: "1 while the check fails and alerts nobody, because a check that it depends on fails.",
+    labelNames: ["check", "environment", "kind"],
+    registers: [registry],
+    async collect() {
+      const checks = await list();
+      this.reset();
+      for (const { id: check, environment, kind, suppressed_by: by } of checks) {
+        this.set({ check, environment, kind }, by == null ? 0 : 1);
+      }
+    },
+  });
+  new Gauge({
     name: "vedette_check_tls_days_left",
     help: "Days until the first of the check's certificates expires.",
     labelNames: ["check"],

@@ -35,6 +35,7 @@ function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] 
 /** Leaves out reasons: they quote answers and addresses of servers, which are for operators. */
 function toPublic(check: CheckView) {
   const { id, name, kind, environment, status, since, last_at, uptime_24h, strip } = check;
+  const { suppressed_by = null } = check;
   // Rounded down: never 100 for less than 100.
   const up = uptime_24h === null ? null : Math.floor(uptime_24h * 1_000) / 1_000;
   const locations = check.locations.map(({ location, status }) => ({ location, status }));
@@ -46,6 +47,7 @@ function toPublic(check: CheckView) {
     kind,
     environment,
     status,
+    suppressed_by,
     since,
     ...last,
     uptime_24h: up,

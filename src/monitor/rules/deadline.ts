@@ -161,6 +161,10 @@ export function expire(
   const { away } = now;
   const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away, before: state.held });
   if (held !== null) return { state: { ...state, held }, transition: null };
+  const known = state.pendingAlert ?? state.suppressed;
+  if (known != null) {
+    return fail(heartbeat, state, { atMs: nowMs, reason: known.reason, isQuiet, rollout });
+  }
   const reason =
     nowMs < dueMs
       ? "the job said that it failed while alerts were off"

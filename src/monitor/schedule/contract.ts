@@ -1,7 +1,7 @@
 /** The definition of a heartbeat, as its object holds it. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
-import { notified } from "#monitor/notified.ts";
+import { related } from "#monitor/related.ts";
 
 /** Pings are expected at these times. */
 const CronSchedule = z.strictObject({
@@ -24,6 +24,6 @@ export const Heartbeat = z.strictObject({
   /** Absent: there is a `periodSeconds`. */
   schedule: CronSchedule.optional(),
   graceSeconds: z.int(),
-  ...notified,
+  ...related,
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
-import { hasChannels } from "#monitor/notified.ts";
+import { hasChannels } from "#monitor/related.ts";
 import { type AlertHistory, describeEvent, resolve } from "#monitor/rules/verdict.ts";
 import {
   type Addressee,

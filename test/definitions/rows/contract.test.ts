@@ -23,6 +23,7 @@ describe("a check", () => {
       failedAboveMs: 10_000,
       failedRunThreshold: 1,
       channels: [],
+      dependsOn: [],
     });
   });
 

@@ -157,3 +157,19 @@ it("a heartbeat that nobody set up says so, and one by cron says when it is expe
     rule: { period_seconds: 86_400, cron: "0 3 * * * UTC" },
   });
 });
+
+it("names what suppresses a failed check, and nothing of one that does not fail", () => {
+  const suppressed = { by: "database", sinceMs: 0, reason: "refused" };
+  const viewOf = (status: "failed" | "silent") =>
+    listChecks({
+      definitions: { apiChecks: [anApiCheck()], heartbeats: [] },
+      whyOff: () => [],
+      snapshots: new Map([["verify-key", aSnapshot({ status, suppressed })]]),
+      days: new Map(),
+      alertTime: new Map(),
+      nowMs: 0,
+    }).checks[0];
+
+  expect(viewOf("failed")?.suppressed_by).toBe("database");
+  expect(viewOf("silent")?.suppressed_by).toBeNull();
+});

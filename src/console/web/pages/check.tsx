@@ -83,6 +83,11 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
           {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
+      {check.suppressed_by != null && (
+        <Notice tone="info">
+          {`Suppressed by ${check.suppressed_by}: it alerts nobody while that fails.`}
+        </Notice>
+      )}
       {off !== undefined && <Notice tone="info">{`It is ${off}.`}</Notice>}
       {quietUntil !== null && (
         <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>

@@ -86,6 +86,7 @@ function describe(check: CheckView): string {
   const { alert, quiet_until: quietUntil, reason, due_at: dueAt } = check;
   const off = offWords(check);
   const parts: string[] = [];
+  if (check.suppressed_by != null) parts.push(`suppressed by ${check.suppressed_by}`);
   if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);

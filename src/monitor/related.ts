@@ -1,24 +1,25 @@
-/** Whom a check notifies. */
+/** What a check or heartbeat has to do with other rows: whom it notifies, and what it depends on. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
+import { Dependency } from "./dependencies/contract.ts";
 
-/** The fields of a check or heartbeat. */
-export const notified = {
+export const related = {
   /** The environment whose alert source at the incident service is notified; null: none is. */
   channel: z.enum(environments).nullable(),
   /** Further channels; absent: none, or the row was stored by an earlier version. */
   directChannels: z.array(DirectChannel).optional(),
+  /** While one of them fails, a failure is suppressed. Absent: none, or as above. */
+  dependsOn: z.array(Dependency).optional(),
 };
-const Notified = z.object(notified);
-type Notified = z.infer<typeof Notified>;
+type Related = z.infer<z.ZodObject<typeof related>>;
 
 /** Whether anybody is notified. */
-export function hasChannels({ channel, directChannels = [] }: Notified): boolean {
+export function hasChannels({ channel, directChannels = [] }: Related): boolean {
   return channel !== null || directChannels.length > 0;
 }
 
 /** The channels by name: the environment of the incident service, and ids. */
-export function channelNames({ channel, directChannels = [] }: Notified): string[] {
+export function channelNames({ channel, directChannels = [] }: Related): string[] {
   return [...(channel === null ? [] : [channel]), ...directChannels.map(({ id }) => id)];
 }

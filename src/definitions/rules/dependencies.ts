@@ -1,0 +1,91 @@
+/** What rows must not say of what they depend on. Pure. */
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { Finding } from "./finding.ts";
+
+type Row = { id: string; dependsOn: readonly string[] };
+
+/** Unknown ids, ids that are named twice, and circles. */
+export function lintDependencies({ checks, heartbeats }: DefinitionSet): Finding[] {
+  const rows: readonly Row[] = [...checks, ...heartbeats];
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const inCircles = findCircles(byId);
+  const lint = (section: Finding["section"], list: readonly Row[]) =>
+    list.flatMap((row) => lintRow(section, row, { byId, circle: inCircles.get(row.id) }));
+  return [...lint("checks", checks), ...lint("heartbeats", heartbeats)];
+}
+
+type Around = { byId: ReadonlyMap<string, Row>; circle: readonly string[] | undefined };
+
+function lintRow(section: Finding["section"], row: Row, { byId, circle }: Around): Finding[] {
+  const { id: key, dependsOn } = row;
+  const faults = dependsOn.flatMap((id, index): Finding[] => {
+    const at = { section, key, field: ["dependsOn", index] };
+    if (id === key) return [{ ...at, message: "is the row itself: name others" }];
+    if (!byId.has(id)) {
+      return [{ ...at, message: "there is no such check or heartbeat: name one that is defined" }];
+    }
+    return dependsOn.indexOf(id) === index ? [] : [{ ...at, message: "is named twice" }];
+  });
+  if (circle === undefined) return faults;
+  const way = [...circle, key].slice(0, longestWay).join(", then ");
+  const message = `depends on itself: ${way}. Leave out one of them`;
+  return [...faults, { section, key, field: ["dependsOn"], message }];
+}
+
+/** Messages name no more rows. */
+const longestWay = 12;
+
+/** By id, the way from each row of a circle back to it, without the row itself at the end. */
+function findCircles(byId: ReadonlyMap<string, Row>): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  const done = new Set<string>();
+  for (const id of byId.keys()) walk(id, { byId, done, found });
+  return found;
+}
+
+type Search = {
+  byId: ReadonlyMap<string, Row>;
+  done: Set<string>;
+  found: Map<string, readonly string[]>;
+};
+
+/** Depth first with a stack of its own: a chain may be as long as there are rows. */
+function walk(from: string, search: Search): void {
+  const way: Step[] = [{ id: from, next: 0 }];
+  for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
+    const target = nextOf(last, search);
+    if (target === undefined) {
+      search.done.add(last.id);
+      way.pop();
+    } else if (way.some(({ id }) => id === target)) {
+      note(
+        way.map(({ id }) => id),
+        { target, found: search.found },
+      );
+    } else way.push({ id: target, next: 0 });
+  }
+}
+
+type Step = { id: string; next: number };
+
+/** The next row to go to; undefined: there is no other one. */
+function nextOf(step: Step, { byId, done }: Search): string | undefined {
+  const targets = byId.get(step.id)?.dependsOn ?? [];
+  while (step.next < targets.length) {
+    const target = targets[step.next];
+    step.next += 1;
+    const isLeft = target !== undefined && byId.has(target) && !done.has(target);
+    if (isLeft && target !== step.id) return target;
+  }
+  return undefined;
+}
+
+function note(
+  way: readonly string[],
+  { target, found }: { target: string; found: Map<string, readonly string[]> },
+): void {
+  const circle = way.slice(way.indexOf(target));
+  for (const [position, id] of circle.entries()) {
+    if (!found.has(id)) found.set(id, [...circle.slice(position), ...circle.slice(0, position)]);
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Whether an alert opens although something that the check depends on fails, or may fail as well. Pure: the
+ * answers of what it depends on are given; one that did not answer is left out and suppresses nothing.
+ */
+import { isAhead } from "#kernel/clock-fault.ts";
+import type { ApiCheck, CheckState, OpenAlert } from "#monitor/contract.ts";
+import type { PendingAlert, Suppression } from "#monitor/dependencies/contract.ts";
+import { type Grid, gridOf, nextTick } from "./grid.ts";
+
+/** What something that others depend on says of itself. */
+export type DependencyState = {
+  isFailing: boolean;
+  /** When its status last changed. */
+  sinceMs: number;
+  /** When a run begins that shows whether it failed with the asker; null: one is decided, or none will be. */
+  nextRunMs: number | null;
+  /** When that run is decided at the latest. */
+  decidesByMs: number | null;
+};
+
+export type Answer = DependencyState & { id: string };
+
+/** The marks of a check's state. */
+export type Marks = {
+  suppressed?: Suppression | null | undefined;
+  pendingAlert?: PendingAlert | null | undefined;
+};
+
+export type Barrier =
+  | { kind: "none" }
+  | { kind: "suppressed"; by: string }
+  | { kind: "pending"; lookAtMs: number };
+
+/** The longest time that an alert waits for what it depends on; a period of a minute and its run. */
+export const longestPendingMs = 90_000;
+
+/** How soon after the beginning of its run a dependency is asked, and how often after that. */
+const runMs = 1_000;
+const everyMs = 3_000;
+
+/** `runAtMs`: the tick of the run that failed. */
+export type Opening = { atMs: number; runAtMs: number };
+
+/** What keeps an alert from opening. */
+export function judgeOpening(
+  { suppressed, pendingAlert }: Marks,
+  { atMs, runAtMs }: Opening,
+  answers: readonly Answer[],
+): Barrier {
+  const failing = answers.filter(({ isFailing }) => isFailing);
+  const [first] = failing;
+  if (first !== undefined) {
+    const isSame = failing.some(({ id }) => id === suppressed?.by);
+    return { kind: "suppressed", by: isSame && suppressed ? suppressed.by : first.id };
+  }
+  if (suppressed != null) {
+    const by = answers.find(({ id }) => id === suppressed.by);
+    // A run that began before the other one had recovered says nothing of the time after.
+    const isEarlier = by !== undefined && by.sinceMs > runAtMs && !isAhead(by.sinceMs, atMs);
+    return isEarlier ? { kind: "suppressed", by: suppressed.by } : { kind: "none" };
+  }
+  const untilMs = Math.min(pendingAlert?.sinceMs ?? atMs, atMs) + longestPendingMs;
+  const waits = answers.filter(
+    ({ decidesByMs }) => decidesByMs !== null && decidesByMs > atMs && decidesByMs <= untilMs,
+  );
+  if (waits.length === 0) return { kind: "none" };
+  const looks = waits.map(({ nextRunMs }) => Math.max((nextRunMs ?? 0) + runMs, atMs + everyMs));
+  return { kind: "pending", lookAtMs: Math.min(...looks, untilMs) };
+}
+
+/** How often a heartbeat that is suppressed asks whether it still is: no run of its own makes it ask. */
+const suppressedLookMs = 30_000;
+
+/** When to ask again; 0: there is nothing to ask. */
+export function askAgainAtMs({ suppressed, pendingAlert }: Marks, nowMs: number): number {
+  if (pendingAlert != null) return pendingAlert.lookAtMs;
+  return suppressed != null ? nowMs + suppressedLookMs : 0;
+}
+
+export function withoutMarks<State extends Marks>(state: State): State {
+  if (state.suppressed == null && state.pendingAlert == null) return state;
+  return { ...state, suppressed: null, pendingAlert: null };
+}
+
+type Failure = Pick<OpenAlert, "reason" | "locations">;
+
+/** The state with the mark of the barrier that kept its alert from opening. */
+export function withBarrier<State extends Marks>(
+  state: State,
+  barrier: Barrier,
+  { atMs, runAtMs, failure }: Opening & { failure: Failure },
+): State {
+  const { reason, locations } = failure;
+  if (barrier.kind === "suppressed") {
+    const { by } = barrier;
+    const before = state.suppressed;
+    const suppressed = before?.by === by ? before : { by, sinceMs: atMs, reason };
+    return { ...state, suppressed, pendingAlert: null };
+  }
+  if (barrier.kind === "none") return withoutMarks(state);
+  const { sinceMs = atMs, runAtMs: firstMs = runAtMs } = state.pendingAlert ?? {};
+  const { lookAtMs } = barrier;
+  return {
+    ...state,
+    suppressed: null,
+    pendingAlert: { sinceMs, runAtMs: firstMs, lookAtMs, reason, locations },
+  };
+}
+
+/** An API check that was not decided for so many periods says nothing any more. */
+const periodsToStale = 3;
+
+type CheckNow = {
+  state: CheckState;
+  /** When its timer is due; null: it has none. */
+  dueMs: number | null;
+  /** The tick of the run that is not decided yet; null: there is none. */
+  openRunMs: number | null;
+  /** From a tick to the verdict, at most. */
+  limitMs: number;
+};
+
+/** What an API check says of itself to one whose run of `sinceMs` failed. */
+export function stateOfCheck(
+  check: Pick<ApiCheck, "id" | "frequencySeconds">,
+  { state, dueMs, openRunMs, limitMs }: CheckNow,
+  { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
+): DependencyState {
+  const { status, alert, decidedRunMs } = state;
+  const grid = gridOf(check);
+  const staleMs = periodsToStale * grid.everyMs + limitMs;
+  const isStale = Math.abs(nowMs - (decidedRunMs ?? state.sinceMs)) > staleMs;
+  // Silent with an open alert: it has not recovered.
+  const hasFailed = status === "failed" || (status === "silent" && alert !== null);
+  const isDecided = decidedRunMs !== null && decidedRunMs >= sinceMs;
+  const nextRunMs = isDecided ? null : findRun(grid, { dueMs, openRunMs, sinceMs });
+  return {
+    isFailing: hasFailed && !isStale,
+    sinceMs: state.sinceMs,
+    nextRunMs,
+    decidesByMs: nextRunMs === null ? null : nextRunMs + limitMs,
+  };
+}
+
+type Runs = Pick<CheckNow, "dueMs" | "openRunMs"> & { sinceMs: number };
+
+/** The first run that begins at `sinceMs` or later. */
+function findRun(grid: Grid, { dueMs, openRunMs, sinceMs }: Runs): number | null {
+  if (openRunMs !== null && openRunMs >= sinceMs) return openRunMs;
+  if (dueMs === null) return null;
+  return dueMs >= sinceMs ? dueMs : nextTick(grid, sinceMs - 1);
+}

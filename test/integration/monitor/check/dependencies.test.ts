@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const dependsOn = [{ id: "database", kind: "api" as const }];
+const shop = { id: "shop", name: "Shop", path: "/shop", dependsOn, failedAboveMs: 800 };
+const database = { id: "database", name: "Database", path: "/database", failedAboveMs: 800 };
+
+type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
+
+const failing = (bench: Bench, ...paths: string[]) =>
+  bench.target.answers(({ url = "" }, outgoing) => {
+    outgoing.writeHead(paths.includes(url) ? 500 : 200).end("{}");
+  });
+const eventsOf = (bench: Bench) => bench.orders.map(({ transition }) => transition.eventId);
+const until = (what: string, isSo: () => Promise<boolean>) =>
+  waitFor(isSo, { withinMs: 40_000, what });
+const untilSuppressed = (bench: Bench, by: string | undefined, id = "shop") =>
+  until(`${id} suppressed by ${by}`, async () => (await bench.snapshot(id))?.suppressed?.by === by);
+
+it.each([
+  ["before", 1, 4],
+  ["after", 4, 1],
+])(
+  "alerts once when the check fails %s what it depends on",
+  async (_, shopEvery, databaseEvery) => {
+    const apiChecks = [
+      anApiCheck({ ...shop, frequencySeconds: shopEvery }),
+      anApiCheck({ ...database, frequencySeconds: databaseEvery }),
+    ];
+    const bench = await startMonitorBench({ apiChecks });
+    await bench.start();
+    await bench.untilResults(6);
+
+    failing(bench, "/shop", "/database");
+    await untilSuppressed(bench, "database");
+
+    expect(eventsOf(bench)).toEqual(["database:1:opened"]);
+    failing(bench, "/shop");
+    await bench.untilOrders(3);
+    expect(eventsOf(bench).toSorted()).toEqual([
+      "database:1:opened",
+      "database:1:resolved",
+      "shop:1:opened",
+    ]);
+    expect((await bench.snapshot("shop")).suppressed).toBeNull();
+  },
+);
+
+it("alerts when what it depends on turns out well, although the worker was ended meanwhile", async () => {
+  const apiChecks = [
+    anApiCheck({ ...shop, frequencySeconds: 1 }),
+    anApiCheck({ ...database, frequencySeconds: 10 }),
+  ];
+  const bench = await startMonitorBench({ apiChecks });
+  await bench.start();
+  await until(
+    "a run of the database",
+    async () => (await bench.snapshot("database"))?.lastAtMs > 0,
+  );
+  const isFailed = async () => (await bench.snapshot("shop"))?.status === "failed";
+
+  failing(bench, "/shop");
+  await until("a failed run", isFailed);
+  const before = eventsOf(bench);
+  await bench.restartWorker();
+  await bench.untilOrders(1);
+
+  expect(before).toEqual([]);
+  expect(eventsOf(bench)).toEqual(["shop:1:opened"]);
+});
+
+it("suppresses a heartbeat, which alerts when what it depends on has recovered", async () => {
+  const heartbeats = [aHeartbeat({ id: "job", periodSeconds: 1, graceSeconds: 1, dependsOn })];
+  const apiChecks = [anApiCheck({ ...database, frequencySeconds: 1 })];
+  const bench = await startMonitorBench({ apiChecks, heartbeats });
+  failing(bench, "/database");
+  await bench.start();
+  await bench.untilOrders(1);
+
+  await bench.call("vedette.v1.Heartbeat/job/Register", { token_hash: "a".repeat(64) });
+  await untilSuppressed(bench, "database", "job");
+  expect(eventsOf(bench)).toEqual(["database:1:opened"]);
+  bench.target.isWell();
+  await bench.untilOrders(3);
+
+  expect(eventsOf(bench)).toEqual(["database:1:opened", "database:1:resolved", "job:1:opened"]);
+});
