@@ -27,6 +27,22 @@ export type Outcome =
   /** The settings name no source to post it to. */
   | { kind: "unconfigured" };
 
+/** Why an event was not accepted; of an accepted one, what people should know of it. */
+export function wordsOf(outcome: Outcome): string | null {
+  if (outcome.kind === "accepted") return outcome.remark ?? null;
+  return "cause" in outcome ? outcome.cause : null;
+}
+
+/** Whether the channel would refuse any event. */
+export function isOfChannel(outcome: Extract<Outcome, { kind: "retry" }>): boolean {
+  return outcome.isTokenRefused === true || outcome.isChannelFault === true;
+}
+
+/** Nothing was sent while the destination had too much to take. */
+export function wasSent(outcome: Outcome): boolean {
+  return outcome.kind !== "retry" || outcome.isPaced !== true;
+}
+
 export type Answer = {
   status: number;
   retryAfter: string | null;

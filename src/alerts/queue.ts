@@ -6,7 +6,7 @@
 import type { EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
 import type { RoutedOrder } from "./order.ts";
-import { type Outcome, retryWaitMs } from "./outcome.ts";
+import { isOfChannel, type Outcome, retryWaitMs, wasSent, wordsOf } from "./outcome.ts";
 
 type Entry = {
   order: RoutedOrder;
@@ -142,7 +142,7 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
       const isFirst = tried === queue.waiting[0];
       // An event tried out of order may have arrived, unless its token was refused: keep trying it, since
       // no older event may arrive after it.
-      const isFault = outcome.isTokenRefused === true || outcome.isChannelFault === true;
+      const isFault = isOfChannel(outcome);
       const known = replace(isFirst || isFault ? inTurn : queue, entry);
       const waitMs = retryWaitMs(tried.attempts, { ...result, ...outcome, isFault });
       const lastedMs = atMs + waitMs - queuedAtMs;
@@ -154,17 +154,6 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
       return withRecords([record(entry, "pending")], advance({ ...known, probe }));
     }
   }
-}
-
-/** Of an accepted event: what people should know of it. */
-function wordsOf(outcome: Outcome): string | null {
-  if (outcome.kind === "accepted") return outcome.remark ?? null;
-  return "cause" in outcome ? outcome.cause : null;
-}
-
-/** Nothing was sent while the destination had too much to take. */
-function wasSent(outcome: Outcome): boolean {
-  return outcome.kind !== "retry" || outcome.isPaced !== true;
 }
 
 const givenUp = "given up: ";

@@ -106,7 +106,7 @@ const EmailFields = {
   timeoutSeconds,
 };
 
-export const severities = ["critical", "error", "warning", "info"] as const;
+const severities = ["critical", "error", "warning", "info"] as const;
 
 const PagerDutyFields = {
   kind: z.literal("pagerduty"),

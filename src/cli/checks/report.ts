@@ -2,10 +2,10 @@
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import type { CheckReplay } from "#monitor/replays/contract.ts";
 import type {
   CheckEpisode,
   CheckList,
-  CheckReplay,
   CheckResultView,
   CheckSummary,
   CheckView,

@@ -8,7 +8,8 @@ import type {
   Ping,
 } from "#monitor/contract.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
-import { dueAtMs, expectedAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { expectedAtMs } from "#monitor/rules/expected.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";

@@ -3,7 +3,9 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
+import { checkId } from "#monitor/check-id.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
+import { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
 import { describedKind } from "./kind-fields.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
@@ -130,7 +132,6 @@ export const CheckResultView = z.object({
 });
 export type CheckResultView = z.infer<typeof CheckResultView>;
 
-const checkId = z.string().min(1).max(200);
 const time = z.iso.datetime().regex(/^(?!0000).{1,40}$/, "no year 0, at most 40 characters");
 
 /** Refuses other characters: no location has them, and Postgres does not store all of them. */
@@ -232,52 +233,6 @@ export const CheckEpisodesRequest = z
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
 const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
-
-export const CheckReplayRequest = z
-  .strictObject({
-    check: checkId,
-    /** How far back, from now. */
-    hours: z.int().min(1).max(9_600).default(168),
-    /** Absent ones are as defined. */
-    degraded_above_ms: z.int().min(1).optional(),
-    failed_above_ms: z.int().min(1).optional(),
-    failed_at_percent: z.int().min(0).max(100).optional(),
-    failed_run_threshold: z.int().min(1).max(100).optional(),
-  })
-  .meta({ title: "CheckReplayRequest", examples: [{ check: "verify-key", failed_above_ms: 900 }] });
-export type CheckReplayRequest = z.infer<typeof CheckReplayRequest>;
-
-const ReplayOutcome = z.object({
-  degraded_above_ms: z.int(),
-  failed_above_ms: z.int(),
-  failed_at_percent: z.int(),
-  failed_run_threshold: z.int(),
-  /** Results by grade. */
-  ok: z.int(),
-  degraded: z.int(),
-  failed: z.int(),
-  alerts: z.int(),
-  alerting_seconds: z.int(),
-  /** The last 100 at most, oldest first. */
-  episodes: z.array(
-    z.object({
-      opened_at: z.string(),
-      resolved_at: z.string().nullable(),
-      reason: z.string(),
-      locations: z.array(z.string()),
-    }),
-  ),
-});
-
-/** What would have alerted, under the rules of the request and under those defined. */
-export const CheckReplay = z.object({
-  check: z.string(),
-  since: z.string(),
-  runs: z.int(),
-  as_defined: ReplayOutcome,
-  as_asked: ReplayOutcome,
-});
-export type CheckReplay = z.infer<typeof CheckReplay>;
 
 /** The readers, as `control`, the console and the command line call them. */
 export const checkReaders = {

@@ -1,7 +1,7 @@
 /** Reads the recorded results of a check run by run and replays them. */
 import type { Database } from "#kernel/database.ts";
 import type { CheckResult, ReadDefinitions } from "#monitor/contract.ts";
-import type { CheckReplay, CheckReplayRequest } from "./contract.ts";
+import type { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
 
 type Rules = {
   id: string;

@@ -1,10 +1,10 @@
 /** Heartbeats: when one is due, and what a ping or a missing one changes. Pure; time is a parameter. */
 import { isDeepStrictEqual } from "node:util";
 import type { RolloutMark } from "#alerts/contract.ts";
-import { formatDuration } from "#kernel/duration.ts";
 import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#monitor/contract.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
+import { describeAbsence, expectedAtMs, graceMsOf, heardAtMs, type Schedule } from "./expected.ts";
 import { countMissed, owedAtMs, settledBy } from "./occurrences.ts";
 import { setRight } from "./set-right.ts";
 
@@ -37,18 +37,6 @@ export function newHeartbeatState(atMs: number): HeartbeatState {
     episodes: 0,
     alert: null,
   };
-}
-
-type Schedule = Pick<Heartbeat, "periodSeconds" | "schedule" | "graceSeconds">;
-
-/**
- * When a ping is expected: last ping (or creation, or the change to a period) + period, or the time of the cron
- * for which none came yet.
- */
-export function expectedAtMs({ periodSeconds = 0, schedule }: Schedule, state: HeartbeatState) {
-  const { settledMs = 0 } = state;
-  if (schedule !== undefined) return owedAtMs(schedule, settledMs || heardAtMs(state));
-  return Math.max(heardAtMs(state), settledMs) + periodSeconds * 1_000;
 }
 
 /** The state after a change of the definition: nothing is owed of before, so that the change does not alert. */
@@ -103,11 +91,6 @@ export function statusAt(
 }
 
 type AlertContext = { isQuiet: boolean; rollout: RolloutMark | null };
-
-/** The time of the last successful ping, or of the creation before the first; earlier pings do not count. */
-export function heardAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState): number {
-  return lastPingAtMs ?? createdAtMs;
-}
 
 /** Applies a ping. A duplicate, or a ping older than the last success, changes nothing. */
 export function takePing(
@@ -199,8 +182,6 @@ export function timesAfterPing(
   return { dueAtMs: expected + graceMsOf(heartbeat), expectedAtMs: expected };
 }
 
-const graceMsOf = ({ graceSeconds }: Pick<Heartbeat, "graceSeconds">) => graceSeconds * 1_000;
-
 function succeed(
   heartbeat: Heartbeat,
   state: HeartbeatState,
@@ -266,34 +247,6 @@ function findHold(
   const untilMs = awayToMs + graceMsOf(heartbeat);
   if (untilMs <= nowMs || times > maxHolds) return null;
   return { untilMs, awayFromMs, awayToMs, times };
-}
-
-function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
-  const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;
-  const since =
-    lastPingAtMs === null
-      ? `never pinged since ${toSecond(createdAtMs)}`
-      : `no ping since ${toSecond(lastPingAtMs)}`;
-  const run =
-    startedAtMs === null ? "" : `; a run that began ${toSecond(startedAtMs)} has not ended`;
-  const away =
-    held === null
-      ? ""
-      : `; the monitor was away ${toSecond(held.awayFromMs)} to ${toSecond(held.awayToMs)} and waited for the grace period again`;
-  return `${since} (${describeSchedule(heartbeat, state)})${run}${away}`;
-}
-
-function describeSchedule(heartbeat: Heartbeat, state: HeartbeatState): string {
-  const { periodSeconds = 0, schedule } = heartbeat;
-  const grace = `grace ${formatDuration(graceMsOf(heartbeat))}`;
-  if (schedule === undefined) return `period ${formatDuration(periodSeconds * 1_000)}, ${grace}`;
-  const expected = toSecond(expectedAtMs(heartbeat, state));
-  return `expected ${expected} by "${schedule.cron}" ${schedule.timezone}, ${grace}`;
-}
-
-/** ISO 8601 to the second. */
-function toSecond(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 function withStatus(state: HeartbeatState, status: CheckStatusName, atMs: number): HeartbeatState {
