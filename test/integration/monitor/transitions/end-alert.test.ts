@@ -1,5 +1,6 @@
 /** Checks that are removed, or page somebody else, while their alert is open. */
 import { describe, expect, it } from "vitest";
+import { DirectChannel } from "#alerts/rows/contract.ts";
 import type { ApiCheck } from "#monitor/contract.ts";
 import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
@@ -188,4 +189,64 @@ describe("a program that does not know of a new check", () => {
     expect(told(bench)).toEqual(["opened 1 to production of Nightly"]);
     expect(isAlerting(await bench.snapshot("nightly"))).toBe(true);
   });
+});
+
+const chat = DirectChannel.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
+const hook = DirectChannel.parse({ id: "hook", kind: "webhook", url: "https://a.example.com/" });
+
+/** By channel: there is an order within each of them alone. */
+const toldDirectly = ({ orders }: Bench) =>
+  orders
+    .filter(({ target }) => target !== undefined)
+    .toSorted((one, other) => (one.target?.id ?? "").localeCompare(other.target?.id ?? ""))
+    .map(({ target, transition: { eventId, endedBecause } }) => [
+      target?.id,
+      eventId,
+      ...(endedBecause === undefined ? [] : [endedBecause]),
+    ]);
+
+describe.each([{ alwaysReplay: false }, { alwaysReplay: true }])(
+  "an open alert follows the further channels of its check, $alwaysReplay",
+  ({ alwaysReplay }) => {
+    it("those that leave get the recovery, those that join the failure, others nothing", async () => {
+      const before = {
+        ...check,
+        directChannels: [chat, { ...hook, url: "https://b.example.com/" }],
+      };
+      const bench = await failingCheck({ alwaysReplay, apiChecks: [before] });
+      await bench.untilOrders(3);
+
+      const mail = { ...hook, id: "mail" };
+      await bench.restartWorker({ apiChecks: [{ ...check, directChannels: [hook, mail] }] });
+      await bench.start();
+      await bench.untilOrders(5);
+      bench.target.fails(200);
+
+      await bench.untilOrders(8);
+      expect(toldDirectly(bench)).toEqual([
+        ["chat", "probe@chat:1:opened"],
+        ["chat", "probe@chat:1:resolved", "the check no longer notifies this channel"],
+        ["hook", "probe@hook:1:opened"],
+        ["hook", "probe@hook:1:resolved"],
+        ["mail", "probe@mail:1:opened"],
+        ["mail", "probe@mail:1:resolved"],
+      ]);
+    });
+  },
+);
+
+it("a removed check resolves its alert at every channel", async () => {
+  const bench = await failingCheck({ apiChecks: [{ ...check, directChannels: [chat, hook] }] });
+  await bench.untilOrders(3);
+
+  await bench.restartWorker({ apiChecks: [] });
+  await bench.start();
+
+  await bench.untilOrders(6);
+  expect(toldDirectly(bench)).toEqual([
+    ["chat", "probe@chat:1:opened"],
+    ["chat", "probe@chat:1:resolved", "the check was removed"],
+    ["hook", "probe@hook:1:opened"],
+    ["hook", "probe@hook:1:resolved", "the check was removed"],
+  ]);
 });
