@@ -17,6 +17,7 @@ import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
 import type { Base } from "./base.ts";
+import { createLocationWitness } from "./location-witness.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
@@ -53,6 +54,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   });
   const deadlines = createDeadlines(inboxDatabase);
   const runners = createRunners(database);
+  const witness = createLocationWitness(config.monitor, log, base.registry);
   const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
   const { whyOff } = results;
   return {
@@ -65,6 +67,8 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         failedAtPercent: failed_at_percent,
         location,
         runCheck,
+        witness,
+        baseUrl: target.baseUrl,
         whyOff,
         runners,
         inbox,

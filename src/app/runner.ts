@@ -8,6 +8,7 @@ import { missingSettings } from "#monitor/probe/missing-settings.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
+import { createLocationWitness } from "./location-witness.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 
@@ -20,6 +21,7 @@ export async function startMonitorRunner(
   const readSecret = createReadSecret(given, definitions.secrets_dir);
   const client = createRunnerClient({ control, token });
   const probe = createProbe();
+  const witness = createLocationWitness(monitor, log);
   let leftOut = 0;
   /** Logs only when the number changes. */
   const noteLeftOut = (off: readonly RunnableCheck[]) => {
@@ -56,9 +58,10 @@ export async function startMonitorRunner(
   return startRunner({
     fetchWork,
     report: client.report,
-    run: (check, { scheduledAtMs, work }) => {
-      const target = { baseUrl: work.base_url, readSecret };
-      return createRunCheck({ probe, target, location, nowMs: Date.now })(check, scheduledAtMs);
+    run: async (check, { scheduledAtMs, work: { base_url: baseUrl } }) => {
+      const target = { baseUrl, readSecret };
+      const runCheck = createRunCheck({ probe, target, location, nowMs: Date.now });
+      return witness.judge(await runCheck(check, scheduledAtMs), { check, baseUrl });
     },
     log,
     // Monotonic, so that the measured offset to the gateway's clock remains valid when our clock is set.

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { flag, optionalText, optionalUrl, textList, wholeNumber } from "#kernel/setting.ts";
+import { readWitness } from "./witness-address.ts";
 
 /** Of the rate-limit check, unless the setting names others. */
 const rateLimitLocations: readonly string[] = [
@@ -24,6 +25,14 @@ export const monitorConfig = {
       /** The values of `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks; other secrets: `definitions.secrets_dir`. */
       key: optionalText(),
       root_key: optionalText(),
+      /** Addresses that answer whenever the network of this location works; empty: every failure counts. */
+      witness: textList()
+        .default([])
+        .refine((given) => given.length <= 5, "are 5 addresses at most")
+        .refine(
+          (given) => given.every((address) => readWitness(address) !== undefined),
+          "has to be addresses such as https://example.com or tcp://192.0.2.1:443",
+        ),
       /** The hosted monitor's locations of the rate-limit check. */
       rate_limit_locations: textList().default([...rateLimitLocations]),
       /** A run fails when this many percent of the locations that reported failed; 0: when any did. */

@@ -126,7 +126,7 @@ export type ProbeObservation = {
     /** `status` of the last answer; `fault`: of the step at which it ended, null: all were good. */
     | { kind: "steps"; status: number | null; fault: { cause: Cause; reason: string } | null }
     /** `reason` is shown to people and contains no secret, e.g. `connection refused`. */
-    | { kind: "error"; reason: string };
+    | { kind: "error"; reason: string; isUnreached?: true };
 };
 
 /** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */

@@ -8,7 +8,11 @@ export type RunnerParts = {
   /** Fetches from the gateway what to run. */
   fetchWork: () => Promise<Work>;
   report: (results: CheckResult[]) => Promise<void>;
-  run: (check: RunnableCheck, of: { scheduledAtMs: number; work: Work }) => Promise<CheckResult>;
+  /** null: the result says nothing, and is not reported. */
+  run: (
+    check: RunnableCheck,
+    of: { scheduledAtMs: number; work: Work },
+  ) => Promise<CheckResult | null>;
   log: Log;
   nowMs: () => number;
 };
@@ -66,7 +70,9 @@ function createSchedule(parts: RunnerParts) {
     const dueMs = tickAfter(gridOf(check), { lastMs, nowMs: now });
     const timer = setTimeout(() => {
       const done = run(check, { scheduledAtMs: dueMs, work })
-        .then(outbox.put)
+        .then((result) => {
+          if (result !== null) outbox.put(result);
+        })
         .catch((err) => log.error({ err, check: check.id }, "run not made"))
         .finally(() => running.delete(done));
       running.add(done);

@@ -31,11 +31,16 @@ async function ask(
   } catch (error) {
     const late = `no answer of a name server within ${formatDuration(timeoutMs)}`;
     const reason = signal.aborted ? late : describe(error as NodeJS.ErrnoException, type);
-    return { kind: "error", reason };
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    const isUnreached = signal.aborted || silence.has(code);
+    return { kind: "error", reason, ...(isUnreached && { isUnreached: true as const }) };
   } finally {
     resolver.cancel();
   }
 }
+
+/** No name server answered. */
+const silence: ReadonlySet<string> = new Set(["ETIMEOUT", "ECONNREFUSED"]);
 
 /** Half of the time is for the second try and further servers. */
 function tryTimeoutMs(timeoutMs: number): number {

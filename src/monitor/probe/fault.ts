@@ -25,6 +25,20 @@ export function describeFault(error: unknown, { signal, limits, timing }: FaultC
   return faults[word] ?? `the request failed (${word})`;
 }
 
+/** Whether nothing answered, neither the host nor a name server: the fault may be that of our own network. */
+export function isUnreached(error: unknown, signal: AbortSignal): boolean {
+  if (signal.aborted) return true;
+  if (error instanceof ProbeFault) return false;
+  const { code, name } = innermost(error);
+  return unreached.has(code ?? name);
+}
+
+const unreached: ReadonlySet<string> = new Set([
+  ...["ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN", "ETIMEDOUT"],
+  // Of a name server.
+  "ETIMEOUT",
+]);
+
 /** The root cause; if several addresses were tried, that of the first. */
 function innermost(error: unknown): NodeJS.ErrnoException {
   const { errors, cause } = error as { errors?: unknown[]; cause?: unknown };

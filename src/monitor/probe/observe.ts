@@ -1,7 +1,7 @@
 /** Times one run of a probe, whatever its kind, and turns its errors into outcomes. */
 import type { ProbeObservation } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
-import { describeFault } from "./fault.ts";
+import { describeFault, isUnreached } from "./fault.ts";
 import type { PhaseTimes } from "./timing.ts";
 
 export type TimeLimit = {
@@ -25,6 +25,7 @@ export async function observe(
   const outcome = await attempt({ timing, signal }).catch((error: unknown) => ({
     kind: "error" as const,
     reason: describeFault(error, { signal, limits, timing }),
+    ...(isUnreached(error, signal) && { isUnreached: true as const }),
   }));
   const durationMs = performance.now() - startedMs;
   return { durationMs, phases: timing.phases, tlsDaysLeft: timing.tlsDaysLeft, outcome };

@@ -12,7 +12,10 @@ import { probeTls } from "./tls.ts";
 /** The API that checks call, and where their secrets are. */
 export type Target = { baseUrl: string; readSecret: ReadSecret };
 
-export type RunCheck = (check: RunnableCheck, scheduledAtMs: number) => Promise<CheckResult>;
+/** `isUnreached`: nothing answered, which may be the fault of this location's own network. */
+export type RunOutcome = CheckResult & { isUnreached?: true };
+
+export type RunCheck = (check: RunnableCheck, scheduledAtMs: number) => Promise<RunOutcome>;
 
 type Parts = {
   /** Makes the requests of HTTP, also those of steps. */
@@ -34,8 +37,14 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
     });
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     if (result.reason === null) return result;
-    return { ...result, reason: hideSecrets(result.reason, [...secrets.values()]) };
+    const reason = hideSecrets(result.reason, [...secrets.values()]);
+    return { ...result, reason, ...(hasReachedNothing(observation) && { isUnreached: true }) };
   };
+}
+
+function hasReachedNothing({ outcome }: ProbeObservation): boolean {
+  const fault = outcome.kind === "steps" ? outcome.fault : outcome;
+  return fault !== null && "isUnreached" in fault && fault.isUnreached === true;
 }
 
 function observe(

@@ -4,14 +4,20 @@ import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
 import type { WhyOff } from "./missing-settings.ts";
 import type { RunCheck } from "./run-check.ts";
+import { noWitness, type Witness } from "./witness.ts";
 
 type Parts = {
   readDefinitions: ReadDefinitions;
   runCheck: RunCheck;
   whyOff: WhyOff;
+  /** Absent: every result counts. */
+  witness?: Witness;
+  /** The address of the API that checks call by a path. */
+  baseUrl?: string;
 };
 
-export function createProbeService({ readDefinitions, runCheck, whyOff }: Parts) {
+export function createProbeService(parts: Parts) {
+  const { readDefinitions, runCheck, whyOff, witness = noWitness, baseUrl = "" } = parts;
   const find = async (checkId: string) => {
     const isIt = ({ id }: ApiCheck) => id === checkId;
     const known = (await readDefinitions()).apiChecks.find(isIt);
@@ -28,7 +34,10 @@ export function createProbeService({ readDefinitions, runCheck, whyOff }: Parts)
           // Resumed after a downtime: the run is closed already, so that its result would be useless.
           const isClosed = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
           if (isClosed) return null;
-          const result = await runCheck(check, scheduledAtMs);
+          const outcome = await runCheck(check, scheduledAtMs);
+          const result = await witness.judge(outcome, { check, baseUrl });
+          // Not reported: this location then counts as silent.
+          if (result === null) return null;
           return { atMs: Date.now(), results: [result] };
         });
         if (found === null) return null;

@@ -15,7 +15,7 @@ type Parts = {
   timeoutMs: number;
 };
 
-type Fault = { cause: Cause; reason: string };
+type Fault = { cause: Cause; reason: string; isUnreached?: true };
 
 type Progress = {
   values: Map<string, string>;
@@ -71,7 +71,9 @@ async function takeStep(
   const observation = await probe(request, { timeoutMs, maxBodyBytes, signal });
   progress.seen = add(progress.seen, observation);
   const { outcome } = observation;
-  if (outcome.kind === "error") return error(outcome.reason);
+  if (outcome.kind === "error") {
+    return { ...error(outcome.reason), ...(outcome.isUnreached && { isUnreached: true }) };
+  }
   if (outcome.kind !== "response") return null;
   progress.status = outcome.status;
   const wrong = faultOfResponse(step.assertions, outcome);

@@ -1,0 +1,86 @@
+/**
+ * Tells the loss of a location's own network from a target that fails: addresses that answer whenever the
+ * network works. While none does, runs that reach nothing say nothing about their targets.
+ */
+import { connect } from "node:net";
+import { inTime } from "#kernel/in-time.ts";
+import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import type { WitnessAddress } from "#monitor/witness-address.ts";
+import { isNearby } from "./nearby.ts";
+import type { RunOutcome } from "./run-check.ts";
+
+type Parts = {
+  /** None: every result counts. */
+  addresses: readonly WitnessAddress[];
+  /** Told when the network is lost, and when it is back. */
+  noteLost: (isLost: boolean) => void;
+  nowMs: () => number;
+};
+
+export type Witness = ReturnType<typeof createWitness>;
+
+/** For all addresses together, which are asked at once. */
+const lookMs = 3_000;
+/** Checks that fail at once share a look. */
+const freshMs = 5_000;
+
+export function createWitness({ addresses, noteLost, nowMs }: Parts) {
+  let isLost = false;
+  let looked: { atMs: number; answer: Promise<boolean> } | undefined;
+  const set = (value: boolean) => {
+    if (value !== isLost) noteLost(value);
+    isLost = value;
+    return value;
+  };
+  const look = async () => set(!(await anyAnswers(addresses)));
+  const ask = () => {
+    if (looked === undefined || Math.abs(nowMs() - looked.atMs) > freshMs) {
+      looked = { atMs: nowMs(), answer: look() };
+    }
+    return looked.answer;
+  };
+  return {
+    /** The result; null: it says nothing, since this location has lost its network. */
+    async judge(
+      outcome: RunOutcome,
+      of: { check: RunnableCheck; baseUrl: string },
+    ): Promise<CheckResult | null> {
+      const { isUnreached, ...result } = outcome;
+      if (addresses.length === 0) return result;
+      if (isUnreached !== true) {
+        // Something has answered. A target nearby may do so without the network.
+        if (result.cause !== "error" && !isNearby(of.check, of.baseUrl)) set(false);
+        return result;
+      }
+      if (isNearby(of.check, of.baseUrl)) return result;
+      return (await ask()) ? null : result;
+    },
+  };
+}
+
+/** For a program without witnesses. */
+export const noWitness = createWitness({ addresses: [], noteLost: () => {}, nowMs: Date.now });
+
+async function anyAnswers(addresses: readonly WitnessAddress[]): Promise<boolean> {
+  const signal = AbortSignal.timeout(lookMs);
+  const looks = addresses.map((address) => answers(address, signal));
+  return inTime(() => Promise.any(looks).then(() => true), {
+    limitMs: lookMs,
+    otherwise: false,
+  });
+}
+
+/** Rejects when there is no connection. A refusal is an answer: the network works. */
+function answers({ host, port }: WitnessAddress, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, signal, autoSelectFamily: true });
+    const end = (done: () => void) => {
+      socket.destroy();
+      done();
+    };
+    socket.once("connect", () => end(resolve));
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      end(error.code === "ECONNREFUSED" ? resolve : () => reject(error)),
+    );
+  });
+}
