@@ -1,10 +1,10 @@
 /** Starts all checks whenever a worker starts; a check that runs already does not change. */
 import pLimit from "p-limit";
-import { alertDelivery } from "#alerts/contract.ts";
+import { alertDelivery, directQueueKey } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { watchClock } from "./clock-watch.ts";
-import type { CheckSnapshot } from "./contract.ts";
+import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
 import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
@@ -36,8 +36,8 @@ export async function startMonitor(
   };
   const retryEvents = async () => {
     const { apiChecks, heartbeats } = await readDefinitions({ isFresh: true });
-    const ids = [...apiChecks, ...heartbeats].map(({ id }) => id);
-    await sendToAll(ids.map((id) => `${ingressUrl}/${alertDelivery.name}/${id}/goOn`));
+    const queues = [...apiChecks, ...heartbeats].flatMap(queuesOf);
+    await sendToAll(queues.map((key) => `${ingressUrl}/${alertDelivery.name}/${key}/goOn`));
   };
   await ensureAll();
   const watches = [
@@ -45,6 +45,11 @@ export async function startMonitor(
     watchClock({ ...clock, onSetBack: () => ensureAll().then(retryEvents), log }),
   ];
   return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };
+}
+
+/** The keys of the queues in which its alert events may wait. */
+function queuesOf({ id, directChannels = [] }: ApiCheck | Heartbeat): string[] {
+  return [id, ...directChannels.map((channel) => directQueueKey(id, channel.id))];
 }
 
 /** With its kind: an API check and a heartbeat may have had the same id, one after the other. */
