@@ -64,12 +64,15 @@ function openButton({ url }: AlertMessage) {
 }
 
 /** The webhook was deleted, its app removed, its channel archived: it is not about the message. */
-const ofChannel = new Set([401, 403, 404, 410]);
+const ofChannel = new Set([401, 403, 404, 405, 407, 410]);
+
+/** A redirect is an answer of another address than Slack's. */
+const isOfChannel = (status: number) => ofChannel.has(status) || (status >= 300 && status < 400);
 
 export function judgeSlack(answer: SlackAnswer): Outcome {
   if (answer.outcome === "delivered") return { kind: "accepted" };
   if (answer.outcome === "refused") {
-    if (ofChannel.has(answer.status)) {
+    if (isOfChannel(answer.status)) {
       return channelFault(`Slack refuses the webhook: ${answer.cause}`);
     }
     return { kind: "refused", cause: answer.cause };

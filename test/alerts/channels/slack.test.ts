@@ -63,11 +63,14 @@ describe("renderSlack", () => {
 });
 
 describe("judgeSlack", () => {
-  it.each([401, 403, 404, 410])("takes status %i as a fault of the channel", (status) => {
-    const outcome = judgeSlack({ outcome: "refused", cause: `status ${status}`, status });
+  it.each([302, 308, 401, 403, 404, 405, 407, 410])(
+    "takes status %i as a fault of the channel",
+    (status) => {
+      const outcome = judgeSlack({ outcome: "refused", cause: `status ${status}`, status });
 
-    expect(outcome).toMatchObject({ kind: "retry", isChannelFault: true });
-  });
+      expect(outcome).toMatchObject({ kind: "retry", isChannelFault: true });
+    },
+  );
 
   it("takes status 400 as a refusal of the event", () => {
     const answer = { outcome: "refused", cause: "status 400 invalid_blocks", status: 400 } as const;
