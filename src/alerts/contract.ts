@@ -129,7 +129,7 @@ export type AlertEventList = z.infer<typeof AlertEventList>;
 
 const EventId = z
   .string()
-  .regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>")
+  .regex(/^.{1,201}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>")
   .refine(isName, noName);
 
 const AlertEventRequest = z
