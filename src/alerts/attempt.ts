@@ -29,9 +29,23 @@ export function createAttempt(parts: AttemptParts): Attempt {
   return async (order) => {
     if (order.channel !== null) return postToSource(order);
     // The row in force, so that an address that was corrected is used for what waits.
-    const channel = (await findChannel(order.target.id)) ?? order.target;
-    return send(channel, toMessage(order, linkTo));
+    const found = await findChannel(order.target.id);
+    const isRemoved = found === "removed";
+    const channel = isRemoved ? order.target : (found ?? order.target);
+    const outcome = await send(channel, toMessage(order, linkTo));
+    return isRemoved ? judgeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
   };
+}
+
+/** So long after an event it is still tried at a channel that was removed: most get the recovery. */
+const removedPatienceMs = 60 * 60_000;
+
+/** Nobody repairs a channel that was removed, often because it was broken: its events must not remain. */
+function judgeRemoved(outcome: Outcome, ageMs: number): Outcome {
+  const isLost =
+    outcome.kind === "refused" || (outcome.kind === "retry" && ageMs > removedPatienceMs);
+  if (!isLost) return outcome;
+  return { kind: "unconfigured", cause: `the channel was removed: ${outcome.cause}` };
 }
 
 /** To the alert source of an environment at the incident service. */

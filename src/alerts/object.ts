@@ -124,7 +124,11 @@ function report(ctx: ObjectContext, order: RoutedOrder, outcome: Outcome): void 
       ctx.console.error("alert event refused", { event, cause: outcome.cause });
       break;
     case "unconfigured":
-      ctx.console.info("alert event not posted: no source in the settings", { event });
+      if (outcome.cause === undefined) {
+        ctx.console.info("alert event not posted: no source in the settings", { event });
+      } else {
+        ctx.console.warn("alert event not posted", { event, cause: outcome.cause });
+      }
       break;
   }
 }

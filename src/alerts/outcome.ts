@@ -24,13 +24,13 @@ export type Outcome =
     }
   /** The service rejects this event; a retry does not help. */
   | { kind: "refused"; cause: string }
-  /** The settings name no source to post it to. */
-  | { kind: "unconfigured" };
+  /** The settings name no source to post it to, or its channel was removed (`cause`). */
+  | { kind: "unconfigured"; cause?: string };
 
 /** Why an event was not accepted; of an accepted one, what people should know of it. */
 export function wordsOf(outcome: Outcome): string | null {
   if (outcome.kind === "accepted") return outcome.remark ?? null;
-  return "cause" in outcome ? outcome.cause : null;
+  return outcome.cause ?? null;
 }
 
 /** Whether the channel would refuse any event. */

@@ -13,7 +13,7 @@ export type StoredOrder = Pick<RoutedOrder, "environment" | "name" | "transition
 
 type Preview = { address: string; body: object };
 
-/** undefined: the settings name no source, or the channel's row is gone. */
+/** undefined: the settings name no source, or the channel's row is gone or cannot be read. */
 export type PreviewEvent = (order: StoredOrder) => Promise<Preview | undefined>;
 
 type Parts = { sourceOf: SourceOf; linkTo: LinkToCheck; findChannel: FindChannel };
@@ -22,7 +22,7 @@ export function createPreview({ sourceOf, linkTo, findChannel }: Parts): Preview
   return async ({ channel, ...order }) => {
     if (isSentDirectly(order)) {
       const target = await findChannel(channel);
-      if (target === undefined) return undefined;
+      if (target === undefined || target === "removed") return undefined;
       return { address: target.url, body: toMessage({ ...order, channel: null, target }, linkTo) };
     }
     const environment = channel as Environment;

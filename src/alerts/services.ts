@@ -13,6 +13,7 @@ import type { RoutedOrder } from "./order.ts";
 import type { LinkToCheck } from "./payload.ts";
 import { createPreview } from "./preview.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
+import type { DirectChannel } from "./rows/contract.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore } from "./store.ts";
@@ -64,8 +65,10 @@ function createFindChannel(readChannels: ReadChannels): FindChannel {
   return (id) =>
     inTime(
       async () => {
-        const found = (await readChannels()).find((row) => row.id === id);
-        return found?.kind === "incident" ? undefined : found;
+        const isIt = (row: AnyChannel) => row.id === id && row.kind !== "incident";
+        const found =
+          (await readChannels()).find(isIt) ?? (await readChannels({ isFresh: true })).find(isIt);
+        return (found as DirectChannel | undefined) ?? "removed";
       },
       { limitMs: findTimeoutMs, otherwise: undefined },
     );

@@ -41,5 +41,5 @@ export type AlertMessage = {
 /** One attempt. Never throws; the outcome never contains a secret. */
 export type SendToChannel = (channel: DirectChannel, message: AlertMessage) => Promise<Outcome>;
 
-/** The row in force of a channel that is sent to directly; undefined: there is none, or it cannot be read now. */
-export type FindChannel = (id: string) => Promise<DirectChannel | undefined>;
+/** The row in force of a channel that is sent to directly; undefined: it cannot be read now. */
+export type FindChannel = (id: string) => Promise<DirectChannel | "removed" | undefined>;

@@ -88,7 +88,7 @@ const nobodyNotified =
 
 function describe(outcome: Outcome, { kind }: AnyChannel) {
   const words = { accepted: "accepted", refused: "refused", retry: "failed" } as const;
-  const cause = "cause" in outcome ? outcome.cause : null;
+  const cause = "cause" in outcome ? (outcome.cause ?? null) : null;
   if (outcome.kind === "unconfigured") {
     const missing = "the settings have no source for its environment";
     return { outcome: "unconfigured" as const, cause: missing, remark: null };

@@ -158,11 +158,16 @@ function reportEvent(event: AlertEventDetail): string {
     `since ${shortTime(event.event_at)}${accepted_at === null ? "" : `, accepted ${shortTime(accepted_at)}`}`,
     ...(retried_by == null ? [] : [`sent again by ${plain(retried_by)}`]),
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
-    address === null
-      ? "It cannot be posted: the settings have no source for it."
-      : `POST ${address}`,
+    address === null ? describeNowhere(event) : `POST ${address}`,
     ...(body === null ? [] : [JSON.stringify(body, null, 2).split("\n").map(plain).join("\n")]),
   ].join("\n");
+}
+
+/** Only an event of a channel that is sent to directly has an `@` in its id. */
+function describeNowhere({ event_id, channel }: AlertEventDetail): string {
+  return event_id.includes("@")
+    ? `There is no channel ${plain(channel)} now; it goes where its row said when the event happened.`
+    : "It cannot be posted: the settings have no source for it.";
 }
 
 function paintStatus(status: EventStatus): string {

@@ -4,7 +4,12 @@ import type { AlertMessage, SendToChannel } from "#alerts/channels/message.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import { startAlertBench } from "../../support/alerts/alert-bench.ts";
-import { buildDirectOrder, buildEpisode, eventIdsOf } from "../../support/alerts/alert-builders.ts";
+import {
+  buildDirectOrder,
+  buildEpisode,
+  eventIdsOf,
+  newYearMs,
+} from "../../support/alerts/alert-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const chat = DirectChannel.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
@@ -73,17 +78,17 @@ it("goes on after the worker was killed in the midst", async () => {
 
 it("a dead letter of one channel is listed, shown and sent again by its own id", async () => {
   const corrected = { ...hook, url: "https://a.example.com/new" };
-  const channels: DirectChannel[] = [];
+  const channels: DirectChannel[] = [hook];
   const notes = noteSent({
     hook: () =>
-      channels.length === 0 ? { kind: "refused", cause: "status 410" } : { kind: "accepted" },
+      channels[0] === hook ? { kind: "refused", cause: "status 410" } : { kind: "accepted" },
   });
   const bench = await startAlertBench({ send: notes.send, channels });
   await bench.enqueue([...ordersOf(hook, 1), ...buildEpisode()]);
   await bench.untilStatus("verify-key@hook:1:resolved", "dead");
   await bench.untilReceived(2);
 
-  channels.push(corrected);
+  channels[0] = corrected;
   const shown = await bench.show("verify-key@hook:1:opened");
   const { body } = await bench.retry("verify-key@hook:1:opened");
 
@@ -113,4 +118,42 @@ it("waiting for a destination that has too much to take is no attempt, and its r
     { withinMs: 30_000, what: "the event to be accepted" },
   );
   expect(event).toMatchObject({ attempts: 1, cause: "1 of 2 recipients", channel: "chat" });
+});
+
+it("a channel that was removed and is down leaves neither a pending event nor a dead letter", async () => {
+  const notes = noteSent({ hook: () => ({ kind: "retry", cause: "not reached" }) });
+  const bench = await startAlertBench({ send: notes.send, channels: [chat] });
+
+  await bench.enqueue(ordersOf(hook, 1));
+
+  await bench.untilStatus("verify-key@hook:1:resolved", "not_posted");
+  const [opened] = await bench.list({ status: "not_posted", limit: 1 });
+  expect(await bench.list({ status: "pending" })).toEqual([]);
+  expect(opened?.cause ?? "").toMatch(/removed|not delivered/);
+  const shown = await bench.show("verify-key@hook:1:opened");
+  expect(shown.body).toMatchObject({
+    address: null,
+    cause: "the channel was removed: not reached",
+  });
+});
+
+it("an event of a channel that the check left and joined again is the last one of its id", async () => {
+  const bench = await startAlertBench({ send: noteSent({}).send });
+  const [opened, left] = ordersOf(hook, 1) as [ReturnType<typeof buildDirectOrder>, never];
+  const recoveredAtMs = newYearMs + 60_000;
+  const recovered = buildDirectOrder(hook, {
+    kind: "resolved",
+    openedAtMs: newYearMs,
+    atMs: recoveredAtMs,
+  });
+
+  await bench.enqueue([opened, left, opened, recovered]);
+
+  await waitFor(
+    async () => {
+      const [event] = await bench.list({ status: "accepted", limit: 1 });
+      return event?.event_at === new Date(recoveredAtMs).toISOString();
+    },
+    { withinMs: 10_000, what: "the recovery to be the newest event" },
+  );
 });

@@ -75,7 +75,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
     registry,
     readActor,
     send: options.send ?? (async () => ({ kind: "accepted" })),
-    readChannels: async () => options.channels ?? [],
+    readChannels: async () => options.channels ?? Promise.reject(new Error("not to be read")),
   });
   const { alwaysReplay = false } = options;
   const restate = await startTestRestate({ services: [], alwaysReplay });
