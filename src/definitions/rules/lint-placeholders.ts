@@ -40,10 +40,21 @@ function lintStep(
     new Set(some.flatMap(({ extract }) => Object.keys(extract)));
   const known = namesOf(steps.slice(0, index));
   const all = namesOf(steps);
+  const inHost = new Set(findPlaceholders(hostOf(url)).map(({ name }) => name));
   return findPlaceholders({ url, path, headers, body }).flatMap(({ name, field }): Found[] => {
-    if (secretName.test(name) || known.has(name)) return [];
-    return [{ field: ["steps", index, ...field], message: faultOf(name, all) }];
+    if (secretName.test(name)) return [];
+    if (!known.has(name))
+      return [{ field: ["steps", index, ...field], message: faultOf(name, all) }];
+    const isHost = field[0] === "url" && inHost.has(name);
+    return isHost ? [{ field: ["steps", index, "url"], message: noHost }] : [];
   });
+}
+
+const noHost =
+  "what a step takes from its answer must not name the host: the secrets of the request would go wherever an answer says";
+
+function hostOf(url: string | undefined): string {
+  return /^\w+:\/\/([^/?#]*)/.exec(url ?? "")?.[1] ?? "";
 }
 
 function faultOf(name: string, all: ReadonlySet<string>): string {

@@ -26,7 +26,10 @@ async function ask(
     const records = await timed(timing, "dns", () =>
       unlessAborted(resolver.resolve(domain, type), signal),
     );
-    const values = (records as unknown[]).map((record) => cleanText(write(type, record), 1_000));
+    const values = (records as unknown[])
+      .map((record) => cleanText(write(type, record), 1_000))
+      .filter((value) => !isItself(value, { domain, type }));
+    if (values.length === 0) return { kind: "error", reason: noRecords(type) };
     return { kind: "records", values };
   } catch (error) {
     const late = `no answer of a name server within ${formatDuration(timeoutMs)}`;
@@ -45,6 +48,12 @@ const silence: ReadonlySet<string> = new Set(["ETIMEOUT", "ECONNREFUSED"]);
 /** Half of the time is for the second try and further servers. */
 function tryTimeoutMs(timeoutMs: number): number {
   return Math.min(2_000, Math.max(100, Math.floor(timeoutMs / 4)));
+}
+
+/** The resolver names the domain itself when the answer has other records but no CNAME. */
+function isItself(value: string, { domain, type }: Pick<DnsTarget, "domain" | "type">): boolean {
+  const norm = (name: string) => name.toLowerCase().replace(/\.$/, "");
+  return type === "CNAME" && norm(value) === norm(domain);
 }
 
 /** As zone files have it. */
@@ -68,9 +77,11 @@ function write(type: RecordType, record: unknown): string {
 }
 
 function describe({ code = "" }: NodeJS.ErrnoException, type: RecordType): string {
-  if (code === "ENODATA") return `the name has no records of type ${type}`;
+  if (code === "ENODATA") return noRecords(type);
   return faults[code] ?? `the name could not be looked up (${code})`;
 }
+
+const noRecords = (type: RecordType) => `the name has no records of type ${type}`;
 
 const faults: Record<string, string> = {
   ENOTFOUND: "no such name",

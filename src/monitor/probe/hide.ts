@@ -1,15 +1,22 @@
 /** Hides secrets in reasons: those may quote the answer, and a server may echo the secrets of the request. */
 
 export function hideSecrets(reason: string, secrets: readonly string[]): string {
-  return secrets.reduce(hideSecret, reason);
+  // Longest first: a secret that is the beginning of another would leave the rest of that.
+  const longestFirst = secrets.flatMap(writings).sort((a, b) => b.length - a.length);
+  return longestFirst.reduce(hideSecret, reason);
 }
 
-/** Hides the secret as it is, as escaped in JSON, and its beginning where a quotation was cut with `…`. */
-function hideSecret(text: string, secret: string): string {
+/** The secret as it is, as escaped in JSON, and as an address has it. */
+function writings(secret: string): string[] {
   const asJson = JSON.stringify(secret).slice(1, -1);
-  const hidden = text.replaceAll(asJson, "***").replaceAll(secret, "***");
-  const parts = hidden.split("…");
-  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, asJson) : part)).join("…");
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  return [...new Set([secret, asJson, inAddress])];
+}
+
+/** Hides the secret, and its beginning where a quotation was cut with `…`. */
+function hideSecret(text: string, secret: string): string {
+  const parts = text.replaceAll(secret, "***").split("…");
+  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, secret) : part)).join("…");
 }
 
 function hideEnd(text: string, secret: string): string {

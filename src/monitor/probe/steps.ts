@@ -19,6 +19,8 @@ type Fault = { cause: Cause; reason: string; isUnreached?: true };
 
 type Progress = {
   values: Map<string, string>;
+  /** What a step would have taken had it been good: its reason may quote that. */
+  untaken: string[];
   seen: Pick<ProbeObservation, "phases" | "tlsDaysLeft">;
   status: number | null;
 };
@@ -32,6 +34,7 @@ export async function probeSteps(
   const signal = AbortSignal.timeout(parts.timeoutMs);
   const progress: Progress = {
     values: new Map(),
+    untaken: [],
     seen: { phases: noPhases, tlsDaysLeft: null },
     status: null,
   };
@@ -42,9 +45,9 @@ export async function probeSteps(
     fault = { ...fault, reason: `${titleOf(step, index)}: ${fault.reason}` };
     break;
   }
-  const { values, seen, status } = progress;
+  const { values, untaken, seen, status } = progress;
   // They may be tokens. Shorter ones are no secrets, and would tear holes into every reason.
-  const hidden = [...values.values()].filter(({ length }) => length >= shortestSecret);
+  const hidden = [...values.values(), ...untaken].filter(({ length }) => length >= shortestSecret);
   if (fault !== null) fault = { ...fault, reason: hideSecrets(fault.reason, hidden) };
   const outcome = { kind: "steps", status, fault } as const;
   return { durationMs: performance.now() - startedMs, ...seen, outcome };
@@ -64,10 +67,8 @@ async function takeStep(
   const { values } = progress;
   const readSecret = (name: string) => values.get(name) ?? target.readSecret(name);
   const request = buildRequest(step, { baseUrl: target.baseUrl, readSecret });
-  const unfit = findUnfitHeader(request);
-  if (unfit !== undefined) {
-    return error(`the header ${unfit} would have characters that no header may have`);
-  }
+  const unfit = findUnfit(request, step);
+  if (unfit !== null) return error(unfit);
   const observation = await probe(request, { timeoutMs, maxBodyBytes, signal });
   progress.seen = add(progress.seen, observation);
   const { outcome } = observation;
@@ -77,16 +78,25 @@ async function takeStep(
   if (outcome.kind !== "response") return null;
   progress.status = outcome.status;
   const wrong = faultOfResponse(step.assertions, outcome);
-  return wrong === null ? takeValues(step, outcome, values) : { cause: "assertion", reason: wrong };
+  if (wrong === null) return takeValues(step, outcome, values);
+  const untaken = Object.values(step.extract).map((from) => extract(from, outcome));
+  progress.untaken = untaken.flatMap((value) => (typeof value === "object" ? [] : [String(value)]));
+  return { cause: "assertion", reason: wrong };
 }
 
 const error = (reason: string): Fault => ({ cause: "error", reason });
 
-/** A value from an answer could end the header and begin another. */
-function findUnfitHeader({ headers }: ProbeRequest): string | undefined {
-  return Object.keys(headers).find(
+/** What a value from an answer must not do: null: it does not. */
+function findUnfit({ headers, url }: ProbeRequest, { path }: Step): string | null {
+  // It could end the header and begin another.
+  const header = Object.keys(headers).find(
     (name) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(headers[name] ?? ""),
   );
+  if (header !== undefined)
+    return `the header ${header} would have characters that no header may have`;
+  // It would lead to the address of another resource.
+  const leadsUp = (address: string) => /\/\.{1,2}(?:[/?#]|$)/.test(address);
+  return leadsUp(url) && !leadsUp(path) ? "the address would have a part that is only dots" : null;
 }
 
 function takeValues(step: Step, response: Response, values: Map<string, string>): Fault | null {

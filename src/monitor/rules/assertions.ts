@@ -28,7 +28,7 @@ function findFault(assertion: Assertion, response: Response): string | null {
       return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
     }
     case "json": {
-      const value = findInJson(response.body, assertion.path);
+      const value = findInJson(response, assertion.path);
       if (value === assertion.equals) return null;
       return `${assertion.path} is ${show(value)}, expected ${show(assertion.equals)}`;
     }
@@ -38,18 +38,13 @@ function findFault(assertion: Assertion, response: Response): string | null {
 /** The value that a later step needs; undefined: the answer does not have it. */
 export function extract(from: Extraction, response: Response): unknown {
   return from.source === "json"
-    ? findInJson(response.body, from.path)
+    ? findInJson(response, from.path)
     : response.headers[from.name.toLowerCase()];
 }
 
-/** The value at a dotted path; undefined when the text is not JSON or has no such member. */
-function findInJson(text: string, path: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The value at a dotted path; undefined when the body is not JSON or has no such member. */
+function findInJson(response: Response, path: string): unknown {
+  let value = parseBody(response);
   for (const name of path.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
       return undefined;
@@ -59,10 +54,35 @@ function findInJson(text: string, path: string): unknown {
   return value;
 }
 
+/** Each body is read once, since it may be long and have many assertions. */
+const parsed = new WeakMap<Response, unknown>();
+
+function parseBody(response: Response): unknown {
+  if (!parsed.has(response)) parsed.set(response, parseJson(response.body));
+  return parsed.get(response);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Quotes a value of an answer; truncated, since that of a broken server may be long. */
 export function show(value: unknown): string {
   if (value === undefined) return "absent";
-  const text = JSON.stringify(value);
+  const text = toJson(value);
   // Half of a surrogate pair is no character, and Postgres refuses it in JSON.
   return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** An older Node cannot write what is nested in thousands of levels, though it can read it. */
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "nested too deeply to show";
+  }
 }

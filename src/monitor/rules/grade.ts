@@ -22,7 +22,11 @@ type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 export function grade(check: RunnableCheck, observation: ProbeObservation): GradeResult {
   const { outcome } = observation;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
-  return gradeContent(check, observation) ?? gradeByTime(check, observation.durationMs);
+  const byContent = gradeContent(check, observation);
+  const byTime = gradeByTime(check, observation.durationMs);
+  if (byContent === null) return byTime;
+  // A certificate that ends soon is only degraded.
+  return byContent.grade === "degraded" && byTime.grade === "failed" ? byTime : byContent;
 }
 
 /** null: the content is good. */

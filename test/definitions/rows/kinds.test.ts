@@ -84,6 +84,15 @@ describe("a placeholder in steps", () => {
     ]);
   });
 
+  it.each(["https://{{order_id}}/a", "https://a.example{{order_id}}", "http://a.{{order_id}}:80/"])(
+    "of an answer is refused in the host of %s",
+    (url) => {
+      expect(faultsOf([taking, { url }])).toMatchObject([
+        ["steps.1.url", expect.stringMatching(/^what a step takes .* must not name the host/)],
+      ]);
+    },
+  );
+
   it("is refused in a check of HTTP", () => {
     const row = CheckRow.parse({ id: "a", path: "/{{order_id}}" });
 

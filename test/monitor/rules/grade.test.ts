@@ -94,3 +94,19 @@ it("a recorded result that failed for its content stays failed", () => {
 
   expect(regrade({ degradedAboveMs: 500, failedAboveMs: 2_000 }, recorded)).toBe(recorded);
 });
+
+it("a slow handshake fails also while the certificate is only degraded", () => {
+  const { method, path, headers, body, assertions, ...common } = check;
+  const tls = {
+    ...common,
+    ...{ kind: "tls" as const, host: "a.example", port: 443, servername: "a.example" },
+    ...{ degradedBelowDays: 30, failedBelowDays: 7 },
+  };
+  const seen = { phases: noPhases, tlsDaysLeft: 20, outcome: { kind: "certificate" } } as const;
+
+  expect(grade(tls, { ...seen, durationMs: 1 }).grade).toBe("degraded");
+  expect(grade(tls, { ...seen, durationMs: 10_001 })).toMatchObject({
+    grade: "failed",
+    cause: "slow",
+  });
+});

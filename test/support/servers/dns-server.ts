@@ -8,6 +8,8 @@ export type DnsReply = {
   code?: number;
   /** The type of the records and their data, as they are on the wire. */
   records?: { type: number; data: Buffer }[];
+  /** The name that the answer is about; absent: that of the query. */
+  question?: string;
   /** Sent in place of an answer. */
   raw?: Buffer;
 };
@@ -26,13 +28,14 @@ export async function startDnsServer(answer: () => DnsReply | null): Promise<str
 }
 
 /** The question is repeated; each record has its name by a pointer to that. */
-function encode(query: Buffer, { code = 0, records = [] }: DnsReply): Buffer {
+function encode(query: Buffer, { code = 0, records = [], question: name }: DnsReply): Buffer {
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(0x8180 | code, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);
-  const question = query.subarray(12, query.indexOf(0, 12) + 5);
+  const asked = query.subarray(12, query.indexOf(0, 12) + 5);
+  const question = name === undefined ? asked : Buffer.concat([wireName(name), asked.subarray(-4)]);
   return Buffer.concat([header, question, ...records.map(encodeRecord)]);
 }
 

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcp, type Server, type Socket }
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { RunnableOf } from "#monitor/contract.ts";
+import type { Assertion } from "#monitor/kinds/contract.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { probeTls } from "#monitor/probe/tls.ts";
@@ -144,6 +145,7 @@ describe("a check of DNS", () => {
     ["has another value", { records: [address] }, /^A is "192.0.2.1", expected "192.0.2.9" among/],
     ["has no such name", { code: 3 }, /^no such name$/],
     ["has no records", {}, /^the name has no records of type A$/],
+    ["asks and answers itself of another name", { question: "other.example" }, /^no answer of a/],
     ["fails", { code: 2 }, /SERVFAIL/],
     ["refuses", { code: 5 }, /refused the query$/],
     ["says garbage", { raw: Buffer.from("garbage") }, /^(?:no answer of a name server|the answer)/],
@@ -155,6 +157,21 @@ describe("a check of DNS", () => {
     expect(result.reason).toMatch(reason);
     expect(result.durationMs).toBeLessThan(1_500);
   });
+});
+
+describe("a check of DNS for other records than the server has", () => {
+  it.each(["AAAA", "CAA", "CNAME", "MX", "NS", "PTR", "SRV", "TXT"] as const)(
+    "fails for %s",
+    async (type) => {
+      const records = [{ type: 1, data: Buffer.from([192, 0, 2, 1]) }];
+      const servers = [await startDnsServer(() => ({ records }))];
+      const check = { ...common, kind: "dns", domain: "example.com", type } as const;
+
+      const { reason } = await runCheck({ ...check, servers, expect: [] }, 0);
+
+      expect(reason).toBe(`the name has no records of type ${type}`);
+    },
+  );
 });
 
 describe("a check of TLS", () => {
@@ -178,6 +195,19 @@ describe("a check of TLS", () => {
     expect(outcome).toMatchObject({ kind: "error", reason: expect.stringMatching(reason) });
   });
 
+  it.each([
+    ["9999-12-31T23:59:59Z", { kind: "certificate" }, expect.toSatisfy((days) => days > 2_000_000)],
+    ["1950-01-01T00:00:00Z", { reason: expect.stringMatching(/expired/) }, expect.any(Number)],
+  ])("takes a certificate that ends at %s", async (endsAt, outcome, days) => {
+    const { key, cert } = await createSelfSigned(["localhost"], new Date(endsAt));
+    const port = await listen(createTlsServer({ key, cert }));
+
+    const at = { host: "localhost", port, servername: "localhost" };
+    const seen = await probeTls(at, { timeoutMs: 2_000, ca: cert });
+
+    expect(seen).toMatchObject({ outcome, tlsDaysLeft: days });
+  });
+
   it("ends when the server hangs in the handshake", async () => {
     const sockets: Socket[] = [];
     const port = await listen(createTcp((socket) => sockets.push(socket)));
@@ -191,12 +221,15 @@ describe("a check of TLS", () => {
 });
 
 describe("a check with steps", () => {
-  const run = async (answer: RequestListener, changes: object = {}) => {
+  const run = async (
+    answer: RequestListener,
+    changes: object = {},
+    assertions: Assertion[] = [{ source: "status", equals: 200 }],
+  ) => {
     const server = createHttp(answer);
     onTestFinished(() => server.closeAllConnections());
     const url = `http://127.0.0.1:${await listen(server)}`;
     const step = { name: null, method: "GET", headers: {}, body: null, extract: {} } as const;
-    const assertions = [{ source: "status" as const, equals: 200 }];
     const id = { order_id: { source: "json" as const, path: "data.id" } };
     const steps = [
       { ...step, path: `${url}/orders`, method: "POST" as const, assertions, extract: id },
@@ -232,6 +265,28 @@ describe("a check with steps", () => {
       ...{ grade: "failed", cause: "assertion", status: 200 },
       reason: 'step 2 (pay): header x is "***", expected to contain "good"',
     });
+  });
+
+  it("hides what the step that fails would have taken", async () => {
+    const result = await run(
+      (_, outgoing) => void outgoing.writeHead(500).end('{"data":{"id":"token-123456"}}'),
+      {},
+      [{ source: "json", path: "data.id", equals: "x" }],
+    );
+
+    expect(result.reason).toBe('step 1: data.id is "***", expected "x"');
+  });
+
+  it.each([".", ".."])("makes no request to an address with a part %s", async (id) => {
+    const seen: unknown[] = [];
+
+    const result = await run((incoming, outgoing) => {
+      seen.push(incoming.url);
+      outgoing.end(JSON.stringify({ data: { id } }));
+    });
+
+    expect(result.reason).toBe("step 2 (pay): the address would have a part that is only dots");
+    expect(seen).toEqual(["/orders"]);
   });
 
   it.each([

@@ -1,0 +1,12 @@
+import { expect, it } from "vitest";
+import { hideSecrets } from "#monitor/probe/hide.ts";
+
+it.each([
+  ["as it is", "is s3cret/word here", ["s3cret/word"], "is *** here"],
+  ["as escaped in JSON", String.raw`is "a\"bcd"`, ['a"bcd'], 'is "***"'],
+  ["as an address has it", "is /x?key=s3cret%2Fword", ["s3cret/word"], "is /x?key=***"],
+  ["where it was cut", 'is "so s3cre…", expected', ["s3cret/word"], 'is "so ***…", expected'],
+  ["whole when it begins with another", "is token-and-more", ["token", "token-and-more"], "is ***"],
+])("hides a secret %s", (_, reason, secrets, hidden) => {
+  expect(hideSecrets(reason, secrets)).toBe(hidden);
+});
