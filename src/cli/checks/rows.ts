@@ -2,6 +2,7 @@
 import { print, printJson } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { addRowToFile } from "#definitions/commands.ts";
+import { readAddress } from "./address.ts";
 
 type RowOptions = {
   id?: string;
@@ -21,17 +22,15 @@ type CheckOptions = RowOptions & {
 
 export async function addCheck(url: string, options: CheckOptions): Promise<number> {
   const { every, expect, degradedAbove, failedAbove } = options;
-  const { kind } = splitAddress(url);
-  if (kind !== "http" && expect !== undefined) {
-    throw new Error(`a check of ${kind} has no HTTP status: leave out --expect`);
+  const { fields, bare } = readAddress(url);
+  if (fields.kind !== undefined && expect !== undefined) {
+    throw new Error(`a check of ${fields.kind} has no HTTP status: leave out --expect`);
   }
   const row = {
-    id:
-      options.id ??
-      idOf(url.replace(/^(?:(?:https?|tcp|tls):\/\/|dns:)/, "").replace(/[?#].*$/s, "")),
+    id: options.id ?? idOf(bare),
     name: options.name,
     environment: options.environment,
-    ...fieldsOf(url),
+    ...fields,
     assertions: expect && [{ source: "status", equals: expect }],
     frequencySeconds: every,
     degradedAboveMs: degradedAbove,
@@ -39,26 +38,6 @@ export async function addCheck(url: string, options: CheckOptions): Promise<numb
     channels: options.channel && [options.channel],
   };
   return await append("checks", row, options);
-}
-
-/** `tcp://db.example.com:5432`, `tls://shop.example.com` and `dns:example.com`; else an address of HTTP. */
-function splitAddress(address: string): { kind: "http" | "tcp" | "tls" | "dns"; rest: string } {
-  const [, kind, rest = ""] = /^(tcp:\/\/|tls:\/\/|dns:)(.*)$/s.exec(address) ?? [];
-  if (kind === undefined) return { kind: "http", rest: address };
-  return { kind: kind.slice(0, 3) as "tcp" | "tls" | "dns", rest };
-}
-
-function fieldsOf(address: string): Record<string, unknown> {
-  const { kind, rest } = splitAddress(address);
-  if (kind === "http") return { url: address };
-  if (kind === "dns") return { kind, domain: rest };
-  const [, inBrackets, plain, port] = /^(?:\[(.*)\]|([^:/]*))(?::(\d{1,5}))?\/?$/.exec(rest) ?? [];
-  const host = inBrackets ?? plain ?? "";
-  if (host === "" || (kind === "tcp" && port === undefined)) {
-    const example = kind === "tcp" ? "tcp://db.example.com:5432" : "tls://shop.example.com";
-    throw new Error(`${address} is not an address such as ${example}`);
-  }
-  return { kind, host, ...(port !== undefined && { port: Number(port) }) };
 }
 
 type HeartbeatOptions = RowOptions & {
