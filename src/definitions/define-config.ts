@@ -2,10 +2,24 @@
 import type { z } from "zod";
 import type { sections } from "./rows/contract.ts";
 
-type RowsOf<Section extends keyof typeof sections> = z.input<(typeof sections)[Section]["row"]>;
+type RowOf<Section extends keyof typeof sections> = WithAddress<
+  z.input<(typeof sections)[Section]["row"]>
+>;
+
+/** A request has an address, and not two; that of each step, too. */
+type WithAddress<Row> = Row extends { steps: readonly (infer Step)[] }
+  ? Omit<Row, "steps"> & { steps: readonly WithAddress<Step>[] }
+  : Row extends { assertions?: unknown }
+    ? Omit<Row, "url" | "path"> & (Url | Path)
+    : Row;
+type Url = { url: string; path?: never };
+type Path = { path: string; url?: never };
+
+/** Of each kind apart: what is left of all kinds together would be what all have. */
+type WithoutKey<Row> = Row extends unknown ? Omit<Row, "id" | "name"> : never;
 
 /** A row, as a list or by id; by id, `null` removes the row that `extends` or an included file has. */
-type Rows<Row> = readonly Row[] | Readonly<Record<string, Omit<Row, "id" | "name"> | Row | null>>;
+type Rows<Row> = readonly Row[] | Readonly<Record<string, WithoutKey<Row> | Row | null>>;
 
 /** The definitions of a file (docs/definitions.md). */
 export type VedetteConfig = {
@@ -13,7 +27,7 @@ export type VedetteConfig = {
   extends?: readonly (typeof standard)[];
   /** Further files, as globs relative to this one. */
   include?: readonly string[];
-} & { [Section in keyof typeof sections]?: Rows<RowsOf<Section>> };
+} & { [Section in keyof typeof sections]?: Rows<RowOf<Section>> };
 
 /** Vedette's own rows: checks of the API that it serves, heartbeats of its jobs, their channels and routes. */
 export const standard = "standard";
