@@ -54,6 +54,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
     keepDays: 30,
     database,
     noteAccepted: noteAccepted.delivered,
+    tellDrill: () => {},
     registry: new Registry(),
     readActor: createReadActor(randomBytes(32)),
   });

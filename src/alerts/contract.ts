@@ -36,8 +36,13 @@ export const AlertTransition = z.object({
   endedBecause: z.string().optional(),
   /** The check has left the channel that gets it: the alert itself goes on. */
   isOfChannel: z.literal(true).optional(),
+  /** Only of a drill, in which nothing has failed: the id of its row. */
+  drill: z.string().optional(),
 });
 export type AlertTransition = z.infer<typeof AlertTransition>;
+
+/** The name of a drill begins with it. */
+export const testMark = "[TEST] ";
 
 /** One alert event and where it goes. */
 export const AlertOrder = z.object({
@@ -81,6 +86,14 @@ export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
  */
 export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
+
+/** What became of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
+export type DrillNews = {
+  drill: string;
+  episode: number;
+  channel: string;
+  status: Exclude<EventStatus, "pending">;
+};
 
 const AlertEventView = z.object({
   /** `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>` */

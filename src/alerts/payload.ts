@@ -32,7 +32,7 @@ export function renderEvent(order: RoutedOrder, terms: Terms): object {
 function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
   const { transition, environment, name } = order;
   const { kind, checkId, eventId, episode, rollout, missedPings, endedBecause } = transition;
-  const link = linkTo(checkId);
+  const link = linkTo(transition.drill ?? checkId);
   return {
     title: `${name} ${titleWord(transition)}`,
     description: describe(order),
@@ -53,6 +53,7 @@ function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
       opened_at: toIso(transition.openedAtMs),
       occurred_at: toIso(transition.atMs),
       ...(missedPings !== null && { missed_pings: missedPings }),
+      ...(transition.drill !== undefined && { is_test: true }),
       ...(rollout !== null && { rollout_id: rollout.rolloutId, rollout_wave: rollout.wave }),
       ...(rollout?.endedAtMs !== undefined && { rollout_ended_at: toIso(rollout.endedAtMs) }),
     },

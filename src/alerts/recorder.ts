@@ -1,25 +1,36 @@
 /** Stores the delivery status of events apart from the delivery, which a database that is down must not delay. */
-import { implement } from "@restatedev/restate-sdk";
+import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { whyUnwritable } from "#kernel/unwritable.ts";
-import type { AlertTransition } from "./contract.ts";
+import type { AlertTransition, DrillNews } from "./contract.ts";
 import { alertRecord } from "./internal.ts";
+import { channelOf } from "./order.ts";
 import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
 /** Called when the receiver has accepted an event; twice after a crash in between. */
 export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
 
-type RecorderParts = { store: Pick<EventStore, "save" | "retriedBy">; noteAccepted: NoteAccepted };
+/** Sends a call that carries the news of a drill; the same news may come twice. */
+export type TellDrill = (ctx: ObjectContext, news: DrillNews) => void;
 
-export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
+type RecorderParts = {
+  store: Pick<EventStore, "save" | "retriedBy">;
+  noteAccepted: NoteAccepted;
+  tellDrill: TellDrill;
+};
+
+export function createAlertRecorder({ store, noteAccepted, tellDrill }: RecorderParts) {
   const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
     const { transition } = entry.order;
     if (acceptedAtMs === null || transition.isOfChannel === true) return;
+    if (transition.drill !== undefined) return;
     await noteAccepted(transition, acceptedAtMs);
   };
   return implement(alertRecord, {
     handlers: {
       save: async (ctx, { records }) => {
+        // First: a database that is down must not fail a drill that arrived.
+        for (const news of records.flatMap(newsOf)) tellDrill(ctx, news);
         const faults = await ctx.run("save-events", () =>
           Promise.all(
             records.flatMap((record) => [
@@ -43,4 +54,11 @@ export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
     },
     options: { ingressPrivate: true, journalRetention: 0 },
   });
+}
+
+/** Empty: it is no failure of a drill, or it waits for its next attempt. */
+export function newsOf({ entry, status }: EventRecord): DrillNews[] {
+  const { kind, drill, episode } = entry.order.transition;
+  if (drill === undefined || kind !== "opened" || status === "pending") return [];
+  return [{ drill, episode, channel: channelOf(entry.order), status }];
 }

@@ -12,7 +12,7 @@ import { createAlertQueue } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { LinkToCheck } from "./payload.ts";
 import { createPreview } from "./preview.ts";
-import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
+import { createAlertRecorder, type NoteAccepted, type TellDrill } from "./recorder.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
@@ -28,6 +28,7 @@ export type AlertDeliveryParts = {
   keepDays: number;
   database: Database;
   noteAccepted: NoteAccepted;
+  tellDrill: TellDrill;
   registry: Registry;
   readActor: ReadActor;
   send: SendToChannel;
@@ -36,7 +37,7 @@ export type AlertDeliveryParts = {
 };
 
 export function createAlertDelivery(parts: AlertDeliveryParts) {
-  const { database, registry, giveUpAfterMs, noteAccepted, keepDays } = parts;
+  const { database, registry, giveUpAfterMs, noteAccepted, tellDrill, keepDays } = parts;
   const store = createEventStore(database, { keepDays });
   const findChannel = createFindChannel(parts.readChannels);
   const attempt = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
@@ -44,7 +45,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   showEvents(store.count, registry);
   return [
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
-    createAlertRecorder({ store, noteAccepted }),
+    createAlertRecorder({ store, noteAccepted, tellDrill }),
     createAlertEvents({
       store,
       preview,

@@ -7,6 +7,7 @@ import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { drillObject } from "#monitor/drills/internal.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
@@ -43,6 +44,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
     keepDays: alerts.keep_days,
     database,
     noteAccepted: results.recorder.delivered,
+    tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
     registry,
     readActor,
   });

@@ -261,7 +261,8 @@ export type HeartbeatState = z.infer<typeof HeartbeatState>;
 export type Ping =
   | { kind: "success"; atMs: number }
   | { kind: "start"; atMs: number }
-  | { kind: "fail"; atMs: number; exitCode: number | null };
+  /** `reason`: of a drill. */
+  | { kind: "fail"; atMs: number; exitCode: number | null; reason?: string };
 
 /** The state of a check as its object last stored it; every reader shows it. */
 export const CheckSnapshot = z.object({

@@ -1,5 +1,6 @@
 /** How to replace invocations of the monitor that another version of the program began. */
 import { type Duties, dutiesOf } from "#kernel/duty.ts";
+import { drillObject } from "./drills/internal.ts";
 import {
   apiCheckObject,
   checkProbe,
@@ -29,6 +30,7 @@ export const monitorDuties: Duties = {
     overdue: again,
     expire: again,
   }),
+  ...dutiesOf(drillObject, { start: again, tick: again, judge: again, noted: again }),
   ...dutiesOf(deadlineService, { passed: again }),
   ...dutiesOf(checkProbe, { run: again }),
   ...dutiesOf(checkRecords, { write: again }),
@@ -38,6 +40,7 @@ export const monitorServices: readonly string[] = [
   apiCheckObject,
   heartbeatObject,
   deadlineService,
+  drillObject,
   checkProbe,
   checkRecords,
   runnerRegistry,

@@ -1,5 +1,6 @@
 /** Creates all objects and services of the monitor. */
 import { createApiCheckObject } from "./check/object.ts";
+import { createDrillObject } from "./drills/object.ts";
 import { createDeadlineService } from "./heartbeat/deadline-service.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";
 import { createRunnerRegistry } from "./locations/service.ts";
@@ -13,6 +14,7 @@ export function createMonitorServices(parts: MonitorParts) {
     createProbeService(parts),
     createHeartbeatObject(parts),
     createDeadlineService(parts),
+    createDrillObject(parts),
     createRecordsObject(parts.recorder),
     createRunnerRegistry(parts),
   ];

@@ -5,6 +5,7 @@ import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { watchClock } from "./clock-watch.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
+import { drillService } from "./drills/internal.ts";
 import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
@@ -32,7 +33,11 @@ export async function startMonitor(
         .filter(({ id }) => watched.has(id))
         .map(({ id }) => `${heartbeatService}/${id}`),
     ];
-    await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
+    const drills = heartbeats.filter(({ drill }) => drill !== undefined);
+    await sendToAll([
+      ...objects.map((object) => `${ingressUrl}/${object}/ensure`),
+      ...drills.map(({ id }) => `${ingressUrl}/${drillService}/${id}/start`),
+    ]);
   };
   const retryEvents = async () => {
     const { apiChecks, heartbeats } = await readDefinitions({ isFresh: true });

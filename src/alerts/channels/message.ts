@@ -14,7 +14,7 @@ export type RolloutNote = {
 /** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
 export type AlertMessage = {
   kind: "firing" | "resolved";
-  /** Of `vedette alerts test`: no check has failed. */
+  /** Of `vedette alerts test` or a drill: no check has failed. */
   isTest?: true;
   /** `<check id>:<episode>:<opened|resolved>`, the same for every attempt. */
   eventId: string;

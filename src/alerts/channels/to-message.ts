@@ -1,17 +1,20 @@
 /** What an alert event says, from the order of its delivery. */
 
+import { testMark } from "#alerts/contract.ts";
 import type { RoutedOrder } from "#alerts/order.ts";
 import type { LinkToCheck } from "#alerts/payload.ts";
 import type { AlertMessage, RolloutNote } from "./message.ts";
 
 export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage {
   const { transition, environment, name } = order;
-  const { kind, eventId, checkId, episode, endedBecause } = transition;
+  const { kind, eventId, checkId, episode, endedBecause, drill } = transition;
   return {
     kind: kind === "opened" ? "firing" : "resolved",
+    ...(drill !== undefined && { isTest: true }),
     eventId,
     checkId,
-    name,
+    // The headline of a test begins with the mark already.
+    name: drill !== undefined && name.startsWith(testMark) ? name.slice(testMark.length) : name,
     environment,
     episode,
     dedupKey: `${checkId}:${episode}`,
@@ -22,7 +25,7 @@ export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage
     missedPings: transition.missedPings,
     endedBecause: endedBecause ?? null,
     rollout: toNote(transition),
-    url: linkTo(checkId) ?? null,
+    url: linkTo(drill ?? checkId) ?? null,
   };
 }
 

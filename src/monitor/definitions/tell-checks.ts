@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { DefinitionsChange } from "#monitor/contract.ts";
+import { drillObject } from "#monitor/drills/internal.ts";
 import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
 
 /**
@@ -17,6 +18,11 @@ export function tellChecks(ctx: ObjectContext, { before, known, after }: Definit
   for (const id of heartbeats.gone) ctx.sendClient(heartbeatObject, id).retire({});
   for (const id of apiChecks.changed) ctx.sendClient(apiCheckObject, id).ensure({});
   for (const id of heartbeats.changed) ctx.sendClient(heartbeatObject, id).redefine({});
+  // A drill that is gone finds out when it is due.
+  const drills = new Set(after.heartbeats.filter(({ drill }) => drill).map(({ id }) => id));
+  for (const id of heartbeats.changed.filter((one) => drills.has(one))) {
+    ctx.sendClient(drillObject, id).start({});
+  }
 }
 
 type Row = { id: string };

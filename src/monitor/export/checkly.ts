@@ -14,9 +14,9 @@ export type ChecklySettings = {
 /** The version of the package with which the project was tested. */
 const checklyVersion = "9.5.0";
 
-/** Expects definitions without faults, and leaves out checks of other kinds than HTTP. Refers to the channels by number and does not manage them. */
+/** Expects definitions without faults, and leaves out drills and checks of other kinds than HTTP. Refers to the channels by number and does not manage them. */
 export function exportCheckly(definitions: Definitions, settings: ChecklySettings): ExportedFile[] {
-  const { heartbeats } = definitions;
+  const heartbeats = definitions.heartbeats.filter(({ drill }) => drill === undefined);
   const apiChecks = definitions.apiChecks.filter(isHttp);
   return [
     { path: "package.json", text: `${JSON.stringify(packageJson, null, 2)}\n` },

@@ -12,7 +12,7 @@ const maxFailedRuns = 5;
 
 /** One line per row that cannot be exported as it is, each beginning with its id; empty: all can. */
 export function findUnhosted({ apiChecks, heartbeats }: Definitions): string[] {
-  const byCron = heartbeats.filter(({ schedule }) => schedule !== undefined);
+  const byCron = heartbeats.filter(({ schedule, drill }) => schedule && !drill);
   const http = apiChecks.filter(isHttp);
   return [
     ...http.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`)),
@@ -20,11 +20,15 @@ export function findUnhosted({ apiChecks, heartbeats }: Definitions): string[] {
   ];
 }
 
-/** One line per check that is left out of the export. */
-export function findLeftOut({ apiChecks }: Definitions): string[] {
-  return apiChecks.flatMap((check) =>
-    isHttp(check) ? [] : [`${check.id}: checks of kind ${check.kind} are not exported`],
-  );
+/** One line per check or drill that is left out of the export. */
+export function findLeftOut({ apiChecks, heartbeats }: Definitions): string[] {
+  const drills = heartbeats.filter(({ drill }) => drill !== undefined);
+  return [
+    ...apiChecks.flatMap((check) =>
+      isHttp(check) ? [] : [`${check.id}: checks of kind ${check.kind} are not exported`],
+    ),
+    ...drills.map(({ id }) => `${id}: drills are not exported`),
+  ];
 }
 
 function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck): string[] {

@@ -43,6 +43,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       Register: async (ctx, { token_hash }) => {
         const heartbeat = await find(ctx);
         const { id } = heartbeat;
+        if (heartbeat.drill !== undefined) throw refuseDrill(id);
         const by = nameOf(readActor(ctx));
         const { replaced } = await ctx.run("save-token", () =>
           parts.inbox.register(heartbeat, { token: token_hash, by }),
@@ -103,6 +104,11 @@ async function redefine(ctx: ObjectContext, held: HeldDefinition<Heartbeat>): Pr
 function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {
   if (heartbeat === null) throw refusal(404, "unknown_check", `there is no heartbeat ${key}`);
   return heartbeat;
+}
+
+function refuseDrill(id: string) {
+  const detail = `${id} is a drill, which needs no ping URL: it pings when its test alert was confirmed`;
+  return refusal(409, "is_drill", detail);
 }
 
 function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): OperatedCheck {

@@ -9,7 +9,7 @@ import type {
 } from "#monitor/contract.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
-import { expectedAtMs } from "#monitor/rules/expected.ts";
+import { describeFailure, expectedAtMs } from "#monitor/rules/expected.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
@@ -22,7 +22,6 @@ export function resultsOf(
 ): CheckResult[] {
   if (received.kind === "start") return [];
   const isOk = received.kind === "success";
-  const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
   return [
     {
       checkId: heartbeat.id,
@@ -34,7 +33,7 @@ export function resultsOf(
       durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
       phases: noPhases,
       status: null,
-      reason: isOk ? null : `the job said that it failed${code}`,
+      reason: isOk ? null : describeFailure(received),
       tlsDaysLeft: null,
     },
   ];

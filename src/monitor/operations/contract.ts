@@ -155,6 +155,7 @@ export const runnerHandlers = {
 
 export type MonitorProblemCode =
   | "unknown_check"
+  | "is_drill"
   | "check_off"
   | "no_alert"
   | "other_alert"

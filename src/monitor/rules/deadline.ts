@@ -4,7 +4,14 @@ import type { RolloutMark } from "#alerts/contract.ts";
 import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#monitor/contract.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
-import { describeAbsence, expectedAtMs, graceMsOf, heardAtMs, type Schedule } from "./expected.ts";
+import {
+  describeAbsence,
+  describeFailure,
+  expectedAtMs,
+  graceMsOf,
+  heardAtMs,
+  type Schedule,
+} from "./expected.ts";
 import { countMissed, owedAtMs, settledBy } from "./occurrences.ts";
 import { setRight } from "./set-right.ts";
 
@@ -108,8 +115,7 @@ export function takePing(
     const startedAtMs = ended.startedAtMs === null ? state.startedAtMs : null;
     return succeed(heartbeat, ended, { startedAtMs, atMs: ping.atMs });
   }
-  const code = ping.exitCode === null ? "" : ` (exit code ${ping.exitCode})`;
-  const reason = `the job said that it failed${code}`;
+  const reason = describeFailure(ping);
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
 }
 

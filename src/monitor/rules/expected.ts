@@ -1,6 +1,6 @@
 /** When the ping of a heartbeat is expected, and the words for one that is missing. Pure. */
 import { formatDuration } from "#kernel/duration.ts";
-import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import type { Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
 import { owedAtMs } from "./occurrences.ts";
 
 export type Schedule = Pick<Heartbeat, "periodSeconds" | "schedule" | "graceSeconds">;
@@ -22,6 +22,12 @@ export function expectedAtMs({ periodSeconds = 0, schedule }: Schedule, state: H
 
 export const graceMsOf = ({ graceSeconds }: Pick<Heartbeat, "graceSeconds">) =>
   graceSeconds * 1_000;
+
+export function describeFailure({ exitCode, reason }: Ping & { kind: "fail" }): string {
+  if (reason !== undefined) return reason;
+  const code = exitCode === null ? "" : ` (exit code ${exitCode})`;
+  return `the job said that it failed${code}`;
+}
 
 export function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
   const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;

@@ -1,6 +1,7 @@
 /** The definition of a heartbeat, as its object holds it. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
+import { DirectChannel } from "#alerts/rows/contract.ts";
 import { related } from "#monitor/related.ts";
 
 /** Pings are expected at these times. */
@@ -13,6 +14,17 @@ const CronSchedule = z.strictObject({
 });
 export type CronSchedule = z.infer<typeof CronSchedule>;
 
+/** What a drill tests: a test alert goes to these channels, which have to accept it within the grace. */
+const Drill = z.strictObject({
+  /** The heartbeat has a little longer. */
+  graceSeconds: z.int(),
+  /** The environment whose alert source at the incident service is tested; null: none is. */
+  channel: z.enum(environments).nullable(),
+  /** Further channels; absent: none. */
+  directChannels: z.array(DirectChannel).optional(),
+});
+export type Drill = z.infer<typeof Drill>;
+
 export const Heartbeat = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -24,6 +36,8 @@ export const Heartbeat = z.strictObject({
   /** Absent: there is a `periodSeconds`. */
   schedule: CronSchedule.optional(),
   graceSeconds: z.int(),
+  /** Only of a drill, which pings by itself when its test alert was confirmed. */
+  drill: Drill.optional(),
   ...related,
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

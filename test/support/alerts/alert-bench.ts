@@ -6,7 +6,12 @@ import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import type { SendToChannel } from "#alerts/channels/message.ts";
 import type { AnyChannel } from "#alerts/channels/test-channel.ts";
-import { type AlertEventView, type AlertOrder, directQueueKey } from "#alerts/contract.ts";
+import {
+  type AlertEventView,
+  type AlertOrder,
+  type DrillNews,
+  directQueueKey,
+} from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf, type SourceKind } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
@@ -55,6 +60,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
   const noted: { eventId: string; atMs: number }[] = [];
+  const news: DrillNews[] = [];
   const registry = new Registry();
   const source = {
     source_id: options.isUnconfigured === true ? "" : receiver.sourceId,
@@ -72,6 +78,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
     noteAccepted: async ({ eventId }, atMs) => {
       noted.push({ eventId, atMs });
     },
+    tellDrill: (_ctx, one) => news.push(one),
     registry,
     readActor,
     send: options.send ?? (async () => ({ kind: "accepted" })),
@@ -101,6 +108,8 @@ export async function startAlertBench(options: BenchOptions = {}) {
     registry,
     logLines,
     noted,
+    /** What drills were told; more than once after a replay. */
+    news,
     tokenFile,
     call,
     list,

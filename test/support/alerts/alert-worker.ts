@@ -49,6 +49,7 @@ const { url } = await serveEndpoint({
       keepDays: 30,
       database,
       noteAccepted: recorder.delivered,
+      tellDrill: () => {},
       registry: new Registry(),
       readActor,
     }),

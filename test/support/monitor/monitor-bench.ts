@@ -4,10 +4,14 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { implement } from "@restatedev/restate-sdk";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
+import type { SendToChannel } from "#alerts/channels/message.ts";
 import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contract.ts";
+import { type AlertDeliveryParts, createAlertDelivery } from "#alerts/services.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import type { ApiCheck, Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
+import { drillObject } from "#monitor/drills/internal.ts";
 import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
@@ -34,6 +38,8 @@ type BenchOptions = {
   failedAtPercent?: number;
   /** Checks that lack what they need. */
   inactive?: string[];
+  /** Sends to direct channels in a real delivery. Absent: `orders` has what the delivery is handed. */
+  send?: SendToChannel;
 };
 
 type Defined = { apiChecks: ApiCheck[]; heartbeats: Heartbeat[] };
@@ -57,7 +63,10 @@ export async function startMonitorBench(options: BenchOptions) {
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
   // One for all workers: what an earlier one noted is known to the next.
-  const delivery = notingDelivery(orders);
+  const delivery =
+    options.send === undefined
+      ? [notingDelivery(orders)]
+      : realDelivery({ database, send: options.send, noteAccepted: recorder.delivered });
   const services = [
     ...createMonitorServices({
       readDefinitions,
@@ -80,7 +89,7 @@ export async function startMonitorBench(options: BenchOptions) {
       inbox,
       pingUrl: null,
     }),
-    delivery,
+    ...delivery,
   ];
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);
@@ -171,6 +180,23 @@ function notingDelivery(orders: AlertOrder[]) {
       },
       goOn: async () => null,
     },
+  });
+}
+
+function realDelivery(
+  parts: Pick<AlertDeliveryParts, "database" | "send" | "noteAccepted">,
+): ReturnType<typeof createAlertDelivery> {
+  return createAlertDelivery({
+    ...parts,
+    sourceOf: () => undefined,
+    linkTo: () => undefined,
+    attemptTimeoutMs: 1_000,
+    giveUpAfterMs: 3_600_000,
+    keepDays: 30,
+    registry: new Registry(),
+    readActor,
+    readChannels: async () => [],
+    tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
   });
 }
 

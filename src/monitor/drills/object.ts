@@ -1,0 +1,138 @@
+/**
+ * `Drill`: the virtual object that sends the test alert of one drill when it is due. Once every channel has confirmed it,
+ * the heartbeat of the drill is pinged; when the grace is over before that, it is told of a failure.
+ */
+import { randomBytes } from "node:crypto";
+import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
+import { after } from "#kernel/durable-timer.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { Inbox } from "#monitor/heartbeat/inbox.ts";
+import { heartbeatObject } from "#monitor/internal.ts";
+import { forEver } from "#monitor/retry.ts";
+import { owedAtMs } from "#monitor/rules/occurrences.ts";
+import { drillObject } from "./internal.ts";
+import { ordersOf } from "./orders.ts";
+import {
+  asDrill,
+  beginRun,
+  type DrillRow,
+  decideTick,
+  describeFault,
+  hasFailed,
+  isArmed,
+  isConfirmed,
+  takeNews,
+} from "./rules.ts";
+import { readRun, timers, writeRun } from "./state.ts";
+
+type DrillParts = { readDefinitions: ReadDefinitions; inbox: Pick<Inbox, "register"> };
+
+export function createDrillObject(parts: DrillParts) {
+  return implement(drillObject, {
+    handlers: {
+      start: (ctx) => start(ctx, parts),
+      tick: (ctx, { generation }) => tick(ctx, generation, parts),
+      judge: (ctx, { episode }) => judge(ctx, episode, parts),
+      noted,
+    },
+    options: {
+      journalRetention: 0,
+      retryPolicy: forEver,
+      asTerminalError,
+      handlers: {
+        tick: { ingressPrivate: true },
+        judge: { ingressPrivate: true },
+        noted: { ingressPrivate: true },
+      },
+    },
+  });
+}
+
+/** Each step reads it anew, so that a drill that was removed needs no call. null: it was. */
+function readRow(ctx: ObjectContext, { readDefinitions }: DrillParts): Promise<DrillRow | null> {
+  return ctx.run("read-definition", async () => {
+    const { heartbeats } = await readDefinitions({ isFresh: true });
+    return asDrill(heartbeats.find(({ id }) => id === ctx.key));
+  });
+}
+
+/** Called when a worker starts, and when the definition changed. */
+async function start(ctx: ObjectContext, parts: DrillParts): Promise<null> {
+  const row = await readRow(ctx, parts);
+  if (row === null) return null;
+  // Nobody knows the token: only this object pings.
+  await ctx.run("register", async () => {
+    const token = randomBytes(32).toString("hex");
+    await parts.inbox.register(row, { token, by: "drill" });
+  });
+  ctx.sendClient(heartbeatObject, ctx.key).ensure({});
+  const { schedule } = row;
+  const nowMs = await ctx.date.now();
+  if (!isArmed(await timers.read(ctx), { schedule, nowMs })) await arm(ctx, row, nowMs);
+  return null;
+}
+
+async function arm(ctx: ObjectContext, { schedule }: DrillRow, nowMs: number): Promise<void> {
+  const before = await timers.read(ctx);
+  const dueAtMs = owedAtMs(schedule, nowMs);
+  timers.set(ctx, { before, dueAtMs, schedule }, (generation) =>
+    ctx.sendClient(drillObject, ctx.key).tick({ generation }, after(dueAtMs - nowMs)),
+  );
+}
+
+async function tick(ctx: ObjectContext, generation: number, parts: DrillParts): Promise<null> {
+  const timer = await timers.readCurrent(ctx, generation);
+  if (timer === null) return null;
+  const row = await readRow(ctx, parts);
+  if (row === null) return null;
+  // The clock that set the timer may be slightly ahead of ours: no time comes twice.
+  const nowMs = Math.max(await ctx.date.now(), timer.dueAtMs);
+  const decision = decideTick(row, { timer, run: await readRun(ctx), nowMs });
+  if (decision === "begin") await begin(ctx, row, { dueAtMs: timer.dueAtMs, nowMs });
+  else ctx.console.warn("drill skipped", { drill: ctx.key, cause: decision });
+  // Last: after a kill the call is repeated while its timer is the current one.
+  await arm(ctx, row, nowMs);
+  return null;
+}
+
+type Times = { dueAtMs: number; nowMs: number };
+
+async function begin(ctx: ObjectContext, row: DrillRow, { dueAtMs, nowMs }: Times): Promise<void> {
+  const run = beginRun(row, { dueAtMs, before: await readRun(ctx) });
+  const { episode } = run;
+  writeRun(ctx, run);
+  for (const { queue, order } of ordersOf(row, { episode, atMs: nowMs })) {
+    ctx.sendClient(alertDelivery, queue).enqueue(order);
+  }
+  const graceMs = row.drill.graceSeconds * 1_000;
+  ctx.sendClient(drillObject, ctx.key).judge({ episode }, after(dueAtMs + graceMs - nowMs));
+  ctx.console.info("drill begun", { drill: ctx.key, channels: run.channels });
+}
+
+async function noted(ctx: ObjectContext, news: DrillNews): Promise<null> {
+  const before = await readRun(ctx);
+  if (before === null) return null;
+  const run = takeNews(before, news);
+  // First: after a kill between the two the call is repeated, and a second ping changes nothing.
+  if (isConfirmed(run) && !isConfirmed(before)) {
+    const atMs = Math.max(await ctx.date.now(), run.dueAtMs);
+    ctx.sendClient(heartbeatObject, ctx.key).ping({ kind: "success", atMs });
+    ctx.console.info("drill confirmed", { drill: ctx.key });
+  }
+  if (run !== before) writeRun(ctx, run);
+  return null;
+}
+
+async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Promise<null> {
+  const run = await readRun(ctx);
+  if (!hasFailed(run, episode)) return null;
+  const row = await readRow(ctx, parts);
+  if (row === null) return null;
+  const atMs = await ctx.date.now();
+  const reason = describeFault(run, row.drill.graceSeconds * 1_000);
+  ctx.sendClient(heartbeatObject, ctx.key).ping({ kind: "fail", atMs, exitCode: null, reason });
+  writeRun(ctx, { ...run, isJudged: true });
+  return null;
+}

@@ -1,0 +1,114 @@
+/** Drills: when one runs, and what confirms it. Pure; time is a parameter. */
+import { isDeepStrictEqual } from "node:util";
+import type { DrillNews } from "#alerts/contract.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import type { CronSchedule, Heartbeat } from "#monitor/contract.ts";
+import { channelNames } from "#monitor/related.ts";
+import { owedAtMs } from "#monitor/rules/occurrences.ts";
+import type { Drill } from "#monitor/schedule/contract.ts";
+
+export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSchedule };
+
+/** The heartbeat of a drill. */
+export type DrillRow = Heartbeat & { drill: Drill; schedule: CronSchedule };
+
+export type DrillRun = {
+  /** The minute for which it ran: another one for each run, and later ones are larger. */
+  episode: number;
+  dueAtMs: number;
+  /** Of the channels that are tested, those by which it was confirmed, and what became of others, if known. */
+  channels: string[];
+  confirmed: string[];
+  faults: Record<string, string>;
+  /** Whether it was found that the grace is over. A confirmation that comes later counts. */
+  isJudged: boolean;
+};
+
+/** null: it is no drill. */
+export function asDrill(heartbeat: Heartbeat | undefined): DrillRow | null {
+  const { drill, schedule } = heartbeat ?? {};
+  if (heartbeat === undefined || drill === undefined || schedule === undefined) return null;
+  return { ...heartbeat, drill, schedule };
+}
+
+/** How late the call of a timer may be before it counts as lost. */
+const lostAfterMs = 60_000;
+
+/** Whether the timer will call at the next time of the schedule. */
+export function isArmed(
+  timer: DrillTimer | null,
+  { schedule, nowMs }: { schedule: CronSchedule; nowMs: number },
+): boolean {
+  if (timer === null || !isDeepStrictEqual(timer.schedule, schedule)) return false;
+  const isDue = timer.dueAtMs <= nowMs && timer.dueAtMs > nowMs - lostAfterMs;
+  return isDue || timer.dueAtMs === owedAtMs(schedule, nowMs);
+}
+
+type Tick = { timer: DrillTimer; run: DrillRun | null; nowMs: number };
+
+/**
+ * begin: it runs now. moved: the schedule is another one. late: the time is past the grace, and is not made up
+ * for. busy: the run before still waits for its confirmation.
+ */
+export function decideTick(
+  { schedule, drill }: DrillRow,
+  { timer, run, nowMs }: Tick,
+): "begin" | "moved" | "late" | "busy" {
+  if (!isDeepStrictEqual(timer.schedule, schedule)) return "moved";
+  if (nowMs - timer.dueAtMs > drill.graceSeconds * 1_000) return "late";
+  const isBusy = run !== null && isOpen(run) && run.episode !== episodeOf(timer.dueAtMs);
+  return isBusy ? "busy" : "begin";
+}
+
+/** A call that was killed comes again: what was confirmed meanwhile is kept. */
+export function beginRun(
+  { drill }: DrillRow,
+  { dueAtMs, before }: { dueAtMs: number; before: DrillRun | null },
+): DrillRun {
+  const episode = episodeOf(dueAtMs);
+  if (before?.episode === episode) return before;
+  const channels = channelNames(drill);
+  return { episode, dueAtMs, channels, confirmed: [], faults: {}, isJudged: false };
+}
+
+/** Nothing about another run, or about a channel that this one does not test, changes it. */
+export function takeNews(run: DrillRun, { episode, channel, status }: DrillNews): DrillRun {
+  if (episode !== run.episode || !run.channels.includes(channel)) return run;
+  if (run.confirmed.includes(channel)) return run;
+  if (status === "accepted") return { ...run, confirmed: [...run.confirmed, channel] };
+  return { ...run, faults: { ...run.faults, [channel]: words[status] } };
+}
+
+const words: Record<Exclude<DrillNews["status"], "accepted">, string> = {
+  dead: "refused",
+  superseded: "not sent",
+  not_posted: "not configured",
+};
+
+export function isConfirmed({ channels, confirmed }: DrillRun): boolean {
+  return channels.every((channel) => confirmed.includes(channel));
+}
+
+/** Whether it still waits. */
+function isOpen(run: DrillRun): boolean {
+  return !run.isJudged && !isConfirmed(run);
+}
+
+/** Whether the end of the grace finds the run without all confirmations. */
+export function hasFailed(run: DrillRun | null, episode: number): run is DrillRun {
+  return run !== null && run.episode === episode && isOpen(run);
+}
+
+/** `the test alert was not confirmed within 15 min by chat (refused), mail` */
+export function describeFault({ channels, confirmed, faults }: DrillRun, graceMs: number): string {
+  const missing = channels
+    .filter((channel) => !confirmed.includes(channel))
+    .map((channel) => (faults[channel] ? `${channel} (${faults[channel]})` : channel));
+  return `the test alert was not confirmed within ${formatDuration(graceMs)} by ${missing.join(", ")}`;
+}
+
+const minuteMs = 60_000;
+
+function episodeOf(dueAtMs: number): number {
+  return Math.floor(dueAtMs / minuteMs);
+}

@@ -1,0 +1,125 @@
+import { expect, it } from "vitest";
+import type { DrillNews } from "#alerts/contract.ts";
+import { DirectChannel } from "#alerts/rows/contract.ts";
+import { ordersOf } from "#monitor/drills/orders.ts";
+import {
+  asDrill,
+  beginRun,
+  type DrillRow,
+  type DrillTimer,
+  decideTick,
+  describeFault,
+  hasFailed,
+  isArmed,
+  isConfirmed,
+  takeNews,
+} from "#monitor/drills/rules.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
+
+const chat = DirectChannel.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
+const schedule = { cron: "0 9 * * 1", timezone: "Europe/Berlin" };
+const heartbeat = aHeartbeat({
+  id: "weekly",
+  name: "Weekly drill",
+  periodSeconds: undefined,
+  schedule,
+  drill: { graceSeconds: 900, channel: "production", directChannels: [chat] },
+});
+const row = asDrill(heartbeat) as DrillRow;
+const minute = 60_000;
+/** A Monday, 9:00 in Berlin. */
+const dueAtMs = Date.UTC(2026, 0, 5, 8);
+const weekMs = 7 * 86_400_000;
+const timer: DrillTimer = { generation: 3, dueAtMs, schedule };
+const begun = beginRun(row, { dueAtMs, before: null });
+
+function news(channel: string, status: DrillNews["status"], episode = begun.episode): DrillNews {
+  return { drill: "weekly", episode, channel, status };
+}
+
+it("only a heartbeat that tests channels is a drill", () => {
+  const { drill: _drill, ...other } = heartbeat;
+
+  expect(asDrill(other)).toBeNull();
+  expect(asDrill(undefined)).toBeNull();
+});
+
+it.each([
+  ["there is none", null, dueAtMs - minute, false],
+  ["it is for the next time", timer, dueAtMs - minute, true],
+  ["its call is about to come", timer, dueAtMs + minute / 2, true],
+  ["its call is lost", timer, dueAtMs + 2 * minute, false],
+  ["a clock that was ahead has set it", timer, dueAtMs - weekMs - minute, false],
+  ["the cron is another one", { ...timer, schedule: { ...schedule, cron: "@daily" } }, 0, false],
+] as const)("whether the timer is set when %s", (_, given, nowMs, isSet) => {
+  expect(isArmed(given, { schedule, nowMs })).toBe(isSet);
+});
+
+it.each([
+  ["begin", {}],
+  ["begin", { nowMs: dueAtMs + 15 * minute }],
+  ["late", { nowMs: dueAtMs + 15 * minute + 1 }],
+  ["moved", { timer: { ...timer, schedule: { ...schedule, cron: "@daily" } } }],
+  ["busy", { run: { ...begun, episode: begun.episode - 1 } }],
+  ["begin", { run: { ...begun, episode: begun.episode - 1, isJudged: true } }],
+  ["begin", { run: begun }],
+] as const)("a tick is decided: %s %j", (decision, given) => {
+  expect(decideTick(row, { timer, run: null, nowMs: dueAtMs, ...given })).toBe(decision);
+});
+
+it("a call that is repeated after a kill keeps what was confirmed", () => {
+  const before = takeNews(begun, news("chat", "accepted"));
+
+  expect(beginRun(row, { dueAtMs, before })).toEqual(before);
+  expect(beginRun(row, { dueAtMs: dueAtMs + weekMs, before }).confirmed).toEqual([]);
+});
+
+it("is confirmed once every channel has accepted, in any order and more than once", () => {
+  const one = takeNews(takeNews(begun, news("chat", "accepted")), news("chat", "accepted"));
+  const both = takeNews(one, news("production", "accepted"));
+
+  expect([isConfirmed(begun), isConfirmed(one), isConfirmed(both)]).toEqual([false, false, true]);
+});
+
+it("news of another run or of another channel change nothing", () => {
+  expect(takeNews(begun, news("chat", "accepted", begun.episode - 1))).toBe(begun);
+  expect(takeNews(begun, news("mail", "accepted"))).toBe(begun);
+});
+
+it("a channel that accepted after a dead letter has confirmed", () => {
+  const dead = takeNews(begun, news("chat", "dead"));
+
+  expect(takeNews(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
+});
+
+it("has failed when the grace is over before all have confirmed, once", () => {
+  const { episode } = begun;
+  const confirmed = { ...begun, confirmed: begun.channels };
+
+  expect(hasFailed(begun, episode)).toBe(true);
+  expect(hasFailed({ ...begun, isJudged: true }, episode)).toBe(false);
+  expect(hasFailed(confirmed, episode)).toBe(false);
+  expect(hasFailed(begun, episode - 1)).toBe(false);
+  expect(hasFailed(null, episode)).toBe(false);
+});
+
+it("the reason names the channels that did not confirm, and why", () => {
+  const run = takeNews(begun, news("production", "dead"));
+
+  expect(describeFault(run, 900_000)).toBe(
+    "the test alert was not confirmed within 15 min by production (refused), chat",
+  );
+});
+
+it("sends a marked failure and its recovery to each channel, under an id that no check has", () => {
+  const orders = ordersOf(row, { episode: 7, atMs: dueAtMs });
+
+  expect(orders.map(({ queue, order }) => [queue, order.transition.eventId])).toEqual([
+    ["drill:weekly", "drill:weekly:7:opened"],
+    ["drill:weekly", "drill:weekly:7:resolved"],
+    ["drill:weekly@chat", "drill:weekly@chat:7:opened"],
+    ["drill:weekly@chat", "drill:weekly@chat:7:resolved"],
+  ]);
+  expect(orders[0]?.order).toMatchObject({ channel: "production", name: "[TEST] Weekly drill" });
+  expect(orders[2]?.order).toMatchObject({ channel: null, target: chat });
+});
