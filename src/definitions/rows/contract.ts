@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { ChannelRow } from "./channel.ts";
 import { CheckRow } from "./check.ts";
+import { DrillRow } from "./drill.ts";
 import { Id, Name } from "./fields.ts";
 import { HeartbeatRow } from "./heartbeat.ts";
 
@@ -18,6 +19,7 @@ export const sections = {
   channels: { row: ChannelRow, key: "id", most: 1_000 },
   checks: { row: CheckRow, key: "id", most: 10_000 },
   heartbeats: { row: HeartbeatRow, key: "id", most: 10_000 },
+  drills: { row: DrillRow, key: "id", most: 1_000 },
   sources: { row: AlertSource, key: "name", most: 1_000 },
   routes: { row: AlertRoute, key: "name", most: 1_000 },
 } as const;
@@ -30,6 +32,7 @@ export type DefinitionSet = {
   channels: readonly ChannelRow[];
   checks: readonly CheckRow[];
   heartbeats: readonly HeartbeatRow[];
+  drills: readonly DrillRow[];
   sources: readonly AlertSource[];
   routes: readonly AlertRoute[];
 };
@@ -39,6 +42,7 @@ export const emptySet: DefinitionSet = {
   channels: [],
   checks: [],
   heartbeats: [],
+  drills: [],
   sources: [],
   routes: [],
 };

@@ -6,7 +6,6 @@ import {
   type Section,
   sectionNames,
 } from "#definitions/rows/contract.ts";
-import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { lintDependencies } from "./dependencies.ts";
@@ -20,8 +19,12 @@ export function lintSet(set: DefinitionSet): Finding[] {
   return [
     ...lintKeys(set),
     ...sectionNames.flatMap((section) => lintTexts(section, set[section])),
-    ...set.checks.flatMap((row) => lintChannels("checks", row, set)),
-    ...set.heartbeats.flatMap((row) => lintChannels("heartbeats", row, set)),
+    ...set.checks.flatMap((row) => lintChannels(row, { section: "checks", set })),
+    ...set.heartbeats.flatMap((row) => lintChannels(row, { section: "heartbeats", set })),
+    ...set.drills.flatMap((row) => lintChannels(row, { section: "drills", set })),
+    ...set.drills.flatMap(({ alert = [], ...row }) =>
+      lintChannels({ ...row, channels: alert }, { section: "drills", field: "alert", set }),
+    ),
     ...lintDependencies(set),
     ...set.checks.flatMap((row) => lintLocations(row, set)),
     ...set.checks.flatMap(findPlaceholderFaults),
@@ -29,9 +32,10 @@ export function lintSet(set: DefinitionSet): Finding[] {
   ];
 }
 
-/** Alerts, addresses and results know checks and heartbeats by their id alone. */
+/** Alerts, addresses and results know checks, heartbeats and drills by their id alone. */
 function lintKeys(set: DefinitionSet): Finding[] {
   const checks = new Set(set.checks.map(({ id }) => id));
+  const heartbeats = new Set(set.heartbeats.map(({ id }) => id));
   const twice = sectionNames.flatMap((section) =>
     duplicates(set[section].map((row) => keyOf(section, row))).map((key) => ({
       section,
@@ -46,7 +50,14 @@ function lintKeys(set: DefinitionSet): Finding[] {
       key: id,
       message: "there is a check of this id: a check and a heartbeat have different ones",
     }));
-  return [...twice, ...shared];
+  const ofDrills = set.drills
+    .filter(({ id }) => checks.has(id) || heartbeats.has(id))
+    .map(({ id }) => ({
+      section: "drills" as const,
+      key: id,
+      message: "there is a check or heartbeat of this id: a drill has another one",
+    }));
+  return [...twice, ...shared, ...ofDrills];
 }
 
 /** A write that the database refuses would be tried for ever. */
@@ -58,16 +69,19 @@ function lintTexts(section: Section, rows: readonly object[]): Finding[] {
   });
 }
 
+type Notifying = { id: string; environment: ChannelEnvironment; channels: readonly string[] };
+type ChannelEnvironment = CheckRow["environment"];
+type Where = { section: Section; field?: string; set: DefinitionSet };
+
 function lintChannels(
-  section: "checks" | "heartbeats",
-  { id, environment, channels: named }: CheckRow | HeartbeatRow,
-  { channels }: DefinitionSet,
+  { id, environment, channels: named }: Notifying,
+  { section, field = "channels", set: { channels } }: Where,
 ): Finding[] {
   const rows = named.map((name) => channels.find((row) => row.id === name));
   const firstIncident = rows.findIndex((row) => row?.kind === "incident");
   return named.flatMap((name, index) => {
     const channel = rows[index];
-    const fault = (message: string) => [{ section, key: id, field: ["channels", index], message }];
+    const fault = (message: string) => [{ section, key: id, field: [field, index], message }];
     if (channel === undefined) return fault(`there is no such channel${list(channels)}`);
     if (named.indexOf(name) !== index) return fault("is named twice");
     if (channel.kind !== "incident") return [];

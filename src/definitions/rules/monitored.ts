@@ -2,6 +2,7 @@
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { DrillRow } from "#definitions/rows/drill.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
@@ -10,22 +11,31 @@ import { toKind } from "./kinds.ts";
 /** What other rows say about it. */
 type Elsewhere = Pick<ApiCheck, "channel" | "directChannels" | "dependsOn">;
 
-export function toMonitored({ channels, checks, heartbeats }: DefinitionSet): Definitions {
+/** Rows that an earlier version has read lack drills. */
+type AnySet = Omit<DefinitionSet, "drills"> & Partial<Pick<DefinitionSet, "drills">>;
+
+export function toMonitored({ channels, checks, heartbeats, drills = [] }: AnySet): Definitions {
   const rows = new Map(channels.map((row) => [row.id, row]));
   const apiIds = new Set(checks.map(({ id }) => id));
+  const notified = (ids: readonly string[]) => toNotified(ids.flatMap((id) => rows.get(id) ?? []));
   const kindOf = (id: string) => (apiIds.has(id) ? "api" : "heartbeat");
   const elsewhere = ({ channels: ids, dependsOn }: CheckRow | HeartbeatRow): Elsewhere => ({
-    ...toNotified(ids.flatMap((id) => rows.get(id) ?? [])),
+    ...notified(ids),
     ...(dependsOn.length > 0 && { dependsOn: dependsOn.map((id) => ({ id, kind: kindOf(id) })) }),
   });
   return {
     apiChecks: checks.map((row) => toApiCheck(row, elsewhere(row))),
-    heartbeats: heartbeats.map((row) => toHeartbeat(row, elsewhere(row))),
+    heartbeats: [
+      ...heartbeats.map((row) => toHeartbeat(row, elsewhere(row))),
+      ...drills.map((row) => toDrill(row, notified)),
+    ],
     channels: channels.flatMap(toHostedChannel),
   };
 }
 
-function toNotified(channels: readonly ChannelRow[]): Pick<ApiCheck, "channel" | "directChannels"> {
+type Notified = Pick<ApiCheck, "channel" | "directChannels">;
+
+function toNotified(channels: readonly ChannelRow[]): Notified {
   const incident = channels.find((row) => row.kind === "incident");
   const directChannels = channels.filter((row) => row.kind !== "incident");
   return {
@@ -51,6 +61,22 @@ function toHeartbeat(row: HeartbeatRow, elsewhere: Elsewhere): Heartbeat {
   if (cron === undefined) return { ...same, ...elsewhere };
   const schedule = { cron, timezone, ...(earlySeconds !== undefined && { earlySeconds }) };
   return { ...same, schedule, ...elsewhere };
+}
+
+/** By then the drill has found out by itself that it failed, and says more than that no ping came. */
+const marginSeconds = 60;
+
+/** A drill is a heartbeat that pings by itself. */
+function toDrill(row: DrillRow, notified: (ids: readonly string[]) => Notified): Heartbeat {
+  const { id, name, environment, cron, timezone = "UTC", graceSeconds } = row;
+  const { channels, alert = channels } = row;
+  return {
+    ...{ id, name, environment, schedule: { cron, timezone } },
+    watches: `that a test alert arrives at ${channels.join(", ")}`,
+    graceSeconds: graceSeconds + marginSeconds,
+    drill: { graceSeconds, ...notified(channels) },
+    ...notified(alert),
+  };
 }
 
 /** A channel that the hosted monitor knows; it is told failures and recoveries, as ours are. */

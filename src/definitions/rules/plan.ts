@@ -18,7 +18,7 @@ type Wanted = Pick<PlanRequest, "definitions" | "removed" | "prune">;
 
 /**
  * Rows of the program that are not wanted stay, unless they are removed by name or pruned, or their id is
- * wanted for a heartbeat instead of a check, or the other way round.
+ * wanted for a row of another kind, such as a heartbeat instead of a check.
  */
 export function planApply(present: DefinitionSet, wanted: Wanted): Planned {
   const planned = sectionNames.map((section) => planSection(section, present[section], wanted));
@@ -37,7 +37,8 @@ export function isChange({ kind }: Change): boolean {
 type Rows = readonly object[];
 
 function planSection(section: Section, present: Rows, { definitions, removed, prune }: Wanted) {
-  const rows: Rows = definitions[section];
+  // A call that was sent by an earlier version lacks newer sections.
+  const rows: Rows = definitions[section] ?? [];
   const replaced = idsOfOtherKind(section, definitions);
   const before = indexOf(section, present);
   const after = indexOf(section, rows);
@@ -52,10 +53,15 @@ function planSection(section: Section, present: Rows, { definitions, removed, pr
   return { section, changes, rows: [...rows, ...left] };
 }
 
-/** Checks and heartbeats share their ids, by which alerts are known. */
-function idsOfOtherKind(section: Section, { checks, heartbeats }: DefinitionSet): Set<string> {
-  const others = { checks: heartbeats, heartbeats: checks }[section as string] ?? [];
-  return new Set(others.map(({ id }) => id));
+/** They share their ids, by which alerts are known. */
+const ofOneKind: readonly Section[] = ["checks", "heartbeats", "drills"];
+
+function idsOfOtherKind(section: Section, definitions: DefinitionSet): Set<string> {
+  if (!ofOneKind.includes(section)) return new Set();
+  const others = ofOneKind.filter((other) => other !== section);
+  return new Set(
+    others.flatMap((other) => (definitions[other] ?? []).map((row) => keyOf(other, row))),
+  );
 }
 
 function isSameRow(row: RowKey, section: Section, key: string): boolean {

@@ -13,9 +13,9 @@ type Known = {
   registered: ReadonlySet<string>;
 };
 
-/** Checks and heartbeats whose failure nobody is told of, and heartbeats that nobody can ping. */
+/** Checks, heartbeats and drills whose failure nobody is told of, and heartbeats that nobody can ping. */
 export function warnOfChecks(
-  { checks, heartbeats, channels }: DefinitionSet,
+  { checks, heartbeats, drills, channels }: DefinitionSet,
   { registered, ...known }: Known,
 ): Warning[] {
   const needs = new Map(channels.map((row) => [row.id, whatItNeeds(row, known)]));
@@ -23,6 +23,9 @@ export function warnOfChecks(
   return [
     ...checks.flatMap((row) => warnOfChannels("checks", row, needs)),
     ...heartbeats.flatMap((row) => warnOfChannels("heartbeats", row, needs)),
+    ...drills.flatMap(({ id, channels: tested, alert = [] }) =>
+      warnOfChannels("drills", { id, channels: [...new Set([...tested, ...alert])] }, needs),
+    ),
     ...unregistered.map(({ id }) => ({
       section: "heartbeats" as const,
       key: id,
@@ -46,7 +49,7 @@ function whatItNeeds(row: ChannelRow, { hasSource, hasSecret }: Omit<Known, "reg
 type Notifying = { id: string; channels: readonly string[] };
 
 function warnOfChannels(
-  section: "checks" | "heartbeats",
+  section: "checks" | "heartbeats" | "drills",
   { id, channels }: Notifying,
   needs: ReadonlyMap<string, readonly string[]>,
 ): Warning[] {

@@ -1,6 +1,6 @@
 /** Vedette's own rows, those of `extends: ["standard"]` and of a program without a file of definitions. */
 import { CheckRow } from "#definitions/rows/check.ts";
-import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
 import { channels } from "./channels.ts";
 import { checksOf } from "./checks.ts";
 import { heartbeats } from "./heartbeats.ts";
@@ -11,5 +11,5 @@ export type StandardSettings = { monitor: { rate_limit_locations: readonly strin
 
 export function standardSet({ monitor }: StandardSettings): DefinitionSet {
   const checks = checksOf(monitor.rate_limit_locations).map((row) => CheckRow.parse(row));
-  return { locations: [], channels, checks, heartbeats, sources, routes };
+  return { ...emptySet, channels, checks, heartbeats, sources, routes };
 }
