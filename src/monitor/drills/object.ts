@@ -7,8 +7,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { ReadDefinitions } from "#monitor/contract.ts";
-import type { Inbox } from "#monitor/heartbeat/inbox.ts";
+import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { forEver } from "#monitor/retry.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
@@ -23,11 +22,15 @@ import {
   hasFailed,
   isArmed,
   isConfirmed,
+  isToBeHeld,
   takeNews,
 } from "./rules.ts";
 import { readRun, timers, writeRun } from "./state.ts";
 
-type DrillParts = { readDefinitions: ReadDefinitions; inbox: Pick<Inbox, "register"> };
+/** Takes pings under this token from now on: its SHA-256 in hex. */
+type Register = (heartbeat: Heartbeat, given: { token: string; by: string }) => Promise<unknown>;
+
+type DrillParts = { readDefinitions: ReadDefinitions; inbox: { register: Register } };
 
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {
@@ -131,7 +134,13 @@ async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Pr
   const row = await readRow(ctx, parts);
   if (row === null) return null;
   const atMs = await ctx.date.now();
-  const reason = describeFault(run, row.drill.graceSeconds * 1_000);
+  const graceMs = row.drill.graceSeconds * 1_000;
+  if (isToBeHeld(run, atMs, graceMs)) {
+    ctx.sendClient(drillObject, ctx.key).judge({ episode }, after(graceMs));
+    writeRun(ctx, { ...run, isHeld: true });
+    return null;
+  }
+  const reason = describeFault(run, graceMs);
   ctx.sendClient(heartbeatObject, ctx.key).ping({ kind: "fail", atMs, exitCode: null, reason });
   writeRun(ctx, { ...run, isJudged: true });
   return null;

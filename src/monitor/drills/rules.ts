@@ -22,6 +22,8 @@ export type DrillRun = {
   faults: Record<string, string>;
   /** Whether it was found that the grace is over. A confirmation that comes later counts. */
   isJudged: boolean;
+  /** The end of the grace came late: nothing ran for a while, and the channels were given the grace once more. */
+  isHeld?: true;
 };
 
 /** null: it is no drill. */
@@ -97,6 +99,14 @@ function isOpen(run: DrillRun): boolean {
 /** Whether the end of the grace finds the run without all confirmations. */
 export function hasFailed(run: DrillRun | null, episode: number): run is DrillRun {
   return run !== null && run.episode === episode && isOpen(run);
+}
+
+/** How late the end of the grace may be found while the program runs. */
+const judgedWithinMs = 2_000;
+
+/** Whether the channels get the grace once more, since what they accepted may not have been noted yet. */
+export function isToBeHeld({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs: number): boolean {
+  return isHeld !== true && nowMs > dueAtMs + graceMs + judgedWithinMs;
 }
 
 /** `the test alert was not confirmed within 15 min by chat (refused), mail` */

@@ -12,6 +12,7 @@ import {
   hasFailed,
   isArmed,
   isConfirmed,
+  isToBeHeld,
   takeNews,
 } from "#monitor/drills/rules.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
@@ -101,6 +102,15 @@ it("has failed when the grace is over before all have confirmed, once", () => {
   expect(hasFailed(confirmed, episode)).toBe(false);
   expect(hasFailed(begun, episode - 1)).toBe(false);
   expect(hasFailed(null, episode)).toBe(false);
+});
+
+it("gives the grace once more, but not twice, when nothing ran at its end", () => {
+  const graceMs = 15 * minute;
+  const endMs = dueAtMs + graceMs;
+
+  expect(isToBeHeld(begun, endMs + 1_000, graceMs)).toBe(false);
+  expect(isToBeHeld(begun, endMs + minute, graceMs)).toBe(true);
+  expect(isToBeHeld({ ...begun, isHeld: true }, endMs + minute, graceMs)).toBe(false);
 });
 
 it("the reason names the channels that did not confirm, and why", () => {
