@@ -67,7 +67,7 @@ function gateLines({ gate }: RolloutStatus): string[] {
 export function reportRollback(result: RollbackResult): string {
   const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
-    `${paint(colours[result.state], result.state)}: ${result.reverted} sentinels run their previous image again`,
+    `${paint(colours[result.state], result.state)}: ${nameReverted(result.reverted)} previous image again`,
     ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
     ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
@@ -77,6 +77,10 @@ export function reportRollback(result: RollbackResult): string {
     lines.push("Next: npx vedette rollout rollback   retries those");
   }
   return lines.join("\n");
+}
+
+function nameReverted(count: number): string {
+  return count === 1 ? "1 sentinel runs its" : `${count} sentinels run their`;
 }
 
 /** The sentinels that are listed under "failed" just before: a rollback does not touch them. */

@@ -31,6 +31,13 @@ describe("the report of a rollback", () => {
     expect(report).toContain(`1 failed and still ordered to run ${image}`);
   });
 
+  it.each([
+    [1, "cancelled: 1 sentinel runs its previous image again"],
+    [11, "cancelled: 11 sentinels run their previous image again"],
+  ])("of %i sentinels that were reverted it says: %s", (reverted, line) => {
+    expect(reportRollback({ ...result, reverted })).toContain(line);
+  });
+
   it("leaves them out when there are none, as with an older server", () => {
     const { still_ordered: _, still_ordered_count: _count, ...older } = result;
 

@@ -13,8 +13,11 @@ const address = pathToFileURL(file).href;
 // Also where the package is not installed next to the file, as in a container.
 const helper = pathToFileURL(programFile("#definitions/define-config.ts")).href;
 registerHooks({
-  resolve: (specifier, context, next) =>
-    specifier === "vedette/config" ? { url: helper, shortCircuit: true } : next(specifier, context),
+  resolve: (specifier, context, next) => {
+    if (specifier === "vedette/config") return { url: helper, shortCircuit: true };
+    const found = next(specifier, context);
+    return found.url === address ? { ...found, ...formatOf(file) } : found;
+  },
 });
 
 report(await load());
@@ -29,6 +32,13 @@ async function load(): Promise<LoadResult> {
   } catch (error) {
     return describe(error);
   }
+}
+
+/** `npm init` makes a folder one of CommonJS, and a file with an `export default` there is a module all the same. */
+function formatOf(name: string): { format?: "module" | "module-typescript" } {
+  const isModule = /^\s*export\s+default\b/m.test(readFileSync(name, "utf8"));
+  if (!isModule || !/\.(?:ts|js)$/.test(name)) return {};
+  return { format: name.endsWith(".ts") ? "module-typescript" : "module" };
 }
 
 function strip(): { code?: string } {

@@ -22,6 +22,25 @@ it("loads types, `vedette/config` without an installed package, and modules besi
   expect(set.checks).toHaveLength(5);
 });
 
+it.each(["ts", "js"])("a module is one also in a folder of CommonJS: .%s", async (extension) => {
+  const files = {
+    [`vedette.config.${extension}`]:
+      'import { defineConfig } from "vedette/config";\nexport default defineConfig({});',
+    "package.json": '{ "type": "commonjs" }',
+  };
+
+  expect(await faultsOf(files)).toEqual([]);
+});
+
+it("a file of CommonJS stays one", async () => {
+  const files = {
+    "vedette.config.js": "module.exports = { checks: [{ id: 'a', path: '/' }] };",
+    "package.json": '{ "type": "commonjs" }',
+  };
+
+  expect((await readFiles(files)).set.checks).toMatchObject([{ id: "a" }]);
+});
+
 it("says where a row is written, wherever its list is, and only the path of one that code makes", async () => {
   const faults = await faultsOf({
     [name]: [
