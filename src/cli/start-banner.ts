@@ -9,6 +9,8 @@ export type Ready = {
   dataDir: string;
   /** The address of `control` for browsers; empty: the one at which it listens. */
   publicUrl: string;
+  /** Whether the sentinels are those of this machine, which take any image. */
+  isFleetLocal: boolean;
 };
 
 const exampleRollout = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
@@ -28,8 +30,7 @@ export function bannerLines(ready: Ready, ticket?: string): string[] {
     line("Credentials", credentials),
     line("Addresses", path.join(ready.dataDir, "endpoints.json")),
     "",
-    // Without the gateway in this process the command would have no address to call.
-    ...(hasConsole ? ["  Try a rollout:", `    ${exampleRollout}`, ""] : []),
+    ...(hasExample(ready) ? ["  Try a rollout:", `    ${exampleRollout}`, ""] : []),
   ];
 }
 
@@ -45,8 +46,13 @@ export function readyFields(ready: Ready): Record<string, unknown> {
     ...(console !== undefined && { console }),
     ...(docs !== undefined && { docs }),
     credentials,
-    ...(console !== undefined && { try: exampleRollout }),
+    ...(hasExample(ready) && { try: exampleRollout }),
   };
+}
+
+/** Without the gateway in this process the command would have no address to call; a fleet of one's own has other images. */
+function hasExample({ endpoints: { control }, isFleetLocal }: Ready): boolean {
+  return control !== undefined && isFleetLocal;
 }
 
 function placesOf({ endpoints: { api, control }, dataDir, publicUrl }: Ready) {

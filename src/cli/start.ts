@@ -57,7 +57,8 @@ async function untilStopped(
 }
 
 async function announce(app: App, { config, log }: { config: Config; log: Log }): Promise<void> {
-  const ready = { ...app, publicUrl: config.control.public_url };
+  const isFleetLocal = config.fleet.driver === "process";
+  const ready = { ...app, publicUrl: config.control.public_url, isFleetLocal };
   if (process.stdout.isTTY !== true) {
     log.info(readyFields(ready), "vedette is ready");
     return;

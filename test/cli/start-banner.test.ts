@@ -8,7 +8,7 @@ const endpoints = {
   restate_admin: "http://127.0.0.1:9470",
   pid: 1,
 };
-const ready: Ready = { endpoints, dataDir: "/data", publicUrl: "" };
+const ready: Ready = { endpoints, dataDir: "/data", publicUrl: "", isFleetLocal: true };
 const ticket = "AAAAAAAAAAAAAAAAAAAAAA";
 
 it("names the console by a link with the ticket, the API's reference and the credentials", () => {
@@ -47,6 +47,13 @@ it("has no console and no rollout to try in a process without the gateway", () =
 
   expect(text).not.toMatch(/Console|Public API|rollout/);
   expect(text).toContain("/data/endpoints.json");
+});
+
+it("has no rollout to try on a fleet of the user's own, which has other images", () => {
+  const own = { ...ready, isFleetLocal: false };
+
+  expect(bannerLines(own).join("\n")).not.toContain("rollout");
+  expect(readyFields(own)).not.toHaveProperty("try");
 });
 
 it("tells a log every address, and the plain one of the console", () => {
