@@ -1,10 +1,10 @@
 /** The client by which a runner calls the gateway. */
 import { request } from "undici";
 import { readBody } from "#kernel/body.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { checkKinds } from "#monitor/kinds/contract.ts";
 import { reportPath, Work, workPath } from "./contract.ts";
+import { splitByKind } from "./known-kinds.ts";
 
 const timeoutMs = 10_000;
 
@@ -61,20 +61,3 @@ export function createRunnerClient({ control, token }: { control: string; token:
     },
   };
 }
-
-/** A later version of control may send checks of further kinds. */
-function splitByKind(answer: unknown): { known: unknown; unknownKinds: string[] } {
-  const { checks } = (answer ?? {}) as { checks?: unknown };
-  if (!Array.isArray(checks)) return { known: answer, unknownKinds: [] };
-  const unknown = new Set<string>();
-  const known = checks.filter((check: { kind?: unknown } | null) => {
-    const kind = check?.kind;
-    if (typeof kind !== "string" || checkKinds.some((one) => one === kind)) return true;
-    if (unknown.size < maxNamedKinds) unknown.add(cleanText(kind, 20));
-    return false;
-  });
-  return { known: { ...(answer as object), checks: known }, unknownKinds: [...unknown].sort() };
-}
-
-/** More are not named. */
-const maxNamedKinds = 20;

@@ -27,7 +27,7 @@ async function ask(
       unlessAborted(resolver.resolve(domain, type), signal),
     );
     const values = (records as unknown[])
-      .map((record) => cleanText(write(type, record), 1_000))
+      .map((record) => cleanText(write(type, record), longestValue))
       .filter((value) => !isItself(value, { domain, type }));
     if (values.length === 0) return { kind: "error", reason: noRecords(type) };
     return { kind: "records", values };
@@ -80,6 +80,9 @@ function describe({ code = "" }: NodeJS.ErrnoException, type: RecordType): strin
   if (code === "ENODATA") return noRecords(type);
   return faults[code] ?? `the name could not be looked up (${code})`;
 }
+
+/** What can be expected is no longer. */
+const longestValue = 4_096;
 
 const noRecords = (type: RecordType) => `the name has no records of type ${type}`;
 

@@ -1,4 +1,5 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
+import { cleanText } from "#kernel/clean-text.ts";
 import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import { probeDns } from "./dns.ts";
@@ -16,6 +17,8 @@ export type Target = { baseUrl: string; readSecret: ReadSecret };
 export type RunOutcome = CheckResult & { isUnreached?: true };
 
 export type RunCheck = (check: RunnableCheck, scheduledAtMs: number) => Promise<RunOutcome>;
+
+const longestReason = 1_000;
 
 type Parts = {
   /** Makes the requests of HTTP, also those of steps. */
@@ -38,7 +41,13 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     if (result.reason === null) return result;
     const reason = hideSecrets(result.reason, [...secrets.values()]);
-    return { ...result, reason, ...(hasReachedNothing(observation) && { isUnreached: true }) };
+    const isUnreached = hasReachedNothing(observation);
+    return {
+      ...result,
+      // It may quote what a server says, and is shown to people.
+      reason: cleanText(reason, longestReason),
+      ...(isUnreached && { isUnreached }),
+    };
   };
 }
 

@@ -1,5 +1,6 @@
 /** What is wrong with the answers of TCP and DNS servers, and with the days of a certificate. Pure. */
 import type { Cause, Grade, RunnableOf } from "#monitor/contract.ts";
+import type { RecordType } from "#monitor/kinds/contract.ts";
 import { show } from "./assertions.ts";
 
 /** null: the text has what is expected. */
@@ -12,18 +13,24 @@ export function faultOfText(
   return `${answered}, expected to contain ${show(expect)}`;
 }
 
-/** null: all that is expected is among the values. Names are compared without case and the last dot. */
+/** null: all that is expected is among the values. Each may be written in another way that means the same. */
 export function faultOfRecords(
   { type, expect }: Pick<RunnableOf<"dns">, "type" | "expect">,
   values: readonly string[],
 ): string | null {
-  const norm = (value: string) => (type === "TXT" ? value : value.toLowerCase().replace(/\.$/, ""));
-  const found = new Set(values.map(norm));
-  const missing = expect.find((value) => !found.has(norm(value)));
+  const found = new Set(values.map((value) => normalize(type, value)));
+  const missing = expect.find((value) => !found.has(normalize(type, value)));
   if (missing === undefined) return null;
   const shown = values.slice(0, shownValues).map(show).join(", ");
   const more = values.length > shownValues ? ` and ${values.length - shownValues} more` : "";
   return `${type} is ${shown}${more}, expected ${show(missing)} among them`;
+}
+
+/** Names have no case and may end with a dot; an address of IPv6 may have its zeros. */
+function normalize(type: RecordType, value: string): string {
+  if (type === "TXT") return value;
+  const isAddress = type === "AAAA" && URL.canParse(`http://[${value}]`);
+  return isAddress ? new URL(`http://[${value}]`).hostname : value.toLowerCase().replace(/\.$/, "");
 }
 
 const shownValues = 5;

@@ -22,6 +22,13 @@ it("a text of DNS is compared as it is", () => {
   expect(faultOfRecords({ type: "TXT", expect: ["A."] }, ["b", "A."])).toBeNull();
 });
 
+it("an address of IPv6 may be written with its zeros", () => {
+  const expected = { type: "AAAA" as const, expect: ["2001:DB8:0:0::1"] };
+
+  expect(faultOfRecords(expected, ["2001:db8::1"])).toBeNull();
+  expect(faultOfRecords(expected, ["2001:db8::2"])).not.toBeNull();
+});
+
 it("names a few of many records", () => {
   const fault = faultOfRecords({ type: "A", expect: ["x"] }, Array(9).fill("1"));
 

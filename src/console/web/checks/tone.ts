@@ -17,7 +17,7 @@ export function toneOfCheck(status: CheckView["status"]): Tone {
 
 const words: Record<CheckView["status"], string> = {
   ok: "OK",
-  degraded: "Slow",
+  degraded: "Degraded",
   failed: "Failed",
   late: "Late",
   silent: "Silent",

@@ -103,6 +103,22 @@ describe("a check of TCP", () => {
     expect(result.durationMs).toBeLessThan(500);
   });
 
+  it("quotes no marks that turn the text around", async () => {
+    const result = await run((socket) => socket.end("\u202egood"), { expect: "OK" });
+
+    expect(result.reason).toBe('answered " good", expected to contain "OK"');
+  });
+
+  it.each([null, "OK"])("leaves no connection open when it expects %s", async (expected) => {
+    const closed = Promise.withResolvers<void>();
+
+    await run((socket) => socket.on("close", () => closed.resolve()).resume(), {
+      expect: expected,
+    });
+
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+
   it("hides the secret that the server says", async () => {
     const result = await run((socket) => socket.once("data", (text) => socket.end(text)), {
       send: "{{PASSWORD}}",
@@ -209,14 +225,16 @@ describe("a check of TLS", () => {
   });
 
   it("ends when the server hangs in the handshake", async () => {
-    const sockets: Socket[] = [];
-    const port = await listen(createTcp((socket) => sockets.push(socket)));
-    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    const closed = Promise.withResolvers<void>();
+    const port = await listen(
+      createTcp((socket) => socket.on("close", () => closed.resolve()).resume()),
+    );
 
     const at = { host: "127.0.0.1", port, servername: "localhost" };
     const { outcome } = await probeTls(at, { timeoutMs: 300 });
 
     expect(outcome).toEqual({ kind: "error", reason: "no connection within 300 ms" });
+    await expect(closed.promise).resolves.toBeUndefined();
   });
 });
 
