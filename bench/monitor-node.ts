@@ -79,6 +79,7 @@ const inbox = createInbox({
   readDefinitions: async () => definitions,
   recordPings: recorder.pings,
 });
+const deadlines = createDeadlines(openDatabase(settings.databaseUrl, log));
 const endpoint = await serveEndpoint({
   host,
   port: 0,
@@ -101,6 +102,7 @@ const endpoint = await serveEndpoint({
       whyOff: () => [],
       runners: createRunners(database),
       inbox,
+      adopt: deadlines.adopt,
       pingUrl: null,
     }),
     ...(settings.isNoting ? [notingDelivery] : deliveryOf(database, recorder)),
@@ -119,7 +121,6 @@ const control = createControl({
   doors: [createPingDoor(takePing)],
 });
 const controlUrl = await control.listen({ host, port: 0 });
-const deadlines = createDeadlines(openDatabase(settings.databaseUrl, log));
 const heartbeatsOnly = { ...definitions, apiChecks: [] };
 const watch = await startMonitor(ingressUrl, {
   readDefinitions: async () => heartbeatsOnly,

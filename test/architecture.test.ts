@@ -24,6 +24,7 @@ const mayImport: Record<string, readonly string[]> = {
     "kernel/",
     "alerts/contract.ts",
     "alerts/rows/contract.ts",
+    "cron/contract.ts",
     "monitor/contract.ts",
     "monitor/hosted/contract.ts",
     "monitor/kinds/contract.ts",

@@ -1,6 +1,6 @@
 /** Wires the drift check of alert managers, which compares them with the routes. */
 import type { Registry } from "prom-client";
-import { environments } from "#alerts/contract.ts";
+import { type Environment, environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
 import { findManaged } from "#routing/alertmanager/commands.ts";
 import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
@@ -15,7 +15,7 @@ export function watchAlertmanagers(
 ): (() => Promise<Drift[]>) | undefined {
   const { alertmanager } = config;
   const watched = environments
-    .filter((name) => alertmanager[name].config_file !== "" || alertmanager[name].url !== "")
+    .filter((name) => isSet(config, name))
     .filter((name) => environmentsSharing(name, alertmanager, environments)[0] === name);
   if (watched.length === 0) return undefined;
   const checks = watched.map((environment) => ({
@@ -25,4 +25,13 @@ export function watchAlertmanagers(
   const read = () => readDrifts(checks);
   showDrifts(read, registry);
   return read;
+}
+
+/** Whether the settings name an alert manager. */
+export function hasAlertmanager(config: Config): boolean {
+  return environments.some((name) => isSet(config, name));
+}
+
+function isSet({ alertmanager }: Config, name: Environment): boolean {
+  return alertmanager[name].config_file !== "" || alertmanager[name].url !== "";
 }

@@ -22,6 +22,7 @@ import { startDatabase, startRestateServer } from "./data.ts";
 import { createDefinitions, readGiven } from "./definitions.ts";
 import { startMetrics, startProbing } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
+import { createMissingOfJob } from "./own-jobs.ts";
 import { refuseSettings } from "./refusals.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
@@ -150,16 +151,17 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<App
     stops,
   });
   startProbing(base, database, stops);
-  const definitions = createDefinitions(base, { database, given });
-  const results = createResults({ ...base, database, ...definitions });
   const servesApi = wanted.includes("api");
+  const missingOfJob = createMissingOfJob(base.config, { servesApi });
+  const definitions = createDefinitions(base, { database, given, missingOfJob });
+  const results = createResults({ ...base, database, ...definitions });
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
     ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
   const links = createConsoleLinks(base.config);
-  const parts = { database, definitions, results, monitor, links, stops };
+  const parts = { database, missingOfJob, definitions, results, monitor, links, stops };
   // A process that serves the public API only doesn't use Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })

@@ -22,6 +22,8 @@ import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
+import { tellHeartbeats } from "#monitor/start.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/start.ts";
@@ -36,13 +38,16 @@ export type CronParts = {
   readRows: () => Promise<RoutingRows>;
   /** Of analytics; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
+  missingOfJob: MissingOfJob;
   /** Undefined: there is no certificate to renew. */
   renewCertificate: RenewCertificate | undefined;
 };
 
 /** The services of the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
-  const { config, database, registry, readActor, store, renewCertificate } = parts;
+  const { config, database, registry, readActor, missingOfJob, renewCertificate } = parts;
+  // Without the library of the embedded engine there is a store, but it never answers.
+  const store = missingOfJob("quota-check").length === 0 ? parts.store : undefined;
   const readDrifts = watchAlertmanagers(config, parts);
   return createCronServices({
     readActor,
@@ -65,6 +70,7 @@ export function createCron(parts: CronParts): EndpointOptions["services"] {
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
     pingHeartbeat: createPingHeartbeat(),
+    successCall: (job, atMs) => tellHeartbeats({ job, atMs }),
     metrics: createCronMetrics(registry),
   });
 }

@@ -15,10 +15,11 @@ import { warnOfChecks } from "#definitions/rules/warnings.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { tellChecks } from "#monitor/definitions/tell-checks.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
+import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
@@ -40,13 +41,21 @@ export async function readGiven(config: Config): Promise<StartRequest | undefine
   return { definitions: set, removed, prune: false, source };
 }
 
-type Parts = { database: Database; given: StartRequest | undefined };
+type Parts = {
+  database: Database;
+  given: StartRequest | undefined;
+  missingOfJob: MissingOfJob;
+};
 
-export function createDefinitions(base: Base, { database, given }: Parts): ProgramDefinitions {
+export function createDefinitions(
+  base: Base,
+  { database, given, missingOfJob }: Parts,
+): ProgramDefinitions {
   const { config, log } = base;
   const store = createDefinitionStore(database, log);
   const standard = standardSet(config);
-  const current = createCurrentDefinitions({ store, standard, log, nowMs: Date.now });
+  const complete = (rows: Definitions) => withMissingSettings(rows, missingOfJob);
+  const current = createCurrentDefinitions({ store, standard, complete, log, nowMs: Date.now });
   const deadlines = createDeadlines(database);
   return {
     readDefinitions: current.readMonitored,
@@ -59,7 +68,8 @@ export function createDefinitions(base: Base, { database, given }: Parts): Progr
         readActor,
         warnOf: (set) => warnOf(set, { config, database }),
         tell: async (ctx, change) => {
-          await ctx.run("adopt-periods", () => deadlines.adopt(change.after.heartbeats));
+          const { heartbeats } = complete(change.after);
+          await ctx.run("adopt-periods", () => deadlines.adopt(heartbeats));
           tellChecks(ctx, change);
         },
       }),
@@ -73,7 +83,7 @@ async function warnOf(
   { config, database }: { config: Config; database: Database },
 ) {
   const sourceOf = createSourceOf(config.incident.url, config.alerts);
-  const { rows } = await database.query("SELECT id FROM heartbeats");
+  const { rows } = await database.query("SELECT id FROM heartbeats WHERE token_hash IS NOT NULL");
   const registered = new Set<string>(rows.map(({ id }) => id));
   const hasSource = (environment: Environment) => sourceOf(environment) !== undefined;
   const readSecret = createReadSecret({}, config.definitions.secrets_dir);

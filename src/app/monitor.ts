@@ -72,6 +72,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
         whyOff,
         runners,
         inbox,
+        adopt: deadlines.adopt,
         pingUrl: ping_url || null,
       }),
     async start(ingressUrl) {

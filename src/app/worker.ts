@@ -21,6 +21,7 @@ import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { readInstallation } from "#kernel/installation.ts";
 import { listening } from "#kernel/listen.ts";
+import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
 import { defaultPolicy } from "#rollout/config.ts";
@@ -59,6 +60,7 @@ type WorkerParts = {
   actorKey: Uint8Array;
   /** Of this process; undefined: another process serves the API, at the address of the settings. */
   apiUrl: string | undefined;
+  missingOfJob: MissingOfJob;
   definitions: ProgramDefinitions;
   results: Results;
   monitor: Monitor;
@@ -155,6 +157,7 @@ type ServiceParts = Pick<
   | "adminUrl"
   | "database"
   | "definitions"
+  | "missingOfJob"
   | "results"
   | "monitor"
   | "links"
@@ -207,6 +210,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readActor,
       readRows: parts.definitions.readRows,
       store: analytics.reading?.store,
+      missingOfJob: parts.missingOfJob,
       renewCertificate: createRenewal(base, database),
     }),
     ...createRolloutServices({

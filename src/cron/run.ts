@@ -1,4 +1,4 @@
-/** Runs one job to its end; after success, pings its heartbeat. */
+/** Runs one job to its end; after success, pings its heartbeats. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { chatChannel } from "#notify/contract.ts";
@@ -14,8 +14,13 @@ export type JobRunParts = {
   /** undefined: the job has no heartbeat. */
   heartbeatUrlOf: (job: CronJobName) => string | undefined;
   pingHeartbeat: PingHeartbeat;
+  /** The call by which the monitor learns of a good run. */
+  successCall: (job: CronJobName, atMs: number) => ServiceCall;
   metrics: CronMetrics;
 };
+
+/** A handler of a service, and the request for it. */
+type ServiceCall = Omit<CallTarget, "key">;
 
 export function createJobRunService(parts: JobRunParts) {
   return implement(cronRuns, {
@@ -40,7 +45,10 @@ async function run(ctx: ObjectContext, order: RunOrder, parts: JobRunParts): Pro
     started_at: new Date(order.startedAtMs).toISOString(),
     ended_at: new Date(await ctx.date.now()).toISOString(),
   };
-  if (end.outcome === "succeeded") await ping(ctx, name, parts);
+  if (end.outcome === "succeeded") {
+    send(ctx, parts.successCall(name, Date.parse(result.ended_at)));
+    await ping(ctx, name, parts);
+  }
   await report(ctx, name, { result, metrics: parts.metrics });
   ctx.sendClient(cronObject, name).finished(result);
   return result;
@@ -81,7 +89,13 @@ async function call<Answer>(
   return JSON.parse(Buffer.from(answer).toString()) as Answer;
 }
 
-/** Pings once, after a successful run. A ping that fails does not fail the run. */
+/** Does not wait, so that a run never depends on the monitor. */
+function send(ctx: ObjectContext, { service, handler, request }: ServiceCall): void {
+  const parameter = Buffer.from(JSON.stringify(request));
+  ctx.genericSend({ service, method: handler, parameter });
+}
+
+/** Pings the URL of the settings once, after a successful run. A ping that fails does not fail the run. */
 async function ping(ctx: ObjectContext, name: CronJobName, parts: JobRunParts): Promise<void> {
   const url = parts.heartbeatUrlOf(name);
   if (url === undefined) return;

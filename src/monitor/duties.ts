@@ -7,6 +7,7 @@ import {
   checkRecords,
   deadlineService,
   heartbeatObject,
+  jobHeartbeats,
   runnerRegistry,
 } from "./internal.ts";
 
@@ -32,6 +33,7 @@ export const monitorDuties: Duties = {
   }),
   ...dutiesOf(drillObject, { start: again, tick: again, judge: again, noted: again }),
   ...dutiesOf(deadlineService, { passed: again }),
+  ...dutiesOf(jobHeartbeats, { succeeded: again }),
   ...dutiesOf(checkProbe, { run: again }),
   ...dutiesOf(checkRecords, { write: again }),
 };
@@ -41,6 +43,7 @@ export const monitorServices: readonly string[] = [
   heartbeatObject,
   deadlineService,
   drillObject,
+  jobHeartbeats,
   checkProbe,
   checkRecords,
   runnerRegistry,

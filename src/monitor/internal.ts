@@ -98,6 +98,13 @@ export const deadlineService = iface.service("vedette.v1.HeartbeatDeadlines", {
   passed: iface.json<DeadlinesPassed, null>(),
 });
 
+/** A timed job of our own ended well at `atMs`. */
+export type JobSuccess = { job: string; atMs: number };
+
+export const jobHeartbeats = iface.service("vedette.v1.JobHeartbeats", {
+  succeeded: iface.json<JobSuccess, null>(),
+});
+
 export const heartbeatObject = iface.object(
   heartbeatService,
   {

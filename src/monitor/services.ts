@@ -2,6 +2,7 @@
 import { createApiCheckObject } from "./check/object.ts";
 import { createDrillObject } from "./drills/object.ts";
 import { createDeadlineService } from "./heartbeat/deadline-service.ts";
+import { createJobHeartbeats } from "./heartbeat/job-service.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";
 import { createRunnerRegistry } from "./locations/service.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -15,6 +16,7 @@ export function createMonitorServices(parts: MonitorParts) {
     createHeartbeatObject(parts),
     createDeadlineService(parts),
     createDrillObject(parts),
+    createJobHeartbeats(parts),
     createRecordsObject(parts.recorder),
     createRunnerRegistry(parts),
   ];

@@ -8,6 +8,7 @@ import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
 import { drillService } from "./drills/internal.ts";
 import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
+import { type JobSuccess, jobHeartbeats } from "./internal.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
 import type { MonitorParts } from "./parts.ts";
 
@@ -30,7 +31,8 @@ export async function startMonitor(
     const objects = [
       ...apiChecks.map(({ id }) => `${apiCheckService}/${id}`),
       ...heartbeats
-        .filter(({ id }) => watched.has(id))
+        // The job of one may have been switched off or on by the settings.
+        .filter(({ id, job }) => watched.has(id) || job !== undefined)
         .map(({ id }) => `${heartbeatService}/${id}`),
     ];
     const drills = heartbeats.filter(({ drill }) => drill !== undefined);
@@ -55,6 +57,11 @@ export async function startMonitor(
 /** The keys of the queues in which its alert events may wait. */
 function queuesOf({ id, directChannels = [] }: ApiCheck | Heartbeat): string[] {
   return [id, ...directChannels.map((channel) => directQueueKey(id, channel.id))];
+}
+
+/** The call for a timed job that ended well. */
+export function tellHeartbeats(request: JobSuccess) {
+  return { service: jobHeartbeats.name, handler: "succeeded", request };
 }
 
 /** With its kind: an API check and a heartbeat may have had the same id, one after the other. */

@@ -8,6 +8,7 @@ export type CountKeys = () => Promise<{ keySpaces: number; keys: number }>;
 export function createCountKeys(countKeys: CountKeys): Job {
   return {
     schedule: everyMinutes(5),
+    runsAtOnce: true,
     retryForMs: 60_000,
     run: async ({ step }) => {
       const { keySpaces, keys } = await step("count-keys", countKeys);

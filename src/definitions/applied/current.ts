@@ -12,6 +12,8 @@ type Parts = {
   store: Pick<DefinitionStore, "readCurrent" | "readApplyId">;
   /** In force while nothing was ever applied. */
   standard: DefinitionSet;
+  /** Adds what this process's settings say about the rows. */
+  complete: (monitored: Definitions) => Definitions;
   log: Log;
   nowMs: () => number;
 };
@@ -19,7 +21,7 @@ type Parts = {
 /** How old an answer may be: another process may have applied others meanwhile. */
 const freshMs = 1_000;
 
-export function createCurrentDefinitions({ store, standard, log, nowMs }: Parts) {
+export function createCurrentDefinitions({ store, standard, complete, log, nowMs }: Parts) {
   let known: (Current & { atMs: number }) | undefined;
   let reading: Promise<Current> | undefined;
 
@@ -33,7 +35,7 @@ export function createCurrentDefinitions({ store, standard, log, nowMs }: Parts)
   const load = async (): Promise<Current> => {
     const found = await store.readCurrent();
     const set = found?.set ?? standard;
-    return { applyId: found?.applyId ?? null, set, monitored: toMonitored(set) };
+    return { applyId: found?.applyId ?? null, set, monitored: complete(toMonitored(set)) };
   };
   const readShared = () => {
     reading ??= refresh().finally(() => {

@@ -1,5 +1,6 @@
 /** The row of a heartbeat. */
 import { z } from "zod";
+import { cronJobs } from "#cron/contract.ts";
 import { findCronFault } from "#kernel/cron-times.ts";
 import { Channels, DependsOn, Environment, Id, Name, text } from "./fields.ts";
 
@@ -35,6 +36,10 @@ export const HeartbeatRow = z
     watches: text(500).optional().describe("What the job does. Default: the name."),
     ...schedule,
     graceSeconds: z.int().min(0).max(maxSpanSeconds).describe("How late a ping may be."),
+    job: z
+      .enum(cronJobs)
+      .optional()
+      .describe("The job of Vedette that pings it after each good run. Default: others ping it."),
     dependsOn: DependsOn,
     channels: Channels,
   })

@@ -19,7 +19,7 @@ export function warnOfChecks(
   { registered, ...known }: Known,
 ): Warning[] {
   const needs = new Map(channels.map((row) => [row.id, whatItNeeds(row, known)]));
-  const unregistered = heartbeats.filter(({ id }) => !registered.has(id));
+  const unregistered = heartbeats.filter(({ id, job }) => job === undefined && !registered.has(id));
   return [
     ...checks.flatMap((row) => warnOfChannels("checks", row, needs)),
     ...heartbeats.flatMap((row) => warnOfChannels("heartbeats", row, needs)),

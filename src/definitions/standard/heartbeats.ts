@@ -1,4 +1,7 @@
-/** The heartbeats of Vedette's own jobs (docs/monitoring.md). */
+/**
+ * The heartbeats of Vedette's own jobs (docs/monitoring.md). Those of staging watch the jobs of another
+ * installation, which pings them by their URLs.
+ */
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 
 const minute = 60;
@@ -13,6 +16,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "certificate renewal cron job",
     periodSeconds: day,
     graceSeconds: 2 * hour,
+    job: "certificate-renewal",
     dependsOn: [],
     channels: ["production"],
   },
@@ -23,6 +27,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "key refill cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    job: "key-refill",
     dependsOn: [],
     channels: [],
   },
@@ -33,6 +38,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "count-keys job",
     periodSeconds: 5 * minute,
     graceSeconds: minute,
+    job: "count-keys",
     dependsOn: [],
     channels: [],
   },
@@ -43,6 +49,7 @@ export const heartbeats: readonly HeartbeatRow[] = [
     watches: "quota check cron job",
     periodSeconds: day,
     graceSeconds: hour,
+    job: "quota-check",
     dependsOn: [],
     channels: [],
   },

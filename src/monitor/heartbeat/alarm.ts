@@ -28,7 +28,7 @@ export async function rearm(
 ): Promise<void> {
   const state = await readState(ctx);
   // The deadline of a heartbeat that is ok is in Postgres.
-  if (state === null || isPlain(state)) return;
+  if (state === null || state.status === "paused" || isPlain(state)) return;
   const quiet = await readQuiet(ctx);
   const stateMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
   const wakeMs = Math.max(stateMs, askAgainAtMs(state, nowMs));

@@ -12,8 +12,8 @@ import { readReceivedAtMs, readState, writeState } from "./state.ts";
 export type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
 
 /**
- * Writes the first state, from which the first deadline counts. Every call does so when there is none: the
- * heartbeat has a ping URL, so that there was a state, and Restate has lost it.
+ * Writes the first state, from which the first deadline counts, also of a heartbeat that was paused. Every call
+ * does so when there is none: pings are expected, so that there was a state, and Restate has lost it.
  */
 export async function begin(
   ctx: ObjectContext,
@@ -21,9 +21,10 @@ export async function begin(
   fromMs: number | null = null,
 ): Promise<HeartbeatState> {
   const known = await readState(ctx);
-  if (known !== null) return known;
+  if (known !== null && known.status !== "paused") return known;
   const nowMs = await ctx.date.now();
-  const begun = newHeartbeatState(fromMs ?? nowMs);
+  // Episodes count on: their number is in the ids of the events.
+  const begun = { ...newHeartbeatState(fromMs ?? nowMs), episodes: known?.episodes ?? 0 };
   writeState(ctx, begun);
   await rearm(ctx, heartbeat, nowMs);
   await writeSnapshot(ctx, heartbeat, nowMs);

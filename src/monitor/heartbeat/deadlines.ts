@@ -9,18 +9,25 @@ import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import { allowanceMs, type PassedDeadlines } from "#monitor/rules/deadline.ts";
+import { isPingedByJob } from "#monitor/rules/own-jobs.ts";
 import { readAbsences } from "./presence.ts";
 
 export type Deadlines = ReturnType<typeof createDeadlines>;
 
 export function createDeadlines(database: Database) {
   return {
-    /** Writes periods and graces that have changed. */
+    /**
+     * Writes periods and graces that have changed. A heartbeat that one of our own jobs pings is expected from
+     * now on, unless it was before.
+     */
     async adopt(heartbeats: readonly Heartbeat[]): Promise<void> {
       await database.query(adoptAllowances, [
         heartbeats.map(({ id }) => id),
         heartbeats.map(allowanceMs),
       ]);
+      const ours = heartbeats.filter(isPingedByJob);
+      if (ours.length === 0) return;
+      await database.query(expectJobs, [ours.map(({ id }) => id), ours.map(allowanceMs)]);
     },
 
     /** The heartbeats that are watched by their objects: never pinged, or not plainly ok. */
@@ -87,6 +94,13 @@ const adoptAllowances = `
     allowance = locked.allowance,
     due_at = CASE WHEN h.is_watched THEN h.due_at ELSE h.last_ping_at + locked.allowance END
   FROM locked WHERE locked.id = h.id`;
+
+// Due at once, so that its object is called, from which the first deadline counts.
+const expectJobs = `
+  INSERT INTO heartbeats (id, allowance, due_at)
+  SELECT id, ms * interval '1 ms', clock_timestamp()
+  FROM unnest($1::text[], $2::float8[]) AS t (id, ms) ORDER BY id
+  ON CONFLICT (id) DO NOTHING`;
 
 /**
  * A watched heartbeat is found again this often, and its object called to confirm that it is watching: it or

@@ -83,6 +83,13 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
         .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
     },
+
+    /** No longer expects pings of one of our own jobs. Returns whether there is a ping URL, which still counts. */
+    async withdrawJob(id: string): Promise<boolean> {
+      await database.query("DELETE FROM heartbeats WHERE id = $1 AND token_hash IS NULL", [id]);
+      const { rows } = await database.query("SELECT id FROM heartbeats WHERE id = $1", [id]);
+      return rows.length > 0;
+    },
   };
 }
 
@@ -137,7 +144,7 @@ const saveAnnouncement = `
   RETURNING h.id, ${lastPing}`;
 
 const saveToken = `
-  WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)
+  WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1 AND token_hash IS NOT NULL)
   INSERT INTO heartbeats (id, token_hash, allowance, due_at, registered_by)
   VALUES ($1, $2, $3::float8 * interval '1 ms', clock_timestamp() + ${untilFoundAgain}, $4)
   ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash, registered_by = excluded.registered_by

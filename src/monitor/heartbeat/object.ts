@@ -9,25 +9,26 @@ import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { reschedule } from "#monitor/rules/deadline.ts";
+import { isJobOff, isPingedByJob } from "#monitor/rules/own-jobs.ts";
 import { rearm } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { ensure, lookAgain, overdue, wake } from "./pass-deadline.ts";
 import { writeSnapshot } from "./records.ts";
-import { moveAlert, retire } from "./retire.ts";
-import { readState, writeState } from "./state.ts";
+import { moveAlert, pause, retire } from "./retire.ts";
+import { isPaused, readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
 import { tellFailing } from "./tell-failing.ts";
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const { readActor, readDefinitions } = parts;
   const held = createHeldDefinition(({ heartbeats }) => heartbeats, readDefinitions);
-  /** A call of a heartbeat that is removed by then does nothing: `retire` ends what is left of it. */
+  /** A call of a heartbeat that is removed or paused by then does nothing: what is left of it was ended. */
   const step =
     <Request>(take: (ctx: ObjectContext, call: HeartbeatCall, request: Request) => Promise<null>) =>
     async (ctx: ObjectContext, request: Request): Promise<null> => {
       const heartbeat = await held.read(ctx);
-      if (heartbeat === null) return null;
+      if (heartbeat === null || (await isPaused(ctx))) return null;
       await moveAlert(ctx, heartbeat);
       return take(ctx, { heartbeat, parts }, request);
     };
@@ -53,11 +54,11 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
       ensure: async (ctx) => {
-        const isNew = await redefine(ctx, held);
+        const isNew = await redefine(ctx, { held, parts });
         return isNew ? again(ctx, {}) : look(ctx, {});
       },
       redefine: async (ctx) => {
-        const isNew = await redefine(ctx, held);
+        const isNew = await redefine(ctx, { held, parts });
         if (isNew) return again(ctx, {});
         // Without a ping URL it has no deadline that a new definition could move.
         return (await readState(ctx)) === null ? null : look(ctx, {});
@@ -87,9 +88,13 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
  * Reads the definition again. Returns whether a schedule by cron changed: nothing is owed of before then, and the
  * deadline is another one.
  */
-async function redefine(ctx: ObjectContext, held: HeldDefinition<Heartbeat>): Promise<boolean> {
+async function redefine(
+  ctx: ObjectContext,
+  { held, parts }: { held: HeldDefinition<Heartbeat>; parts: HeartbeatParts },
+): Promise<boolean> {
   const before = await held.held(ctx);
   const after = await held.readAgain(ctx);
+  if (after !== null) await followJob(ctx, { before, after }, parts);
   const state = await readState(ctx);
   if (before === null || after === null || state === null) return false;
   if (before.schedule === undefined && after.schedule === undefined) return false;
@@ -99,6 +104,23 @@ async function redefine(ctx: ObjectContext, held: HeldDefinition<Heartbeat>): Pr
   writeState(ctx, right);
   await writeSnapshot(ctx, after, nowMs);
   return true;
+}
+
+/** Pauses a heartbeat that nobody pings, because its job is off now or is no longer named; and goes on later. */
+async function followJob(
+  ctx: ObjectContext,
+  { before, after }: { before: Heartbeat | null; after: Heartbeat },
+  { inbox }: HeartbeatParts,
+): Promise<void> {
+  const wasPaused = await isPaused(ctx);
+  const isLeft = after.job === undefined && before?.job !== undefined;
+  if (isPingedByJob(after)) {
+    if (wasPaused) await begin(ctx, after);
+    return;
+  }
+  if (wasPaused || !(isJobOff(after) || isLeft)) return;
+  const hasUrl = await ctx.run("withdraw-job", () => inbox.withdrawJob(after.id));
+  if (!hasUrl) await pause(ctx, after);
 }
 
 function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {

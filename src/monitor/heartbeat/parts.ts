@@ -2,6 +2,7 @@ import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** What heartbeats need from other slices. */
@@ -13,6 +14,8 @@ export type HeartbeatParts = {
   /** The active rollout; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   inbox: Inbox;
+  /** As of `Deadlines`. */
+  adopt: Deadlines["adopt"];
   /** What precedes the token in ping URLs; null: the address of control. */
   pingUrl: string | null;
 };

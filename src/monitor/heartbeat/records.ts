@@ -63,7 +63,10 @@ export async function snapshotOf(
     sinceMs,
     lastAtMs: lastPingAtMs,
     lastDurationMs,
-    dueAtMs: heartbeat === null || alert !== null ? null : dueAtMs(heartbeat, state),
+    dueAtMs:
+      heartbeat === null || alert !== null || status === "paused"
+        ? null
+        : dueAtMs(heartbeat, state),
     ...(heartbeat?.schedule && { expectedAtMs: expectedAtMs(heartbeat, state) }),
     alert,
     suppressed: state.suppressed ?? null,

@@ -1,8 +1,12 @@
-/** What the object of a heartbeat does when its definition is removed, or its channel changes. */
+/**
+ * What the object of a heartbeat does when its definition is removed, its job is off, or its channel
+ * changes.
+ */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import { newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
-import { snapshotOf } from "./records.ts";
+import { snapshotOf, writeSnapshot } from "./records.ts";
 import { readState, writeState } from "./state.ts";
 
 /** Called before each step that takes a ping or checks a deadline. */
@@ -14,6 +18,17 @@ export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<voi
 export async function retire(ctx: ObjectContext): Promise<null> {
   await endAlert(ctx, removed, stateAccess(ctx));
   return null;
+}
+
+const jobIsOff = "the job that pings it is off";
+
+/** Nobody pings the heartbeat for now. Its episodes are kept. */
+export async function pause(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {
+  await endAlert(ctx, jobIsOff, stateAccess(ctx));
+  const nowMs = await ctx.date.now();
+  const episodes = (await readState(ctx))?.episodes ?? 0;
+  writeState(ctx, { ...newHeartbeatState(nowMs), status: "paused", episodes });
+  await writeSnapshot(ctx, heartbeat, nowMs);
 }
 
 function stateAccess(ctx: ObjectContext) {

@@ -10,9 +10,14 @@ const keys = { state: "state", receivedAtMs: "told-at-ms" } as const;
 
 export const alarms = durableTimer<Alarm>("alarm");
 
-/** null: the heartbeat has no ping URL yet, and so no deadline. */
+/** null: nobody pings the heartbeat yet, and so it has no deadline. */
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
 export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
+
+/** Whether nobody pings the heartbeat for now, so that a call of its object has nothing to do. */
+export async function isPaused(ctx: ObjectContext): Promise<boolean> {
+  return (await readState(ctx))?.status === "paused";
+}
 
 /** The last start or failure that the object has received, or never will; null: none. */
 export const readReceivedAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.receivedAtMs);

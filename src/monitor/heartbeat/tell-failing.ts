@@ -14,14 +14,14 @@ const decisionMs = 5_000;
 /** The deadline of a heartbeat that is ok is in Postgres; asked for longer, it would delay an alert. */
 const databaseTimeoutMs = 1_500;
 
-/** `heartbeat`: null when it is not defined; then it suppresses nothing. */
+/** `heartbeat`: null when it is not defined. Then, and while its job is off, it suppresses nothing. */
 export async function tellFailing(
   ctx: ObjectSharedContext,
   heartbeat: Heartbeat | null,
   { inbox }: Pick<HeartbeatParts, "inbox">,
 ): Promise<DependencyState> {
   const state = await readState(ctx);
-  if (heartbeat === null || state === null) {
+  if (heartbeat === null || state === null || state.status === "paused") {
     return { isFailing: false, sinceMs: 0, nextRunMs: null, decidesByMs: null };
   }
   const { status, sinceMs } = state;

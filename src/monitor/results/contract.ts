@@ -46,7 +46,10 @@ export const CheckView = z.object({
   /** Whom it notifies: `channel`, and the ids of further channels. Absent: an earlier version. */
   channels: z.array(z.string()).optional(),
   status: z.enum(checkStatuses),
-  /** Of an API check: the settings without which it is off. Absent: a heartbeat, or an earlier version. */
+  /**
+   * The settings without which an API check, or the job of a heartbeat, is off. Absent: a heartbeat that is not off, or
+   * an earlier version.
+   */
   missing_settings: z.array(z.string()).optional(),
   since: z.string().nullable(),
   /** While this one fails, it alerts nobody. Absent: an earlier version. */

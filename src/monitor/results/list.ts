@@ -12,6 +12,7 @@ import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { channelNames } from "#monitor/related.ts";
 import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
+import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
 import { describeCheck } from "./describe-check.ts";
@@ -58,11 +59,14 @@ function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
 
 function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
   const snapshot = from.snapshots.get(heartbeat.id);
+  const common = viewCommon(heartbeat, from);
+  const status = statusOfHeartbeat(heartbeat, snapshot, from.nowMs);
   return {
-    ...viewCommon(heartbeat, from),
+    ...common,
     kind: "heartbeat",
-    status: statusOfHeartbeat(heartbeat, snapshot, from.nowMs),
-    ...(snapshot === undefined && { reason: notSetUp(heartbeat.id) }),
+    status,
+    reason: common.reason ?? (status === "pending" ? whyWaiting(heartbeat, snapshot) : null),
+    ...(status === "paused" && { missing_settings: heartbeat.missingSettings ?? [] }),
     rule: {
       kind: "heartbeat",
       watches: heartbeat.watches,
@@ -73,7 +77,17 @@ function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
   };
 }
 
-/** It has no object yet: nothing is expected, and it never alerts. */
+/** Why no ping has come yet; null: one has, or its job is off. */
+function whyWaiting({ id, job }: Heartbeat, snapshot: CheckSnapshot | undefined): string | null {
+  if (job !== undefined) return `waits for the first run of the job ${job}`;
+  return isExpected(snapshot) ? null : notSetUp(id);
+}
+
+/** Otherwise it has no deadline, and never alerts: nobody can ping it. */
+function isExpected(snapshot: CheckSnapshot | undefined): snapshot is CheckSnapshot {
+  return snapshot !== undefined && snapshot.status !== "paused";
+}
+
 function notSetUp(id: string): string {
   return `not set up: \`vedette heartbeats register ${id}\` makes its ping URL`;
 }
@@ -107,7 +121,7 @@ function statusOfHeartbeat(
   snapshot: CheckSnapshot | undefined,
   nowMs: number,
 ): CheckStatusName {
-  if (snapshot === undefined) return "pending";
+  if (!isExpected(snapshot)) return isJobOff(heartbeat) ? "paused" : "pending";
   const { lastAtMs, sinceMs } = snapshot;
   if (snapshot.dueAtMs === null) return snapshot.status;
   const status = statusAt(heartbeat, { ...snapshot, heardAtMs: lastAtMs ?? sinceMs }, nowMs);

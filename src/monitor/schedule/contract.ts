@@ -38,6 +38,10 @@ export const Heartbeat = z.strictObject({
   graceSeconds: z.int(),
   /** Only of a drill, which pings by itself when its test alert was confirmed. */
   drill: Drill.optional(),
+  /** The timed job of this program that pings it. Absent: others ping it, by its URL. */
+  job: z.string().optional(),
+  /** The settings without which that job is off. Absent: the job is on, or there is none. */
+  missingSettings: z.array(z.string()).optional(),
   ...related,
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

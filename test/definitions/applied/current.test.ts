@@ -28,6 +28,7 @@ function startBench() {
       readCurrent: async () => read() as Revision | null,
     },
     standard,
+    complete: (monitored) => monitored,
     log: pino({ level: "silent" }),
     nowMs: () => clock.ms,
   });

@@ -63,6 +63,23 @@ it("warns of a heartbeat that nobody can ping yet", () => {
   ]);
 });
 
+it("does not ask for a ping URL for what a job of our own pings", () => {
+  const heartbeat = HeartbeatRow.parse({
+    id: "counts",
+    periodSeconds: 300,
+    graceSeconds: 60,
+    job: "count-keys",
+    channels: ["pager"],
+  });
+
+  const warnings = warnOfChecks(
+    { ...emptySet, channels: [channel], heartbeats: [heartbeat] },
+    known,
+  );
+
+  expect(warnings).toEqual([]);
+});
+
 it("has nothing to say about what alerts somebody", () => {
   const set = { ...emptySet, channels: [channel], checks: [checkOf(["pager"])] };
 

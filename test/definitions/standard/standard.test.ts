@@ -29,19 +29,20 @@ it.each([
 );
 
 it.each([
-  ["production", "Certificate Workflow", 86_400, 7_200, "production"],
-  ["production", "Workflows: Refill", 86_400, 3_600, null],
-  ["production", "Workflows: Count Keys", 300, 60, null],
-  ["production", "Quota Check", 86_400, 3_600, null],
-  ["staging", "Certificate Workflow (Staging)", 86_400, 7_200, "staging"],
-  ["staging", "Key Refill (Staging)", 86_400, 3_600, "staging"],
-  ["staging", "Quota Check (Staging)", 86_400, 3_600, "staging"],
+  ["production", "Certificate Workflow", 86_400, 7_200, "production", "certificate-renewal"],
+  ["production", "Workflows: Refill", 86_400, 3_600, null, "key-refill"],
+  ["production", "Workflows: Count Keys", 300, 60, null, "count-keys"],
+  ["production", "Quota Check", 86_400, 3_600, null, "quota-check"],
+  ["staging", "Certificate Workflow (Staging)", 86_400, 7_200, "staging", undefined],
+  ["staging", "Key Refill (Staging)", 86_400, 3_600, "staging", undefined],
+  ["staging", "Quota Check (Staging)", 86_400, 3_600, "staging", undefined],
 ])(
   "%s heartbeat %s is the one documented",
-  (environment, name, periodSeconds, graceSeconds, channel) => {
+  (environment, name, periodSeconds, graceSeconds, channel, job) => {
     const heartbeat = heartbeats.find((row) => row.name === name);
 
     expect(heartbeat).toMatchObject({ environment, periodSeconds, graceSeconds, channel });
+    expect(heartbeat?.job).toBe(job);
   },
 );
 

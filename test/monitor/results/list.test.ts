@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CheckSnapshot } from "#monitor/contract.ts";
+import type { CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
 import { listChecks } from "#monitor/results/list.ts";
 import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-builders.ts";
 
@@ -48,6 +48,52 @@ it("names the settings without which a check is off, and none for a heartbeat", 
   const named = listChecks(from).checks.map(({ missing_settings: names }) => names);
 
   expect(named).toEqual([["monitor.key"], undefined]);
+});
+
+function viewOfJob(changes: Partial<Heartbeat>, snapshot?: Partial<CheckSnapshot>) {
+  const heartbeat = aHeartbeat({ id: "counts", job: "count-keys", ...changes });
+  const shown = aSnapshot({ checkId: "counts", kind: "heartbeat", lastAtMs: null, ...snapshot });
+  const from = {
+    definitions: { apiChecks: [], heartbeats: [heartbeat] },
+    whyOff,
+    snapshots: new Map(snapshot === undefined ? [] : [["counts", shown]]),
+    days: new Map(),
+    alertTime: new Map(),
+    nowMs,
+  };
+  return listChecks(from).checks[0];
+}
+
+it("a heartbeat that a job pings says for which job it waits, until that has run", () => {
+  const reason = "waits for the first run of the job count-keys";
+  const dueAtMs = nowMs + minute;
+
+  expect(viewOfJob({})).toMatchObject({ status: "pending", reason });
+  expect(viewOfJob({}, { status: "pending", dueAtMs, sinceMs: nowMs })).toMatchObject({
+    status: "pending",
+    reason,
+  });
+  expect(viewOfJob({}, { status: "ok", lastAtMs: nowMs, dueAtMs })).toMatchObject({
+    status: "ok",
+    reason: null,
+  });
+});
+
+it("a heartbeat whose job is off names the settings that turn it on", () => {
+  const off = { missingSettings: ["acme.names"] };
+  const shown = { status: "paused", reason: null, missing_settings: ["acme.names"] };
+
+  expect(viewOfJob(off)).toMatchObject(shown);
+  expect(viewOfJob(off, { status: "paused" })).toMatchObject(shown);
+});
+
+it("a heartbeat whose row names no job any more is not set up", () => {
+  const view = viewOfJob({ job: undefined }, { status: "paused" });
+
+  expect(view).toMatchObject({
+    status: "pending",
+    reason: "not set up: `vedette heartbeats register counts` makes its ping URL",
+  });
 });
 
 it("a heartbeat is not silent by a deadline from before its period became longer", () => {

@@ -4,6 +4,7 @@ import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
 import { createRecordsObject } from "#monitor/records/service.ts";
@@ -36,6 +37,7 @@ const { url } = await serveEndpoint({
       readActor,
       readRollout: async () => null,
       inbox: createInbox({ database, readDefinitions, recordPings: recorder.pings }),
+      adopt: createDeadlines(database).adopt,
       pingUrl: null,
     }),
     createRecordsObject(recorder),

@@ -4,6 +4,7 @@ import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
@@ -59,6 +60,7 @@ const { url } = await serveEndpoint({
       whyOff: () => [],
       runners: createRunners(database),
       inbox: createInbox({ database, readDefinitions, recordPings: recorder.pings }),
+      adopt: createDeadlines(database).adopt,
       pingUrl: null,
     }),
     ...createAlertDelivery({

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { implement } from "@restatedev/restate-sdk";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
@@ -11,6 +12,8 @@ import { createCronMetrics } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import { startCron } from "#cron/start.ts";
+import { type JobSuccess, jobHeartbeats } from "#monitor/internal.ts";
+import { tellHeartbeats } from "#monitor/start.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
@@ -39,11 +42,14 @@ export async function startCronBench({
   const registry = new Registry();
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
+  const successes = new Map<string, JobSuccess>();
   const services = [
+    noting(successes),
     ...createCronServices({
       jobs,
       readActor,
       heartbeatUrlOf: () => heartbeat.url,
+      successCall: (job, atMs) => tellHeartbeats({ job, atMs }),
       pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
       metrics: createCronMetrics(registry),
     }),
@@ -67,6 +73,8 @@ export async function startCronBench({
     logLines,
     chat,
     pings: heartbeat.pings,
+    /** What the monitor was told, by invocation. */
+    successes,
     call,
     start: () => startCron(ingressUrl),
     killRunner: async () => {
@@ -94,6 +102,18 @@ export async function startCronBench({
       worker = await serve(port);
     },
   };
+}
+
+/** Stands for the monitor. */
+function noting(successes: Map<string, JobSuccess>) {
+  return implement(jobHeartbeats, {
+    handlers: {
+      succeeded: async (ctx, success) => {
+        successes.set(ctx.request().id, success);
+        return null;
+      },
+    },
+  });
 }
 
 async function query(adminUrl: string, sql: string): Promise<{ id: string }[]> {

@@ -87,6 +87,7 @@ export async function startMonitorBench(options: BenchOptions) {
       whyOff: ({ id }) => (inactive.includes(id) ? ["monitor.key"] : []),
       runners,
       inbox,
+      adopt: deadlines.adopt,
       pingUrl: null,
     }),
     ...delivery,
@@ -153,6 +154,10 @@ export async function startMonitorBench(options: BenchOptions) {
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
     snapshot: (check: string) => readSnapshot(database, check),
+    /** Serves other definitions from now on, which its objects read when they are told. */
+    define: (changed: Partial<Defined>) => {
+      definitions = { ...definitions, ...changed };
+    },
     /** Ends the worker with whatever it is doing, until it is started again. */
     stopWorker: () => worker.stop(),
     /** Ends the worker with whatever it is doing, and starts it again, with other definitions if given. */

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { isJobOff, isPingedByJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
+
+const counts = aHeartbeat({ id: "counts", job: "count-keys" });
+const nightly = aHeartbeat({ id: "nightly" });
+
+it("a heartbeat whose job is off has the settings that it lacks, others are as they were", () => {
+  const quotas = aHeartbeat({ id: "quotas", job: "quota-check" });
+  const definitions = { apiChecks: [], heartbeats: [counts, quotas, nightly], channels: [] };
+  const missingOf = (job: string) => (job === "quota-check" ? ["analytics.enabled"] : []);
+
+  const { heartbeats } = withMissingSettings(definitions, missingOf);
+
+  expect(heartbeats).toEqual([
+    counts,
+    { ...quotas, missingSettings: ["analytics.enabled"] },
+    nightly,
+  ]);
+});
+
+it("only a job that is on pings", () => {
+  const off = { ...counts, missingSettings: ["analytics.enabled"] };
+
+  expect([counts, nightly, off].map(isPingedByJob)).toEqual([true, false, false]);
+  expect([counts, nightly, off].map(isJobOff)).toEqual([false, false, true]);
+});
