@@ -1,9 +1,10 @@
-/** The deliveries of alert events to the incident service. */
+/** The deliveries of alert events, to the incident service and to channels. */
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { day, duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
+import { retryWords } from "./retry-words.ts";
 
 const kinds = { opened: "Failure", resolved: "Recovery" } as const;
 
@@ -33,6 +34,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
           <tr>
             {withCheck && <th>Check</th>}
             <th>Event</th>
+            <th>To</th>
             <th>When</th>
             <th>State</th>
             <th>Attempts</th>
@@ -48,6 +50,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
             <tr key={event.event_id}>
               {withCheck && <td data-name="Check">{event.name}</td>}
               <td data-name="Event">{`${kinds[event.kind]} #${event.episode}`}</td>
+              <td data-name="To">{event.channel}</td>
               <td data-name="When" class="nowrap">
                 {day(event.event_at)}
               </td>
@@ -81,12 +84,7 @@ function askRetry(event: AlertEventView, reload: () => void): void {
   const what = kinds[event.kind].toLowerCase();
   ask({
     title: `Send the ${what} of ${event.name} again?`,
-    lines: [
-      `It is posted to the incident service (${event.environment}) now, and retried until it is accepted.`,
-      event.kind === "opened"
-        ? "The people on the alert's route are paged."
-        : "This resolves the alert at the incident service.",
-    ],
+    lines: retryWords(event),
     verb: "Send again",
     isGrave: false,
     run: async () => {

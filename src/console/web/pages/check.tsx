@@ -108,7 +108,7 @@ function rolloutWords({ wave, ended_at: endedAt }: OpenRollout): string {
   return `It opened soon after a rollout, which ended ${day(endedAt)}.`;
 }
 
-/** The alerts of a check, and their deliveries to the incident service. */
+/** The alerts of a check, and their deliveries. */
 function Alerts({ check }: { check: CheckView }) {
   const episodes = useRead("check-episodes", { check: check.id, limit: 20 }, 10_000);
   const events = useRead("alert-events", { check: check.id, limit: 20 }, 10_000);

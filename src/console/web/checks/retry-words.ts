@@ -1,0 +1,17 @@
+/** What sending an alert event again does, before somebody does it. */
+import type { AlertEventView } from "#alerts/contract.ts";
+
+type Event = Pick<AlertEventView, "event_id" | "environment" | "channel" | "kind">;
+
+/** Only an event of a channel that is sent to directly has an `@` in its id. */
+export function retryWords({ event_id, environment, channel, kind }: Event): string[] {
+  const isDirect = event_id.includes("@");
+  const receiver = isDirect ? `the channel ${channel}` : `the incident service (${environment})`;
+  const notified = isDirect
+    ? "Those who read the channel are notified."
+    : "The people on the alert's route are paged.";
+  return [
+    `It is sent to ${receiver} now, and retried until it is accepted.`,
+    kind === "opened" ? notified : "This resolves the alert there.",
+  ];
+}
