@@ -1,6 +1,7 @@
 /** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
 import { Agent, request } from "undici";
 import { readBeginning } from "#kernel/body.ts";
+import { credentialsIn } from "./secrets.ts";
 
 export type Answer = {
   status: number;
@@ -50,8 +51,8 @@ function withoutUser(address: URL): URL {
 }
 
 /** A secret address may name a user. */
-function authorizationOf({ username, password }: URL): Record<string, string> {
-  if (username === "" && password === "") return {};
-  const [user, secret] = [username, password].map(decodeURIComponent);
-  return { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` };
+function authorizationOf(address: URL): Record<string, string> {
+  const { user, password } = credentialsIn(address);
+  if (user === "" && password === "") return {};
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
 }

@@ -38,6 +38,20 @@ export function channelFault(cause: string): Outcome {
   return { kind: "retry", cause, isChannelFault: true };
 }
 
+/** The user and the password in an address; empty: it has none. */
+export function credentialsIn({ username, password }: URL): { user: string; password: string } {
+  return { user: decode(username), password: decode(password) };
+}
+
+/** A password may have a `%` that nobody has encoded. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A secret at the beginning is a whole address; further on it is a part of one. */
 function fillAddress(url: string, values: ReadonlyMap<string, string>): string {
   return url.replace(placeholder, (_, name: string, at: number) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findDestination } from "#alerts/channels/secrets.ts";
+import { credentialsIn, findDestination } from "#alerts/channels/secrets.ts";
 import { pagerDutyChannel, slackChannel } from "../../support/alerts/message-builders.ts";
 
 const reader = (secrets: Record<string, string>) => (name: string) => secrets[name];
@@ -39,4 +39,11 @@ describe("findDestination", () => {
       expect(JSON.stringify(outcome)).not.toContain(url);
     },
   );
+});
+
+it.each([
+  ["smtp://ops:a%2Fb@mail.example.com", "a/b"],
+  ["smtp://ops:100%@mail.example.com", "100%"],
+])("reads the password of %s, encoded or not", (address, password) => {
+  expect(credentialsIn(new URL(address))).toEqual({ user: "ops", password });
 });

@@ -1,6 +1,6 @@
 /** How the mail server of a channel is reached. */
 import type SMTPPool from "nodemailer/lib/smtp-pool";
-import type { Destination } from "#alerts/channels/secrets.ts";
+import { credentialsIn, type Destination } from "#alerts/channels/secrets.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isLoopback } from "#kernel/address.ts";
 
@@ -39,7 +39,8 @@ export function serverOf({ address, secret, channel, timeoutMs }: Terms): SMTPPo
 }
 
 function credentialsOf({ address, secret, channel }: Omit<Terms, "timeoutMs">) {
-  const user = channel.user ?? decodeURIComponent(address.username);
-  const pass = secret ?? decodeURIComponent(address.password);
+  const given = credentialsIn(address);
+  const user = channel.user ?? given.user;
+  const pass = secret ?? given.password;
   return user === "" && pass === "" ? undefined : { user, pass };
 }
