@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { alertDelivery, directQueueKey } from "#alerts/contract.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/related.ts";
@@ -48,10 +49,13 @@ export async function leaveOldChannel<State extends AlertHistory>(
   // Journaled: journals of an earlier version have it, which did not hold the definition.
   const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(addressee, check));
   if (endedBecause !== null) return endAlert(ctx, endedBecause, access);
-  const { left, joined } = compareDirect(addressee, check);
+  const { left, joined, corrected } = compareDirect(addressee, check);
   if (left.length + joined.length > 0) await tellOfChange(ctx, { addressee, left, joined }, access);
-  if (!isDeepStrictEqual(addressee.directChannels ?? [], check.directChannels ?? [])) {
-    writeAddressee(ctx, { ...addressee, directChannels: check.directChannels });
+  if (isDeepStrictEqual(addressee.directChannels ?? [], check.directChannels ?? [])) return;
+  writeAddressee(ctx, { ...addressee, directChannels: check.directChannels });
+  // What waits for a wrong address need not wait for minutes once it is corrected.
+  for (const { id } of corrected) {
+    ctx.sendClient(alertDelivery, directQueueKey(ctx.key, id)).goOn({});
   }
 }
 
@@ -61,9 +65,11 @@ function compareDirect(
 ) {
   const isIn = (rows: readonly DirectChannel[]) => (row: DirectChannel) =>
     rows.some(({ id }) => id === row.id);
+  const isSame = (row: DirectChannel) => before.some((old) => isDeepStrictEqual(old, row));
   return {
     left: before.filter((row) => !isIn(after)(row)),
     joined: after.filter((row) => !isIn(before)(row)),
+    corrected: after.filter((row) => isIn(before)(row) && !isSame(row)),
   };
 }
 

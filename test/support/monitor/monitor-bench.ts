@@ -63,9 +63,10 @@ export async function startMonitorBench(options: BenchOptions) {
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
   // One for all workers: what an earlier one noted is known to the next.
+  const wentOn: string[] = [];
   const delivery =
     options.send === undefined
-      ? [notingDelivery(orders)]
+      ? [notingDelivery(orders, wentOn)]
       : realDelivery({ database, send: options.send, noteAccepted: recorder.delivered });
   const services = [
     ...createMonitorServices({
@@ -116,6 +117,8 @@ export async function startMonitorBench(options: BenchOptions) {
     /** What the worker has logged, a JSON text each. */
     logLines,
     orders,
+    /** The queues that were told to make their next attempt at once. */
+    wentOn,
     situation,
     runners,
     inbox,
@@ -171,7 +174,7 @@ export async function startMonitorBench(options: BenchOptions) {
 }
 
 /** Stands for the delivery: notes what it is handed, each invocation once. */
-function notingDelivery(orders: AlertOrder[]) {
+function notingDelivery(orders: AlertOrder[], wentOn: string[]) {
   const noted = new Set<string>();
   return implement(alertDelivery, {
     handlers: {
@@ -183,7 +186,10 @@ function notingDelivery(orders: AlertOrder[]) {
         });
         return null;
       },
-      goOn: async () => null,
+      goOn: async (ctx) => {
+        wentOn.push(ctx.key);
+        return null;
+      },
     },
   });
 }

@@ -123,6 +123,22 @@ describe("an API check whose alert is open", () => {
     expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
   });
 
+  it("has what waits for a channel sent at once when the channel's row is corrected", async () => {
+    const row = DirectChannel.parse({ id: "hook", kind: "webhook", url: "https://a.example.com" });
+    const direct: ApiCheck = { ...check, channel: null, directChannels: [row] };
+    const corrected = { ...row, url: "https://b.example.com" };
+    const bench = await failingCheck({ apiChecks: [direct] });
+    const before = [...bench.wentOn];
+
+    await bench.restartWorker({ apiChecks: [{ ...direct, directChannels: [corrected] }] });
+    await bench.start();
+    await waitFor(() => bench.wentOn.length > 0, { withinMs: 20_000, what: "the queue to go on" });
+
+    expect(before).toEqual([]);
+    expect(new Set(bench.wentOn)).toEqual(new Set(["probe@hook"]));
+    expect(bench.orders.map(({ transition }) => transition.kind)).toEqual(["opened"]);
+  });
+
   it("resolves at the old channel, and fails at the new one", async () => {
     const bench = await failingCheck();
     const moved: ApiCheck = { ...check, channel: "staging" };
