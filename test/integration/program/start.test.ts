@@ -8,7 +8,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { childLimitMs, entry } from "../../support/program/command.ts";
-import { type Program, startProgram } from "../../support/program/program.ts";
+import { freePorts, type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -160,8 +160,8 @@ describe("the program", () => {
     const { port } = taken.address() as AddressInfo;
 
     const { code, stderr } = await run(["start"], {
+      ...freePorts,
       VEDETTE_DATA_DIR: tempDir(),
-      VEDETTE_API__PORT: "0",
       VEDETTE_DATABASE__PORT: String(port),
     });
 
