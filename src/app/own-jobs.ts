@@ -6,14 +6,14 @@ import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { comparesRoutes } from "./alert-sync.ts";
 import { hasAlertmanager } from "./alertmanager-drift.ts";
 
-type Here = {
+type Installation = {
   /** Whether this process serves the public API, and so has the embedded analytics. */
   servesApi: boolean;
   isEngineInstalled?: () => boolean;
 };
 
 /** By job; of a job that is on there is none. */
-export function createMissingOfJob(config: Config, here: Here): MissingOfJob {
+export function createMissingOfJob(config: Config, here: Installation): MissingOfJob {
   const analytics = missingOfAnalytics(config, here);
   const missing: Record<CronJobName, string[]> = {
     "key-refill": [],
@@ -30,7 +30,7 @@ export function createMissingOfJob(config: Config, here: Here): MissingOfJob {
   };
 }
 
-function missingOfAnalytics({ analytics, clickhouse }: Config, here: Here): string[] {
+function missingOfAnalytics({ analytics, clickhouse }: Config, here: Installation): string[] {
   if (!analytics.enabled) return ["analytics.enabled"];
   const { servesApi, isEngineInstalled: isInstalled = isEngineInstalled } = here;
   return clickhouse.url !== "" || (servesApi && isInstalled()) ? [] : ["clickhouse.url"];

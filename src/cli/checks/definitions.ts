@@ -41,9 +41,9 @@ async function exportSource(options: ExportOptions) {
   return { settings, definitions: await readFileChecks(settings), baseUrl: options.baseUrl };
 }
 
-type Exported = { files: readonly string[]; warnings: readonly string[] };
+type ExportReport = { files: readonly string[]; warnings: readonly string[] };
 
-function report({ out, json }: ExportOptions, { files, warnings }: Exported): void {
+function report({ out, json }: ExportOptions, { files, warnings }: ExportReport): void {
   if (json) printJson({ directory: out, files, warnings });
   else {
     print(`${files.length} files in ${out}; its README.md says what to do with them`);

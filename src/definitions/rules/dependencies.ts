@@ -14,9 +14,9 @@ export function lintDependencies({ checks, heartbeats }: DefinitionSet): Finding
   return [...lint("checks", checks), ...lint("heartbeats", heartbeats)];
 }
 
-type Around = { byId: ReadonlyMap<string, Row>; circle: readonly string[] | undefined };
+type Place = { byId: ReadonlyMap<string, Row>; circle: readonly string[] | undefined };
 
-function lintRow(section: Finding["section"], row: Row, { byId, circle }: Around): Finding[] {
+function lintRow(section: Finding["section"], row: Row, { byId, circle }: Place): Finding[] {
   const { id: key, dependsOn } = row;
   const faults = dependsOn.flatMap((id, index): Finding[] => {
     const at = { section, key, field: ["dependsOn", index] };

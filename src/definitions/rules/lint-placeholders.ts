@@ -5,9 +5,9 @@ import { secretName } from "#monitor/contract.ts";
 import { extractName } from "#monitor/kinds/contract.ts";
 import { findPlaceholders } from "./placeholders.ts";
 
-type Found = { field: (string | number)[]; message: string };
+type Fault = { field: (string | number)[]; message: string };
 
-export function lintPlaceholders(row: CheckRow): Found[] {
+export function lintPlaceholders(row: CheckRow): Fault[] {
   switch (row.kind) {
     case "http":
       return findUnfit({ url: row.url, path: row.path, headers: row.headers, body: row.body });
@@ -22,7 +22,7 @@ export function lintPlaceholders(row: CheckRow): Found[] {
 
 const onlySecrets = "between double braces is the name of a secret, such as {{API_KEY}}";
 
-function findUnfit(fields: object): Found[] {
+function findUnfit(fields: object): Fault[] {
   return findPlaceholders(fields)
     .filter(({ name }) => !secretName.test(name))
     .map(({ field }) => ({ field, message: onlySecrets }));
@@ -35,13 +35,13 @@ function lintStep(
   { url, path, headers, body }: CompleteStep,
   index: number,
   steps: readonly CompleteStep[],
-): Found[] {
+): Fault[] {
   const namesOf = (some: readonly CompleteStep[]) =>
     new Set(some.flatMap(({ extract }) => Object.keys(extract)));
   const known = namesOf(steps.slice(0, index));
   const all = namesOf(steps);
   const inHost = new Set(findPlaceholders(hostOf(url)).map(({ name }) => name));
-  return findPlaceholders({ url, path, headers, body }).flatMap(({ name, field }): Found[] => {
+  return findPlaceholders({ url, path, headers, body }).flatMap(({ name, field }): Fault[] => {
     if (secretName.test(name)) return [];
     if (!known.has(name))
       return [{ field: ["steps", index, ...field], message: faultOf(name, all) }];

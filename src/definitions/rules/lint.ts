@@ -69,12 +69,12 @@ function lintTexts(section: Section, rows: readonly object[]): Finding[] {
   });
 }
 
-type Notifying = { id: string; environment: ChannelEnvironment; channels: readonly string[] };
+type ChannelUse = { id: string; environment: ChannelEnvironment; channels: readonly string[] };
 type ChannelEnvironment = CheckRow["environment"];
 type Where = { section: Section; field?: string; set: DefinitionSet };
 
 function lintChannels(
-  { id, environment, channels: named }: Notifying,
+  { id, environment, channels: named }: ChannelUse,
   { section, field = "channels", set: { channels } }: Where,
 ): Finding[] {
   const rows = named.map((name) => channels.find((row) => row.id === name));

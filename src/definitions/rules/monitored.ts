@@ -33,9 +33,9 @@ export function toMonitored({ channels, checks, heartbeats, drills = [] }: AnySe
   };
 }
 
-type Notified = Pick<ApiCheck, "channel" | "directChannels">;
+type Recipients = Pick<ApiCheck, "channel" | "directChannels">;
 
-function toNotified(channels: readonly ChannelRow[]): Notified {
+function toNotified(channels: readonly ChannelRow[]): Recipients {
   const incident = channels.find((row) => row.kind === "incident");
   const directChannels = channels.filter((row) => row.kind !== "incident");
   return {
@@ -67,7 +67,7 @@ function toHeartbeat(row: HeartbeatRow, elsewhere: Elsewhere): Heartbeat {
 const marginSeconds = 60;
 
 /** A drill is a heartbeat that pings by itself. */
-function toDrill(row: DrillRow, notified: (ids: readonly string[]) => Notified): Heartbeat {
+function toDrill(row: DrillRow, notified: (ids: readonly string[]) => Recipients): Heartbeat {
   const { id, name, environment, cron, timezone = "UTC", graceSeconds } = row;
   const { channels, alert = channels } = row;
   return {

@@ -46,11 +46,11 @@ function whatItNeeds(row: ChannelRow, { hasSource, hasSecret }: Omit<Known, "reg
     .map((name) => `VEDETTE_SECRET_${name}`);
 }
 
-type Notifying = { id: string; channels: readonly string[] };
+type Source = { id: string; channels: readonly string[] };
 
 function warnOfChannels(
   section: "checks" | "heartbeats" | "drills",
-  { id, channels }: Notifying,
+  { id, channels }: Source,
   needs: ReadonlyMap<string, readonly string[]>,
 ): Warning[] {
   if (channels.length === 0) {

@@ -2,7 +2,7 @@
 import type { ApiCheck, Definitions, RunnableOf } from "#monitor/contract.ts";
 import { withPort } from "#monitor/results/describe-check.ts";
 
-type Exported = {
+type ProbeSetup = {
   /** What the exporter is given as target. */
   target: string;
   /** The prober and its settings. */
@@ -47,7 +47,7 @@ function whyNotDns({ servers, expect, type }: RunnableOf<"dns">): string | null 
 }
 
 /** null: the check is one of HTTP, or cannot be exported. */
-export function writeOther(check: ApiCheck, name: (text: string) => string): Exported | null {
+export function writeOther(check: ApiCheck, name: (text: string) => string): ProbeSetup | null {
   if (whyNotProbed(check) !== null) return null;
   switch (check.kind) {
     case "tcp":

@@ -70,9 +70,12 @@ export async function timed<Result>(
   return result;
 }
 
-type Found = { address: string; family: number }[];
+type Addresses = { address: string; family: number }[];
 
-async function findAddresses(hostname: string, { timing, signal }: ConnectOptions): Promise<Found> {
+async function findAddresses(
+  hostname: string,
+  { timing, signal }: ConnectOptions,
+): Promise<Addresses> {
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   // A lookup of the system cannot be ended, and may take longer than the run may.
@@ -81,7 +84,7 @@ async function findAddresses(hostname: string, { timing, signal }: ConnectOption
 
 async function connect(
   { hostname, port }: Address,
-  addresses: Found,
+  addresses: Addresses,
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = openSocket({

@@ -13,7 +13,7 @@ export type ProbeRequest = {
 };
 
 /** What a check of HTTP and a step ask for. */
-type Asked = Pick<Step, "method" | "path" | "headers" | "body">;
+type RequestFields = Pick<Step, "method" | "path" | "headers" | "body">;
 
 /** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
@@ -25,7 +25,7 @@ const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-
 
 /** The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. */
 export function buildRequest(
-  asked: Asked,
+  asked: RequestFields,
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
   const fill = (text: string) => fillSecrets(text, readSecret);
@@ -48,14 +48,14 @@ export function fillSecrets(text: string, readSecret: ReadSecret): string {
 }
 
 /** The whole address of a check, with its placeholders. */
-export function addressOf({ path }: Pick<Asked, "path">, baseUrl: string): string {
+export function addressOf({ path }: Pick<RequestFields, "path">, baseUrl: string): string {
   return path.startsWith("/") ? `${baseUrl}${path}` : path;
 }
 
 /** The headers and body of the definition, with their placeholders, and the content type of a body. */
 export function describeRequest(
-  asked: Pick<Asked, "headers" | "body">,
-): Pick<Asked, "headers" | "body"> {
+  asked: Pick<RequestFields, "headers" | "body">,
+): Pick<RequestFields, "headers" | "body"> {
   const json = asked.body === null ? {} : { "content-type": "application/json" };
   return { headers: { ...json, ...asked.headers }, body: asked.body };
 }

@@ -2,14 +2,14 @@
 import type { ApiCheck, CheckOf } from "#monitor/contract.ts";
 import type { CheckKind, Step } from "#monitor/kinds/contract.ts";
 
-type Described = {
+type Description = {
   check_kind: CheckKind;
   method: string;
   path: string;
   details: { name: string; value: string }[];
 };
 
-export function describeCheck(check: ApiCheck): Described {
+export function describeCheck(check: ApiCheck): Description {
   switch (check.kind) {
     case "tcp": {
       const details = check.expect === null ? [] : [{ name: "Expects", value: check.expect }];
@@ -31,7 +31,7 @@ export function withPort({ host, port }: { host: string; port: number }): string
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function describeDns({ domain, type, servers, expect }: CheckOf<"dns">): Described {
+function describeDns({ domain, type, servers, expect }: CheckOf<"dns">): Description {
   const details = [
     { name: "Expects", value: expect.join(", ") },
     { name: "Name servers", value: servers.join(", ") },
@@ -39,7 +39,7 @@ function describeDns({ domain, type, servers, expect }: CheckOf<"dns">): Describ
   return { check_kind: "dns", method: "DNS", path: `${type} ${domain}`, details };
 }
 
-function describeTls(check: CheckOf<"tls">): Described {
+function describeTls(check: CheckOf<"tls">): Description {
   const { host, servername, degradedBelowDays, failedBelowDays } = check;
   const details = [
     ...(servername === host ? [] : [{ name: "Name", value: servername }]),
@@ -49,7 +49,7 @@ function describeTls(check: CheckOf<"tls">): Described {
   return { check_kind: "tls", method: "TLS", path: withPort(check), details };
 }
 
-function describeSteps(steps: readonly Step[]): Described {
+function describeSteps(steps: readonly Step[]): Description {
   const details = steps.map(({ name, method, path }, index) => ({
     name: `Step ${index + 1}`,
     value: `${name === null ? "" : `${name}: `}${method} ${path}`,

@@ -60,7 +60,8 @@ export function reschedule(
 }
 
 /**
- * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Heartbeats"). A run that sent `/start` has to end within the grace, if that is earlier.
+ * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Heartbeats"). A run
+ * that sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   if (state.held !== null) return state.held.untilMs;

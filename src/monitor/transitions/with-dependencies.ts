@@ -19,13 +19,13 @@ import { withRollout } from "./hand-over.ts";
 
 type MarkedState = Marks & { status: string; alert: OpenAlert | null };
 
-type Asked<State> = Opening & {
+type Question<State> = Opening & {
   check: { dependsOn?: readonly Dependency[] | undefined };
   before: State;
   isQuiet: boolean;
 };
 
-type Deciding<State> = {
+type Decider<State> = {
   decide: (how: { isQuiet: boolean; rollout: RolloutMark | null }) => Decision<State>;
 } & (
   | { readRollout: () => Promise<RolloutMark | null> }
@@ -39,8 +39,8 @@ type Deciding<State> = {
  */
 export async function withDependencies<State extends MarkedState>(
   ctx: ObjectContext,
-  asked: Asked<State>,
-  deciding: Deciding<State>,
+  asked: Question<State>,
+  deciding: Decider<State>,
 ): Promise<Decision<State>> {
   const { check, before, isQuiet, atMs, runAtMs } = asked;
   const { dependsOn = [] } = check;
@@ -66,7 +66,7 @@ function withMarksOf<State extends MarkedState>(decision: Decision<State>): Deci
 
 function decideNow<State>(
   ctx: ObjectContext,
-  { decide, isQuiet, ...known }: Deciding<State> & { isQuiet: boolean },
+  { decide, isQuiet, ...known }: Decider<State> & { isQuiet: boolean },
 ): Promise<Decision<State>> {
   const decideIn = (rollout: RolloutMark | null) => decide({ isQuiet, rollout });
   if ("rollout" in known) return Promise.resolve(decideIn(known.rollout));
