@@ -45,7 +45,7 @@ describe("an answer of the chat service", () => {
       );
 
       const cause = `status ${status}: a redirect, which is not followed`;
-      expect(delivery).toEqual({ outcome: "refused", cause });
+      expect(delivery).toEqual({ outcome: "refused", status, cause });
       expect(asked).toEqual([]);
     },
   );
