@@ -1,5 +1,5 @@
 /** Locks in the database for what only one process may do. */
-import { hasEmbeddedEngine } from "#api/analytics/engine/embedded-engine.ts";
+import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import type { Config } from "#config.ts";
 import { holdSessionLocks, type SessionLock } from "#kernel/session-locks.ts";
 import type { Base } from "./base.ts";
@@ -36,7 +36,7 @@ export type SoleParts = {
 export async function requireSoleProcess(base: Base, parts: SoleParts): Promise<void> {
   const { directUrl: url, mayBePooled, roles, stops } = parts;
   const { config, log, fail } = base;
-  const locks = locksOf(config, { roles, hasEngine: hasEmbeddedEngine() });
+  const locks = locksOf(config, { roles, hasEngine: isEngineInstalled() });
   const held = await holdSessionLocks({ url, mayBePooled, locks, log, onTaken: fail });
   stops.add("session locks", held.release);
 }

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { backoffMs } from "#kernel/backoff.ts";
@@ -33,16 +32,6 @@ const readyWithinMs = 60_000;
 const restarts = { firstMs: 100, longestMs: 5_000 };
 /** A confirmed insert is on disk: killing the process loses nothing. */
 const endWithinMs = 5_000;
-
-/** Whether the engine is installed; without it, nothing is recorded. */
-export function hasEmbeddedEngine(): boolean {
-  try {
-    createRequire(import.meta.url).resolve("chdb");
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Returns at once; calls the callbacks later. */
 export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedEngine {
