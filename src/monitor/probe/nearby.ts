@@ -1,11 +1,11 @@
 /** Which targets need no network: those on this machine. */
-import { BlockList, isIP } from "node:net";
+import { isLoopback } from "#kernel/address.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { addressOf } from "./request.ts";
 
 /** Whether a target of the check is on this machine: what it says holds without a network, too. */
 export function isNearby(check: RunnableCheck, baseUrl: string): boolean {
-  return hostsOf(check, baseUrl).some(isLoopback);
+  return hostsOf(check, baseUrl).some((host) => isLoopback(host) || host.endsWith(".localhost"));
 }
 
 function hostsOf(check: RunnableCheck, baseUrl: string): string[] {
@@ -23,16 +23,5 @@ function hostsOf(check: RunnableCheck, baseUrl: string): string[] {
 }
 
 function hostOf(address: string): string {
-  if (!URL.canParse(address)) return "";
-  return new URL(address).hostname.replace(/^\[(.*)\]$/, "$1");
-}
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-function isLoopback(host: string): boolean {
-  if (host === "localhost" || host.endsWith(".localhost")) return true;
-  const version = isIP(host);
-  return version !== 0 && loopback.check(host, version === 4 ? "ipv4" : "ipv6");
+  return URL.canParse(address) ? new URL(address).hostname : "";
 }
