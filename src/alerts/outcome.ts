@@ -51,7 +51,7 @@ export type Answer = {
 };
 
 /** Transient although 4xx: RFC 9110, section 15.5.9 (408), RFC 8470 (425), RFC 6585 (429). */
-const transient = new Set([408, 425, 429]);
+export const transient: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** A proxy or a maintenance page sends these while the service is down: they say nothing about the event. */
 const ofAnyServer = new Set([404, 405]);
@@ -156,7 +156,8 @@ function hasContent(value: unknown): boolean {
   return Object.keys(value).length > 0;
 }
 
-function parseJson(text: string): unknown {
+/** undefined: it is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

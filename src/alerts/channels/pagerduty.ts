@@ -1,7 +1,7 @@
 /** PagerDuty's Events API v2 (developer.pagerduty.com/docs/send-alert-event). */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Outcome } from "#alerts/outcome.ts";
+import { type Outcome, parseJson, transient } from "#alerts/outcome.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isPage } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
@@ -73,7 +73,6 @@ function severityOf({ isTest, environment }: AlertMessage, given: Terms["severit
 
 /** The documentation asks for 30 s to some minutes before the next attempt. */
 const throttledMs = 30_000;
-const transient = new Set([408, 425, 429]);
 /** By an address that is not PagerDuty's, or that refuses the key. */
 const ofChannel = new Set([401, 403, 404, 405, 410]);
 
@@ -106,12 +105,4 @@ const Errors = z.object({ errors: z.array(z.string()) });
 function isAboutKey(body: string): boolean {
   const { data } = Errors.safeParse(parseJson(body));
   return data?.errors.some((text) => /routing[ _]key/i.test(text)) ?? false;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -56,9 +56,9 @@ async function measure(attempt: () => Promise<Outcome>) {
   return { outcome, durationMs: Math.round(performance.now() - beganAtMs) };
 }
 
-type Wanted = { status: "firing" | "resolved"; atMs: number };
+type TestEvent = { status: "firing" | "resolved"; atMs: number };
 
-function testMessage({ id }: DirectChannel, { status, atMs }: Wanted): AlertMessage {
+function testMessage({ id }: DirectChannel, { status, atMs }: TestEvent): AlertMessage {
   const checkId = `test:${id}`;
   const kind = status === "firing" ? "opened" : "resolved";
   return {

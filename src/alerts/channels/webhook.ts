@@ -67,10 +67,13 @@ function idOf({ eventId }: AlertMessage): string {
   return eventId.replaceAll(".", "_");
 }
 
-type Signing = { id: string; keys: readonly Buffer[]; nowMs: number };
+type SignatureTerms = { id: string; keys: readonly Buffer[]; nowMs: number };
 
 /** One signature for each key: during a rotation the receiver knows the old one or the new one. */
-export function signatureOf(body: string, { id, keys, nowMs }: Signing): Record<string, string> {
+export function signatureOf(
+  body: string,
+  { id, keys, nowMs }: SignatureTerms,
+): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1_000));
   const signatures = keys.map((key) => {
     const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");

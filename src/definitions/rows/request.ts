@@ -62,7 +62,7 @@ export const requestFields = {
     .describe("What a good answer is: all have to hold. Default: the status is 200."),
 };
 
-type Requested = {
+type RequestRow = {
   url?: string | undefined;
   path?: string | undefined;
   method: string;
@@ -73,7 +73,7 @@ type Requested = {
 export type Complain = (field: string, message: string) => void;
 
 /** What the fields must not say of each other. `keyField`: complained of when both addresses are missing. */
-export function lintRequest(row: Requested, keyField: string, complain: Complain): void {
+export function lintRequest(row: RequestRow, keyField: string, complain: Complain): void {
   if ((row.url === undefined) === (row.path === undefined)) {
     complain(row.url === undefined ? keyField : "path", "a check has either url or path");
   }

@@ -14,14 +14,14 @@ const patienceMs = 10 * 60_000;
 const mostRemembered = 10_000;
 
 /** Who has an event already, since when; so that a retry for the others is no second mail. */
-type Taken = { sinceMs: number; ids: Set<string> };
+type Receipt = { sinceMs: number; ids: Set<string> };
 
 /**
  * What has been taken is remembered by this process alone: after a restart a mail may be sent again, with
  * the same Message-ID.
  */
 export function createSendEmail(): Send<"email"> {
-  const remembered = new LRUCache<string, Taken>({ max: mostRemembered });
+  const remembered = new LRUCache<string, Receipt>({ max: mostRemembered });
   return async (delivery) => {
     const { channel, message, nowMs } = delivery;
     const key = `${channel.id} ${message.eventId}`;
