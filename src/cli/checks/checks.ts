@@ -25,15 +25,19 @@ export async function showHistory(check: string, options: HistoryOptions): Promi
   const { since: hours = 24, limit, location, grade } = options;
   const summary = await checks("Summary", { check, hours });
   const filter = { ...(location !== undefined && { location }), ...(grade && { grade }) };
-  const [{ episodes }, { results }] = await Promise.all([
+  const [{ episodes, suppressions = [] }, { results }] = await Promise.all([
     checks("Episodes", { check, limit }),
     checks("History", { check, limit, since: summary.since, ...filter }),
   ]);
   const isInSpan = (at: string | null) => at === null || at >= summary.since;
-  const inSpan = episodes.filter(({ resolved_at }) => isInSpan(resolved_at));
-  const history = { summary, episodes: inSpan, results };
+  const history = {
+    summary,
+    episodes: episodes.filter(({ resolved_at }) => isInSpan(resolved_at)),
+    suppressions: suppressions.filter(({ ended_at }) => isInSpan(ended_at)),
+    results,
+  };
   if (options.json) printJson(history);
-  else print(reportHistory(history));
+  else print(reportHistory(history, limit));
   return 0;
 }
 

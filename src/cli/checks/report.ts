@@ -5,9 +5,11 @@ import { formatDuration } from "#kernel/duration.ts";
 import type { CheckReplay } from "#monitor/replays/contract.ts";
 import type {
   CheckEpisode,
+  CheckEpisodes,
   CheckList,
   CheckResultView,
   CheckSummary,
+  CheckSuppression,
   CheckView,
 } from "#monitor/results/contract.ts";
 
@@ -73,12 +75,13 @@ function quietEnd({ quiet_until }: CheckView): string {
   return quiet_until?.startsWith("9999-") ? "unmuted" : shortTime(quiet_until);
 }
 
-type History = { summary: CheckSummary; episodes: CheckEpisode[]; results: CheckResultView[] };
+type History = CheckEpisodes & { summary: CheckSummary; results: CheckResultView[] };
 
-export function reportHistory({ summary, episodes, results }: History): string {
+/** `limit`: the most lines of a table. */
+export function reportHistory({ summary, results, ...alerts }: History, limit: number): string {
   return [
     reportSummary(summary),
-    reportEpisodes(episodes),
+    reportAlerts(alerts, limit),
     results.length === 0 ? "No results to show." : reportResults(results),
   ].join("\n\n");
 }
@@ -104,17 +107,36 @@ function reportSummary({ check, since, total, locations, ...counts }: CheckSumma
   return `${title}\n${table}`;
 }
 
-function reportEpisodes(episodes: readonly CheckEpisode[]): string {
-  if (episodes.length === 0) return "No alerts.";
+/** The alerts and the times in which one was suppressed, the newest first. */
+function reportAlerts({ episodes, suppressions = [] }: CheckEpisodes, limit: number): string {
+  const lines = [...episodes.map(lineOfEpisode), ...suppressions.map(lineOfSuppression)];
+  if (lines.length === 0) return "No alerts.";
   const table = createTable(["alert", "opened", "resolved", "lasted", "delivered", "reason"]);
-  for (const { episode, opened_at, resolved_at, opened_delivered_at, reason } of episodes) {
-    const lasted = resolved_at === null ? "" : spanOf(opened_at, resolved_at);
-    const delivered =
-      opened_delivered_at === null ? "no" : `after ${spanOf(opened_at, opened_delivered_at)}`;
-    const resolved = resolved_at === null ? "open" : shortTime(resolved_at);
-    table.push([`#${episode}`, shortTime(opened_at), resolved, lasted, delivered, plain(reason)]);
+  const newest = lines.toSorted((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, limit);
+  for (const { name, from, until, goesOn, delivered, reason } of newest) {
+    const lasted = until === null ? "" : spanOf(from, until);
+    const end = until === null ? goesOn : shortTime(until);
+    table.push([name, shortTime(from), end, lasted, delivered, plain(reason)]);
   }
   return String(table);
+}
+
+/** `goesOn`: what it is while `until` is null. */
+type AlertLine = Record<"name" | "from" | "goesOn" | "delivered" | "reason", string> & {
+  until: string | null;
+};
+
+function lineOfEpisode(alert: CheckEpisode): AlertLine {
+  const { episode, opened_at: from, resolved_at: until, reason } = alert;
+  const deliveredAt = alert.opened_delivered_at;
+  const delivered = deliveredAt === null ? "no" : `after ${spanOf(from, deliveredAt)}`;
+  return { name: `#${episode}`, from, until, goesOn: "open", delivered, reason };
+}
+
+function lineOfSuppression(suppression: CheckSuppression): AlertLine {
+  const { began_at: from, ended_at: until, suppressed_by: by } = suppression;
+  const reason = `by ${by}: ${suppression.reason}`;
+  return { name: "suppressed", from, until, goesOn: "lasts", delivered: "to nobody", reason };
 }
 
 function reportResults(results: readonly CheckResultView[]): string {

@@ -5,7 +5,9 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
+import { writeDown } from "#monitor/transitions/hand-over.ts";
 import { snapshotOf, writeSnapshot } from "./records.ts";
 import { readState, writeState } from "./state.ts";
 
@@ -17,6 +19,11 @@ export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<voi
 /** The heartbeat is no longer defined. The rest of its state is kept, in case it is defined again. */
 export async function retire(ctx: ObjectContext): Promise<null> {
   await endAlert(ctx, removed, stateAccess(ctx));
+  const state = await readState(ctx);
+  if (state?.suppressed == null) return null;
+  writeState(ctx, withoutMarks(state));
+  const snapshot = await snapshotOf(ctx, null, await ctx.date.now());
+  writeDown(ctx, ctx.key, { snapshot });
   return null;
 }
 

@@ -28,6 +28,19 @@ export const CheckEpisode = z.object({
 });
 export type CheckEpisode = z.infer<typeof CheckEpisode>;
 
+/** A time in which the check failed and alerted nobody, because something that it depends on failed. */
+export const CheckSuppression = z.object({
+  check_id: z.string(),
+  began_at: z.string(),
+  /** null: it lasts. */
+  ended_at: z.string().nullable(),
+  /** The check or heartbeat that failed. */
+  suppressed_by: z.string(),
+  /** What the alert would have said. */
+  reason: z.string(),
+});
+export type CheckSuppression = z.infer<typeof CheckSuppression>;
+
 /** A piece of a strip; `grade` is the worst in it, null without results. */
 const StripPiece = z.object({
   starts_at: z.string(),
@@ -235,6 +248,14 @@ export const CheckEpisodesRequest = z
   .meta({ title: "CheckEpisodesRequest", examples: [{ limit: 50 }] });
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
+/** Each list has the newest first, and `limit` entries at most. */
+export const CheckEpisodes = z.object({
+  episodes: z.array(CheckEpisode),
+  /** Absent: an earlier version. */
+  suppressions: z.array(CheckSuppression).optional(),
+});
+export type CheckEpisodes = z.infer<typeof CheckEpisodes>;
+
 const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
 
 /** The readers, as `control`, the console and the command line call them. */
@@ -243,8 +264,8 @@ export const checkReaders = {
   History: { input: CheckHistoryRequest, output: CheckHistory },
   Chart: { input: CheckChartRequest, output: CheckChart },
   Summary: { input: CheckSummaryRequest, output: CheckSummary },
-  /** Alerts, the newest first. */
-  Episodes: { input: CheckEpisodesRequest, output: z.object({ episodes: z.array(CheckEpisode) }) },
+  /** Alerts, and the times in which one was suppressed. */
+  Episodes: { input: CheckEpisodesRequest, output: CheckEpisodes },
   Replay: { input: CheckReplayRequest, output: CheckReplay },
 } as const;
 

@@ -6,10 +6,12 @@ import type {
   CheckChart,
   CheckChartRequest,
   CheckEpisode,
+  CheckEpisodes,
   CheckEpisodesRequest,
   CheckHistory,
   CheckHistoryRequest,
   CheckResultView,
+  CheckSuppression,
 } from "./contract.ts";
 import { aggregate } from "./rollups.ts";
 
@@ -67,10 +69,17 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       return { bucket_seconds: bucketSeconds, points };
     },
 
-    /** Alerts, newest first. */
-    async episodes({ check, limit }: CheckEpisodesRequest): Promise<CheckEpisode[]> {
-      const { rows } = await database.query(selectEpisodes, [check ?? null, limit]);
-      return rows.map(toEpisode);
+    /** Alerts, and the times in which one was suppressed; each newest first. */
+    async episodes({ check, limit }: CheckEpisodesRequest): Promise<CheckEpisodes> {
+      const asked = [check ?? null, limit];
+      const [episodes, suppressions] = await Promise.all([
+        database.query(selectEpisodes, asked),
+        database.query(selectSuppressions, asked),
+      ]);
+      return {
+        episodes: episodes.rows.map(toEpisode),
+        suppressions: suppressions.rows.map(toSuppression),
+      };
     },
 
     /**
@@ -121,6 +130,10 @@ const selectEpisodes = `
   SELECT * FROM check_episodes WHERE $1::text IS NULL OR check_id = $1
   ORDER BY opened_at DESC, check_id LIMIT $2`;
 
+const selectSuppressions = `
+  SELECT * FROM check_suppressions WHERE $1::text IS NULL OR check_id = $1
+  ORDER BY began_at DESC, check_id LIMIT $2`;
+
 const selectWatched = `
   SELECT check_id, snapshot->>'kind' AS kind FROM check_snapshots
   WHERE snapshot->>'status' <> 'paused' OR snapshot->'alert' <> 'null'`;
@@ -169,5 +182,15 @@ function toEpisode(row: Row): CheckEpisode {
       row.rollout_id === null ? null : { rollout_id: row.rollout_id, wave: row.rollout_wave },
     opened_delivered_at: row.opened_delivered_at?.toISOString() ?? null,
     resolved_delivered_at: row.resolved_delivered_at?.toISOString() ?? null,
+  };
+}
+
+function toSuppression(row: Row): CheckSuppression {
+  return {
+    check_id: row.check_id,
+    began_at: row.began_at.toISOString(),
+    ended_at: row.ended_at?.toISOString() ?? null,
+    suppressed_by: row.suppressed_by,
+    reason: row.reason,
   };
 }

@@ -1,12 +1,12 @@
 /** Writes results, alerts and snapshots of checks. Every write is idempotent. */
 import type { AlertTransition } from "#alerts/contract.ts";
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
 import { makePartition } from "./partitions.ts";
 import { type PlainPing, updatePings } from "./pings.ts";
+import { saveSnapshots } from "./snapshots.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
 
@@ -62,25 +62,6 @@ export function createResultWriter(database: Database, noteNew?: NoteNew) {
     /** Stores the snapshot of a check, unless a newer one is stored. */
     snapshot: (snapshot: CheckSnapshot): Promise<void> => writeSnapshots(snapshot),
   };
-}
-
-/** Stores the newest snapshot of each check; of two with the same time, the later in the list. */
-async function saveSnapshots(
-  database: Database,
-  snapshots: readonly CheckSnapshot[],
-): Promise<void> {
-  const oldestFirst = snapshots.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
-  const rows = [...new Map(oldestFirst.map((snapshot) => [snapshot.checkId, snapshot])).values()];
-  await database.query(upsertSnapshots, [
-    rows.map(({ checkId }) => checkId),
-    rows.map(({ takenAtMs }) => new Date(takenAtMs)),
-    rows.map((snapshot) => JSON.stringify(snapshot, withoutUnwritable)),
-  ]);
-}
-
-/** Postgres refuses NUL and lone surrogates in JSON: the snapshot of the check would never be updated. */
-function withoutUnwritable(_name: string, value: unknown): unknown {
-  return typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value;
 }
 
 /** Returns the results that are new. */
@@ -166,27 +147,3 @@ const insertResultRows = `
 const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING`;
-
-const storedPing = "(check_snapshots.snapshot->>'lastAtMs')::bigint";
-
-// While a heartbeat is ok, pings on time are not sent to its object: only the stored row has them.
-const withLaterPing = `CASE
-    WHEN excluded.snapshot->>'kind' = 'heartbeat' AND excluded.snapshot->>'status' = 'ok'
-      AND check_snapshots.snapshot->>'status' = 'ok'
-      AND ${storedPing} > coalesce((excluded.snapshot->>'lastAtMs')::bigint, 0)
-      AND NOT ${aheadInSql(`to_timestamp(${storedPing} / 1000.0)`)}
-    THEN excluded.snapshot || jsonb_build_object('lastAtMs', check_snapshots.snapshot->'lastAtMs',
-      'dueAtMs', check_snapshots.snapshot->'dueAtMs')
-      || CASE WHEN excluded.snapshot ? 'expectedAtMs' AND check_snapshots.snapshot ? 'expectedAtMs'
-        THEN jsonb_build_object('expectedAtMs', check_snapshots.snapshot->'expectedAtMs') ELSE '{}' END
-    ELSE excluded.snapshot
-  END`;
-
-// Rows are locked in the order of their ids, so that two processes never deadlock.
-const upsertSnapshots = `
-  INSERT INTO check_snapshots (check_id, taken_at, snapshot)
-  SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
-  ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
-  WHERE check_snapshots.taken_at <= excluded.taken_at
-    -- Taken while the clock was ahead: it must not block newer ones until then.
-    OR ${aheadInSql("check_snapshots.taken_at")}`;

@@ -62,10 +62,12 @@ export function createCheckReads(parts: Parts) {
           reads.summary,
           ofKnown(request.check, () => sumUp(request)),
         ),
-      Episodes: (ctx, request) => {
-        const read = async () => ({ episodes: await reader.episodes(request) });
-        return readNow(ctx, reads.episodes, ofKnown(request.check, read));
-      },
+      Episodes: (ctx, request) =>
+        readNow(
+          ctx,
+          reads.episodes,
+          ofKnown(request.check, () => reader.episodes(request)),
+        ),
       Replay: (ctx, request) => {
         const read = async () => {
           requireApiCheck(await readDefinitions(), request.check);

@@ -13,8 +13,9 @@ type UpkeepParts = {
 
 const everyMs = 60_000;
 
-/** Episodes and missed ticks are small: they have the retention of the rollups by hour. */
+/** Episodes, suppressions and missed ticks are small: they have the retention of the rollups by hour. */
 const dropOldEpisodes = "DELETE FROM check_episodes WHERE resolved_at < $1";
+const dropOldSuppressions = "DELETE FROM check_suppressions WHERE ended_at < $1";
 const dropOldGaps = "DELETE FROM check_missed_ticks WHERE to_at < $1";
 
 /** Does the upkeep that is due. May be called at any time, also by several processes at once. */
@@ -27,6 +28,7 @@ export async function runUpkeep({ database, settings, nowMs }: Omit<UpkeepParts,
   }
   const oldest = new Date(trustedMs - hourDays * 86_400_000);
   await database.query(dropOldEpisodes, [oldest]);
+  await database.query(dropOldSuppressions, [oldest]);
   await database.query(dropOldGaps, [oldest]);
 }
 

@@ -3,7 +3,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { aSnapshot } from "../../support/monitor/check-builders.ts";
 import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
 import type { Program } from "../../support/program/program.ts";
 import { incidentKey, startIncidentServer } from "../../support/routing/incident-server.ts";
@@ -61,6 +66,28 @@ describe.skipIf(!hasBrowser)("an alert", () => {
     expect(receiver.events.map(({ eventId }) => eventId)).toEqual([
       "certificate-workflow:1:opened",
     ]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("a failure that was suppressed", () => {
+  it("is listed among the alerts of its check, with a link to what had failed", async () => {
+    const console = await startConsoleProgram(fleet);
+    onTestFinished(console.stop);
+    const log = createLog({ level: "silent", format: "json" });
+    const database = openDatabase(runningDatabaseUrl(console.program.dataDir), log);
+    onTestFinished(() => database.end());
+    const takenAtMs = Date.now();
+    const suppressed = { by: "liveness", sinceMs: takenAtMs - 60_000, reason: "local: HTTP 503" };
+    const { snapshot } = createResultWriter(database);
+    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs, suppressed }));
+    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs: takenAtMs + 1 }));
+    const { page } = await console.open("/checks/rate-limit");
+
+    const row = page.getByRole("row").filter({ hasText: "Suppressed" });
+    await row.getByText("local: HTTP 503 · alerted nobody, because liveness failed").waitFor();
+    await row.getByRole("link", { name: "liveness" }).click();
+
+    await page.getByRole("heading", { name: /^Liveness:/ }).waitFor();
   });
 });
 

@@ -1,9 +1,24 @@
+import type { ComponentChildren } from "preact";
 import { day, duration } from "#console/web/format.ts";
-import type { CheckEpisode } from "#monitor/results/contract.ts";
+import { Link } from "#console/web/router.tsx";
+import type { CheckEpisode, CheckEpisodes, CheckSuppression } from "#monitor/results/contract.ts";
 
-/** The alerts of a check, the newest first. */
-export function Episodes({ episodes }: { episodes: readonly CheckEpisode[] }) {
-  if (episodes.length === 0) return <p class="quiet">No alerts yet.</p>;
+/** `goesOn`: what it is while `until` is null. */
+type Line = {
+  name: string;
+  from: string;
+  until: string | null;
+  goesOn: string;
+  reason: ComponentChildren;
+};
+
+type Props = { alerts: CheckEpisodes; limit: number };
+
+/** The alerts of a check and the times in which one was suppressed, the newest first. */
+export function Episodes({ alerts: { episodes, suppressions = [] }, limit }: Props) {
+  const lines = [...episodes.map(lineOfEpisode), ...suppressions.map(lineOfSuppression)];
+  if (lines.length === 0) return <p class="quiet">No alerts yet.</p>;
+  const newest = lines.toSorted((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, limit);
   return (
     <div class="scroll">
       <table class="cards">
@@ -16,16 +31,16 @@ export function Episodes({ episodes }: { episodes: readonly CheckEpisode[] }) {
           </tr>
         </thead>
         <tbody>
-          {episodes.map((episode) => (
-            <tr key={episode.episode}>
-              <td data-name="Alert">{`#${episode.episode}`}</td>
+          {newest.map((line) => (
+            <tr key={`${line.from} ${line.name}`}>
+              <td data-name="Alert">{line.name}</td>
               <td data-name="Opened" class="nowrap">
-                {day(episode.opened_at)}
+                {day(line.from)}
               </td>
               <td data-name="Lasted" class="nowrap">
-                {lasted(episode)}
+                {lasted(line)}
               </td>
-              <td data-name="Reason">{reasonOf(episode)}</td>
+              <td data-name="Reason">{line.reason}</td>
             </tr>
           ))}
         </tbody>
@@ -34,9 +49,26 @@ export function Episodes({ episodes }: { episodes: readonly CheckEpisode[] }) {
   );
 }
 
-function lasted({ opened_at: openedAt, resolved_at: resolvedAt }: CheckEpisode): string {
-  if (resolvedAt === null) return "still open";
-  return duration((Date.parse(resolvedAt) - Date.parse(openedAt)) / 1_000);
+function lasted({ from, until, goesOn }: Line): string {
+  if (until === null) return goesOn;
+  return duration((Date.parse(until) - Date.parse(from)) / 1_000);
+}
+
+function lineOfEpisode(episode: CheckEpisode): Line {
+  const { opened_at: from, resolved_at: until } = episode;
+  const reason = reasonOf(episode);
+  return { name: `#${episode.episode}`, from, until, goesOn: "still open", reason };
+}
+
+function lineOfSuppression(suppression: CheckSuppression): Line {
+  const { began_at: from, ended_at: until, suppressed_by: by } = suppression;
+  const reason = (
+    <>
+      {`${suppression.reason} · alerted nobody, because `}
+      <Link to={`/checks/${by}`}>{by}</Link> failed
+    </>
+  );
+  return { name: "Suppressed", from, until, goesOn: "still suppressed", reason };
 }
 
 function reasonOf({ reason, rollout, missed_pings: missed }: CheckEpisode): string {

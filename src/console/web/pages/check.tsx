@@ -110,8 +110,9 @@ function rolloutWords({ wave, ended_at: endedAt }: OpenRollout): string {
 
 /** The alerts of a check, and their deliveries. */
 function Alerts({ check }: { check: CheckView }) {
-  const episodes = useRead("check-episodes", { check: check.id, limit: 20 }, 10_000);
-  const events = useRead("alert-events", { check: check.id, limit: 20 }, 10_000);
+  const limit = 20;
+  const episodes = useRead("check-episodes", { check: check.id, limit }, 10_000);
+  const events = useRead("alert-events", { check: check.id, limit }, 10_000);
   return (
     <section class="panel" aria-labelledby="alerts-title">
       <header class="panel-head">
@@ -120,7 +121,7 @@ function Alerts({ check }: { check: CheckView }) {
       {episodes.data === undefined ? (
         <Waiting error={episodes.error} />
       ) : (
-        <Episodes episodes={episodes.data.episodes} />
+        <Episodes alerts={episodes.data} limit={limit} />
       )}
       {events.data !== undefined && events.data.events.length > 0 && (
         <>

@@ -105,6 +105,21 @@ describe("checks history", () => {
     expect(stdout).toMatch(/fra +100 +2 +0 /);
   });
 
+  it("lists the times in which the check was suppressed among its alerts", async () => {
+    const reason = "fra: HTTP 503";
+    const suppressed = { by: "liveness", sinceMs: startMs + 90 * minute, reason };
+    const failed = { checkId: "rate-limit", status: "failed" } as const;
+    await recorder.snapshot(aSnapshot({ ...failed, takenAtMs: futureMs(), suppressed }));
+    await recorder.snapshot(aSnapshot({ ...failed, takenAtMs: futureMs(), suppressed: null }));
+
+    const { stdout } = await vedette("history", "rate-limit");
+    const { stdout: json } = await vedette("history", "rate-limit", "--json");
+
+    expect(stdout).toMatch(/suppressed .* to nobody +by liveness: fra: HTTP 503/);
+    const [span] = JSON.parse(json).suppressions;
+    expect(span).toMatchObject({ check_id: "rate-limit", suppressed_by: "liveness", reason });
+  });
+
   it("names the existing checks when there is no such check", async () => {
     const { stderr, code } = await vedette("history", "verify-kye");
 

@@ -16,6 +16,14 @@ const failing = (bench: Bench, ...paths: string[]) =>
 const eventsOf = (bench: Bench) => bench.orders.map(({ transition }) => transition.eventId);
 const until = (what: string, isSo: () => Promise<boolean>) =>
   waitFor(isSo, { withinMs: 40_000, what });
+/** Of each time in which it was suppressed: by what, and whether it is over. */
+async function spansOf({ database }: Bench, id: string): Promise<[string, boolean][]> {
+  const { rows } = await database.query(
+    "SELECT suppressed_by, ended_at FROM check_suppressions WHERE check_id = $1 ORDER BY began_at",
+    [id],
+  );
+  return rows.map(({ suppressed_by, ended_at }) => [suppressed_by, ended_at !== null]);
+}
 const untilSuppressed = (bench: Bench, by: string | undefined, id = "shop") =>
   until(`${id} suppressed by ${by}`, async () => (await bench.snapshot(id))?.suppressed?.by === by);
 
@@ -37,6 +45,7 @@ it.each([
     await untilSuppressed(bench, "database");
 
     expect(eventsOf(bench)).toEqual(["database:1:opened"]);
+    expect(await spansOf(bench, "shop")).toEqual([["database", false]]);
     failing(bench, "/shop");
     await bench.untilOrders(3);
     expect(eventsOf(bench).toSorted()).toEqual([
@@ -46,6 +55,7 @@ it.each([
     ]);
     // The snapshot is written after the event was sent.
     await untilSuppressed(bench, undefined);
+    expect(await spansOf(bench, "shop")).toEqual([["database", true]]);
   },
 );
 
@@ -87,4 +97,21 @@ it("suppresses a heartbeat, which alerts when what it depends on has recovered",
   await bench.untilOrders(3);
 
   expect(eventsOf(bench)).toEqual(["database:1:opened", "database:1:resolved", "job:1:opened"]);
+});
+
+it("ends the suppression of a heartbeat that is removed", async () => {
+  const heartbeats = [aHeartbeat({ id: "job", periodSeconds: 1, graceSeconds: 1, dependsOn })];
+  const apiChecks = [anApiCheck({ ...database, frequencySeconds: 1 })];
+  const bench = await startMonitorBench({ apiChecks, heartbeats });
+  failing(bench, "/database");
+  await bench.start();
+  await bench.untilOrders(1);
+  await bench.call("vedette.v1.Heartbeat/job/Register", { token_hash: "a".repeat(64) });
+  await untilSuppressed(bench, "database", "job");
+
+  await bench.restartWorker({ apiChecks, heartbeats: [] });
+  await bench.start();
+
+  await untilSuppressed(bench, undefined, "job");
+  expect(await spansOf(bench, "job")).toEqual([["database", true]]);
 });

@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
-import type { CheckResult } from "#monitor/contract.ts";
+import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
 import { managePartitions } from "#monitor/results/partitions.ts";
@@ -25,7 +25,7 @@ const { database } = prepareDatabase();
 
 beforeEach(async () => {
   await database().query(
-    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_snapshots",
+    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_suppressions, check_snapshots",
   );
 });
 
@@ -512,7 +512,7 @@ describe("alerts", () => {
     await recorder().transition(aTransition());
     await recorder().transition(resolved);
 
-    expect(await reader().episodes({ limit: 10 })).toEqual([
+    expect((await reader().episodes({ limit: 10 })).episodes).toEqual([
       expect.objectContaining({
         check_id: "verify-key",
         opened_at: "2026-05-31T12:00:00.000Z",
@@ -533,7 +533,7 @@ describe("alerts", () => {
     await Promise.all([recorder().transition(anew), recorder().delivered(over, noon + 2 * minute)]);
     await recorder().delivered(over, noon + 3 * minute);
 
-    const [episode] = await reader().episodes({ limit: 1 });
+    const [episode] = (await reader().episodes({ limit: 1 })).episodes;
     expect(episode).toMatchObject({
       episode: 1,
       opened_at: "2026-06-01T12:00:00.000Z",
@@ -551,8 +551,102 @@ describe("alerts", () => {
     await recorder().delivered(event, noon + 100);
     await recorder().delivered(event, noon + 900);
 
-    const [episode] = await reader().episodes({ limit: 1 });
+    const [episode] = (await reader().episodes({ limit: 1 })).episodes;
     expect(episode?.opened_delivered_at).toBe("2026-05-31T12:00:00.100Z");
+  });
+});
+
+describe("suppressions", () => {
+  const suppressed = { by: "database", sinceMs: noon, reason: "local: HTTP 500" };
+  const span = {
+    check_id: "verify-key",
+    began_at: "2026-05-31T12:00:00.000Z",
+    ended_at: null,
+    suppressed_by: "database",
+    reason: "local: HTTP 500",
+  };
+  const show = (minutes: number, changes: Pick<CheckSnapshot, "suppressed">) =>
+    recorder().snapshot(aSnapshot({ takenAtMs: noon + minutes * minute, ...changes }));
+  const spans = async () => (await reader().episodes({ limit: 10 })).suppressions ?? [];
+
+  it("last from the snapshot that tells of one to the first that does not", async () => {
+    await show(1, { suppressed });
+    await show(2, { suppressed });
+    const before = await spans();
+    await show(3, { suppressed: null });
+    await show(4, { suppressed: null });
+
+    expect(before).toEqual([span]);
+    expect(await spans()).toEqual([{ ...span, ended_at: "2026-05-31T12:03:00.000Z" }]);
+  });
+
+  it("by another check are another one, which begins when the first ends", async () => {
+    await show(1, { suppressed });
+    const sinceMs = noon + 90_000;
+    await show(2, { suppressed: { ...suppressed, by: "network", sinceMs } });
+
+    const at = "2026-05-31T12:01:30.000Z";
+    expect(await spans()).toEqual([
+      { ...span, suppressed_by: "network", began_at: at },
+      { ...span, ended_at: at },
+    ]);
+  });
+
+  it("are not changed by a snapshot that came too late, nor by one that comes again", async () => {
+    await show(1, { suppressed });
+    await show(3, { suppressed: null });
+    await show(2, { suppressed });
+    await show(3, { suppressed: null });
+
+    expect(await spans()).toEqual([{ ...span, ended_at: "2026-05-31T12:03:00.000Z" }]);
+  });
+
+  it("are not ended by a version that knew none", async () => {
+    await show(1, { suppressed });
+    await show(2, {});
+
+    expect(await spans()).toEqual([span]);
+  });
+
+  it("do not end before they began when the clock was set back", async () => {
+    const nowMs = Date.now();
+    const sinceMs = nowMs + day;
+    await recorder().snapshot(
+      aSnapshot({ takenAtMs: sinceMs, suppressed: { ...suppressed, sinceMs } }),
+    );
+    await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, suppressed: null }));
+
+    const began_at = new Date(sinceMs).toISOString();
+    expect(await spans()).toEqual([{ ...span, began_at, ended_at: began_at }]);
+  });
+
+  it("of one check are read alone, the newest first, and as many as are asked for", async () => {
+    for (const sinceMs of [noon, noon + hour, noon + 2 * hour]) {
+      const taken = { takenAtMs: sinceMs, suppressed: { ...suppressed, sinceMs } };
+      await recorder().snapshot(aSnapshot(taken));
+      await recorder().snapshot(aSnapshot({ ...taken, checkId: "liveness" }));
+    }
+
+    const { suppressions } = await reader().episodes({ check: "liveness", limit: 2 });
+
+    expect(suppressions?.map(({ check_id, began_at }) => [check_id, began_at])).toEqual([
+      ["liveness", "2026-05-31T14:00:00.000Z"],
+      ["liveness", "2026-05-31T13:00:00.000Z"],
+    ]);
+  });
+
+  it("are deleted with the alerts of their age, and never while they last", async () => {
+    const sinceMs = past;
+    const old = { suppressed: { ...suppressed, sinceMs } };
+    await recorder().snapshot(aSnapshot({ takenAtMs: past, ...old }));
+    await recorder().snapshot(aSnapshot({ takenAtMs: past + minute, suppressed: null }));
+    await recorder().snapshot(aSnapshot({ takenAtMs: past, checkId: "liveness", ...old }));
+    await recorder().results(everyMinute(60, Date.now() - day));
+    await keep(Date.now() - 12 * hour);
+
+    await keep(Date.now());
+
+    expect((await spans()).map(({ check_id }) => check_id)).toEqual(["liveness"]);
   });
 });
 
