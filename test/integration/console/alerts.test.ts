@@ -80,11 +80,12 @@ describe.skipIf(!hasBrowser)("a failure that was suppressed", () => {
     const suppressed = { by: "liveness", sinceMs: takenAtMs - 60_000, reason: "local: HTTP 503" };
     const { snapshot } = createResultWriter(database);
     await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs, suppressed }));
-    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs: takenAtMs + 1 }));
+    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs, suppressed: null }));
     const { page } = await console.open("/checks/rate-limit");
 
     const row = page.getByRole("row").filter({ hasText: "Suppressed" });
     await row.getByText("local: HTTP 503 · alerted nobody, because liveness failed").waitFor();
+    await row.getByText("1 min", { exact: true }).waitFor();
     await row.getByRole("link", { name: "liveness" }).click();
 
     await page.getByRole("heading", { name: /^Liveness:/ }).waitFor();

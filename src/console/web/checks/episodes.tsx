@@ -63,10 +63,10 @@ function lineOfEpisode(episode: CheckEpisode): Line {
 function lineOfSuppression(suppression: CheckSuppression): Line {
   const { began_at: from, ended_at: until, suppressed_by: by } = suppression;
   const reason = (
-    <>
+    <span>
       {`${suppression.reason} · alerted nobody, because `}
       <Link to={`/checks/${by}`}>{by}</Link> failed
-    </>
+    </span>
   );
   return { name: "Suppressed", from, until, goesOn: "still suppressed", reason };
 }
