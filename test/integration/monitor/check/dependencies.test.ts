@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
@@ -82,36 +82,37 @@ it("alerts when what it depends on turns out well, although the worker was ended
   expect(eventsOf(bench)).toEqual(["shop:1:opened"]);
 });
 
-it("suppresses a heartbeat, which alerts when what it depends on has recovered", async () => {
-  const heartbeats = [aHeartbeat({ id: "job", periodSeconds: 1, graceSeconds: 1, dependsOn })];
+describe("a heartbeat that is suppressed", () => {
   const apiChecks = [anApiCheck({ ...database, frequencySeconds: 1 })];
-  const bench = await startMonitorBench({ apiChecks, heartbeats });
-  failing(bench, "/database");
-  await bench.start();
-  await bench.untilOrders(1);
 
-  await bench.call("vedette.v1.Heartbeat/job/Register", { token_hash: "a".repeat(64) });
-  await untilSuppressed(bench, "database", "job");
-  expect(eventsOf(bench)).toEqual(["database:1:opened"]);
-  bench.target.isWell();
-  await bench.untilOrders(3);
+  async function suppressedJob(): Promise<Bench> {
+    const heartbeats = [aHeartbeat({ id: "job", periodSeconds: 1, graceSeconds: 1, dependsOn })];
+    const bench = await startMonitorBench({ apiChecks, heartbeats });
+    failing(bench, "/database");
+    await bench.start();
+    await bench.untilOrders(1);
+    await bench.call("vedette.v1.Heartbeat/job/Register", { token_hash: "a".repeat(64) });
+    await untilSuppressed(bench, "database", "job");
+    return bench;
+  }
 
-  expect(eventsOf(bench)).toEqual(["database:1:opened", "database:1:resolved", "job:1:opened"]);
-});
+  it("alerts when what it depends on has recovered", async () => {
+    const bench = await suppressedJob();
+    const before = eventsOf(bench);
+    bench.target.isWell();
+    await bench.untilOrders(3);
 
-it("ends the suppression of a heartbeat that is removed", async () => {
-  const heartbeats = [aHeartbeat({ id: "job", periodSeconds: 1, graceSeconds: 1, dependsOn })];
-  const apiChecks = [anApiCheck({ ...database, frequencySeconds: 1 })];
-  const bench = await startMonitorBench({ apiChecks, heartbeats });
-  failing(bench, "/database");
-  await bench.start();
-  await bench.untilOrders(1);
-  await bench.call("vedette.v1.Heartbeat/job/Register", { token_hash: "a".repeat(64) });
-  await untilSuppressed(bench, "database", "job");
+    expect(before).toEqual(["database:1:opened"]);
+    expect(eventsOf(bench)).toEqual(["database:1:opened", "database:1:resolved", "job:1:opened"]);
+  });
 
-  await bench.restartWorker({ apiChecks, heartbeats: [] });
-  await bench.start();
+  it("is so no longer when it is removed", async () => {
+    const bench = await suppressedJob();
 
-  await untilSuppressed(bench, undefined, "job");
-  expect(await spansOf(bench, "job")).toEqual([["database", true]]);
+    await bench.restartWorker({ apiChecks, heartbeats: [] });
+    await bench.start();
+
+    await untilSuppressed(bench, undefined, "job");
+    expect(await spansOf(bench, "job")).toEqual([["database", true]]);
+  });
 });
