@@ -26,7 +26,7 @@ type Environment = Record<string, string | undefined>;
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
   if (options.tokenFile !== undefined) return { url, token: readToken(options.tokenFile) };
-  const named = environment["INGRESS_TOKEN"];
+  const named = environment["INGRESS_TOKEN"]?.trim();
   if (named !== undefined && named !== "") return { url, token: named };
   const session = readSession(url, environment);
   if (session === undefined)

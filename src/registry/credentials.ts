@@ -63,7 +63,7 @@ function refuseShared(registry: string) {
 
 function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {
   const variables = Object.entries(environment).filter(([name]) => name.startsWith(variablePrefix));
-  return new Map(variables.map(([name, pair = ""]) => [name, splitPair(pair, name)]));
+  return new Map(variables.map(([name, pair = ""]) => [name, splitPair(pair.trim(), name)]));
 }
 
 /** A password may hold colons, a user name may not (RFC 7617, section 2). */

@@ -22,6 +22,16 @@ describe("findTarget", () => {
     expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
   });
 
+  it("leaves out the line end after a token, and takes an empty one for none", () => {
+    const withToken = (token: string) =>
+      findTarget({ dataDir: localVedette() }, { INGRESS_TOKEN: token }).token;
+
+    expect([withToken("environment-token\n"), withToken("\n")]).toEqual([
+      "environment-token",
+      "local-token",
+    ]);
+  });
+
   it("prefers the environment to the data directory, and options to both", () => {
     const environment = {
       VEDETTE_DATA_DIR: localVedette(),

@@ -33,6 +33,12 @@ describe("createFindCredential", () => {
     expect(find(registry)).toEqual({ user: "user", password: "pass:word" });
   });
 
+  it("leaves out the line end after a password", () => {
+    const find = createFindCredential({ REGISTRY_AUTH_GHCR_IO: "user:pass\n" }, settings());
+
+    expect(find("ghcr.io")).toEqual({ user: "user", password: "pass" });
+  });
+
   it.each(["secretword", ":secretword", ""])("refuses a variable without a user: %j", (value) => {
     const create = () => createFindCredential({ REGISTRY_AUTH_GHCR_IO: value }, settings());
 

@@ -15,7 +15,7 @@ import { factsOf, headline, shorten } from "./words.ts";
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
   const { channel, address, secret = "", message, timeoutMs, nowMs } = delivery;
   const body = JSON.stringify({
-    routing_key: secret.trim(),
+    routing_key: secret,
     ...renderPagerDuty(message, channel),
   });
   return judgePagerDuty(await postJson(address, { body, timeoutMs }), nowMs);

@@ -56,7 +56,7 @@ function decode(text: string): string {
 function fillAddress(url: string, values: ReadonlyMap<string, string>): string {
   return url.replace(placeholder, (_, name: string, at: number) => {
     const value = values.get(name) ?? "";
-    return at === 0 ? value.trim() : encodeURIComponent(value);
+    return at === 0 ? value : encodeURIComponent(value);
   });
 }
 

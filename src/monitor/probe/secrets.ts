@@ -9,7 +9,8 @@ const longestBytes = 65_536;
 /**
  * A secret is that of `given`, the settings, if it has the name and a value; else the environment's
  * `VEDETTE_SECRET_<NAME>`, the file that `VEDETTE_SECRET_<NAME>_FILE` names, or the file of its name in
- * `directory` (empty: there is none). Other variables are no secrets of checks, which go to other servers.
+ * `directory` (empty: there is none). Space and line ends around it are no part of it, wherever it comes from.
+ * Other variables are no secrets of checks, which go to other servers.
  */
 export function createReadSecret(
   given: Readonly<Record<string, string>>,
@@ -17,12 +18,12 @@ export function createReadSecret(
   environment: NodeJS.ProcessEnv = process.env,
 ): ReadSecret {
   return (name) => {
-    const known = Object.hasOwn(given, name) ? given[name] : "";
+    const known = Object.hasOwn(given, name) ? given[name]?.trim() : "";
     const file = environment[`VEDETTE_SECRET_${name}_FILE`];
     return (
       known ||
       // Of a secret whose name ends so, the variable would name a file instead.
-      (!name.endsWith("_FILE") && environment[`VEDETTE_SECRET_${name}`]) ||
+      (!name.endsWith("_FILE") && environment[`VEDETTE_SECRET_${name}`]?.trim()) ||
       (file && readSecretFile(file)) ||
       (directory && readSecretFile(path.join(directory, name))) ||
       undefined

@@ -27,6 +27,23 @@ it("is in the file that the environment names, or in that of its name in the dir
   expect(inDirectory("TOKEN")).toBe("in a file");
 });
 
+it("is without the space and line ends around it, wherever it comes from", () => {
+  const file = fileWith(" of a file \r\n", "OF_FILE");
+  const read = createReadSecret({ KEY: "of the settings\n", ROOT_KEY: "\n" }, path.dirname(file), {
+    VEDETTE_SECRET_OF_VARIABLE: " pass word \n",
+    VEDETTE_SECRET_ROOT_KEY: "of the environment\n",
+    VEDETTE_SECRET_EMPTY: "\n",
+  });
+
+  expect(["KEY", "ROOT_KEY", "OF_VARIABLE", "OF_FILE", "EMPTY"].map(read)).toEqual([
+    "of the settings",
+    "of the environment",
+    "pass word",
+    "of a file",
+    undefined,
+  ]);
+});
+
 it("is read each time, so that a new value needs no restart", () => {
   const file = fileWith("first", "TOKEN");
   const read = createReadSecret({}, path.dirname(file), {});
