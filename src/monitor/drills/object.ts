@@ -2,7 +2,6 @@
  * `Drill`: the virtual object that sends the test alert of one drill when it is due. Once every channel has confirmed it,
  * the heartbeat of the drill is pinged; when the grace is over before that, it is told of a failure.
  */
-import { randomBytes } from "node:crypto";
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
 import { after } from "#kernel/durable-timer.ts";
@@ -27,10 +26,11 @@ import {
 } from "./rules.ts";
 import { readRun, timers, writeRun } from "./state.ts";
 
-/** Takes pings under this token from now on: its SHA-256 in hex. */
-type Register = (heartbeat: Heartbeat, given: { token: string; by: string }) => Promise<unknown>;
-
-type DrillParts = { readDefinitions: ReadDefinitions; inbox: { register: Register } };
+type DrillParts = {
+  readDefinitions: ReadDefinitions;
+  /** Expects the pings of the given drills from now on, unless it did before. */
+  adopt: (drills: readonly Heartbeat[]) => Promise<void>;
+};
 
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {
@@ -65,11 +65,8 @@ function readRow(ctx: ObjectContext, { readDefinitions }: DrillParts): Promise<D
 async function start(ctx: ObjectContext, parts: DrillParts): Promise<null> {
   const row = await readRow(ctx, parts);
   if (row === null) return null;
-  // Nobody knows the token: only this object pings.
-  await ctx.run("register", async () => {
-    const token = randomBytes(32).toString("hex");
-    await parts.inbox.register(row, { token, by: "drill" });
-  });
+  // An earlier version that applied the row knows another way.
+  await ctx.run("register", () => parts.adopt([row]));
   ctx.sendClient(heartbeatObject, ctx.key).ensure({});
   const { schedule } = row;
   const nowMs = await ctx.date.now();

@@ -9,7 +9,7 @@ import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import { allowanceMs, type PassedDeadlines } from "#monitor/rules/deadline.ts";
-import { isPingedByJob } from "#monitor/rules/own-jobs.ts";
+import { isPingedByUs } from "#monitor/rules/own-jobs.ts";
 import { readAbsences } from "./presence.ts";
 
 export type Deadlines = ReturnType<typeof createDeadlines>;
@@ -17,17 +17,19 @@ export type Deadlines = ReturnType<typeof createDeadlines>;
 export function createDeadlines(database: Database) {
   return {
     /**
-     * Writes periods and graces that have changed. A heartbeat that one of our own jobs pings is expected from
-     * now on, unless it was before.
+     * Writes periods and graces that have changed. A heartbeat that one of our own jobs pings, and a drill, is
+     * expected from now on, unless it was before. A ping URL that a drill has is void: nobody else pings it.
      */
     async adopt(heartbeats: readonly Heartbeat[]): Promise<void> {
       await database.query(adoptAllowances, [
         heartbeats.map(({ id }) => id),
         heartbeats.map(allowanceMs),
       ]);
-      const ours = heartbeats.filter(isPingedByJob);
+      const ours = heartbeats.filter(isPingedByUs);
       if (ours.length === 0) return;
-      await database.query(expectJobs, [ours.map(({ id }) => id), ours.map(allowanceMs)]);
+      await database.query(expectOurs, [ours.map(({ id }) => id), ours.map(allowanceMs)]);
+      const drills = ours.filter(({ drill }) => drill !== undefined).map(({ id }) => id);
+      if (drills.length > 0) await database.query(voidTokens, [drills]);
     },
 
     /** The heartbeats that are watched by their objects: never pinged, or not plainly ok. */
@@ -96,11 +98,20 @@ const adoptAllowances = `
   FROM locked WHERE locked.id = h.id`;
 
 // Due at once, so that its object is called, from which the first deadline counts.
-const expectJobs = `
+const expectOurs = `
   INSERT INTO heartbeats (id, allowance, due_at)
   SELECT id, ms * interval '1 ms', clock_timestamp()
   FROM unnest($1::text[], $2::float8[]) AS t (id, ms) ORDER BY id
   ON CONFLICT (id) DO NOTHING`;
+
+// Versions before gave each drill a token that nobody knows; one may have been a heartbeat with a ping URL.
+const voidTokens = `
+  WITH locked AS (
+    SELECT id FROM heartbeats WHERE id = ANY ($1::text[]) AND token_hash IS NOT NULL
+    ORDER BY id FOR UPDATE
+  )
+  UPDATE heartbeats h SET token_hash = NULL, registered_by = NULL
+  FROM locked WHERE locked.id = h.id`;
 
 /**
  * A watched heartbeat is found again this often, and its object called to confirm that it is watching: it or

@@ -84,9 +84,12 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
       return { replaced: rows[0]?.replaced === true };
     },
 
-    /** No longer expects pings of one of our own jobs. Returns whether there is a ping URL, which still counts. */
-    async withdrawJob(id: string): Promise<boolean> {
-      await database.query("DELETE FROM heartbeats WHERE id = $1 AND token_hash IS NULL", [id]);
+    /**
+     * No longer expects pings of our own. Returns whether there is a ping URL, which still counts. A drill has
+     * none: its token, of an earlier version, is known to nobody.
+     */
+    async withdraw(id: string, { wasDrill }: { wasDrill: boolean }): Promise<boolean> {
+      await database.query(deleteOurs, [id, wasDrill]);
       const { rows } = await database.query("SELECT id FROM heartbeats WHERE id = $1", [id]);
       return rows.length > 0;
     },
@@ -142,6 +145,8 @@ const saveAnnouncement = `
     told_at = CASE WHEN ${aheadInSql("h.told_at")} THEN $2 ELSE greatest(h.told_at, $2) END
   WHERE token_hash = $1
   RETURNING h.id, ${lastPing}`;
+
+const deleteOurs = "DELETE FROM heartbeats WHERE id = $1 AND (token_hash IS NULL OR $2::boolean)";
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1 AND token_hash IS NOT NULL)

@@ -9,7 +9,7 @@ import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { reschedule } from "#monitor/rules/deadline.ts";
-import { isJobOff, isPingedByJob } from "#monitor/rules/own-jobs.ts";
+import { isJobOff, isPingedByUs } from "#monitor/rules/own-jobs.ts";
 import { rearm } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
@@ -106,21 +106,23 @@ async function redefine(
   return true;
 }
 
-/** Pauses a heartbeat that nobody pings, because its job is off now or is no longer named; and goes on later. */
+/** Pauses a heartbeat that nobody pings: its job is off, or it was a job's or a drill and is none now. Goes on later. */
 async function followJob(
   ctx: ObjectContext,
   { before, after }: { before: Heartbeat | null; after: Heartbeat },
   { inbox }: HeartbeatParts,
 ): Promise<void> {
   const wasPaused = await isPaused(ctx);
-  const isLeft = after.job === undefined && before?.job !== undefined;
-  if (isPingedByJob(after)) {
+  const wasDrill = before?.drill !== undefined;
+  const isLeft = wasDrill || (after.job === undefined && before?.job !== undefined);
+  if (isPingedByUs(after)) {
     if (wasPaused) await begin(ctx, after);
     return;
   }
   if (wasPaused || !(isJobOff(after) || isLeft)) return;
-  const hasUrl = await ctx.run("withdraw-job", () => inbox.withdrawJob(after.id));
-  if (!hasUrl) await pause(ctx, after);
+  const hasUrl = await ctx.run("withdraw-job", () => inbox.withdraw(after.id, { wasDrill }));
+  if (!hasUrl)
+    await pause(ctx, after, wasDrill ? "it is no drill any more" : "the job that pings it is off");
 }
 
 function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {

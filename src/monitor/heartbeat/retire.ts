@@ -27,11 +27,13 @@ export async function retire(ctx: ObjectContext): Promise<null> {
   return null;
 }
 
-const jobIsOff = "the job that pings it is off";
-
-/** Nobody pings the heartbeat for now. Its episodes are kept. */
-export async function pause(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {
-  await endAlert(ctx, jobIsOff, stateAccess(ctx));
+/** Nobody pings the heartbeat for now, and why. Its episodes are kept. */
+export async function pause(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  because: string,
+): Promise<void> {
+  await endAlert(ctx, because, stateAccess(ctx));
   const nowMs = await ctx.date.now();
   const episodes = (await readState(ctx))?.episodes ?? 0;
   writeState(ctx, { ...newHeartbeatState(nowMs), status: "paused", episodes });

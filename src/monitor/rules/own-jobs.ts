@@ -1,12 +1,12 @@
-/** Heartbeats that one of our own timed jobs pings: they need no ping URL, and rest while their job is off. Pure. */
+/** Heartbeats that this program pings, drills and those of its timed jobs: they need no ping URL. Pure. */
 import type { Definitions, Heartbeat } from "#monitor/contract.ts";
 
 /** The settings without which a job of this program is off; empty: it is on. */
 export type MissingOfJob = (job: string) => readonly string[];
 
-/** Whether a job of this program pings it, and that job is on. */
-export function isPingedByJob(heartbeat: Heartbeat): boolean {
-  return heartbeat.job !== undefined && !isJobOff(heartbeat);
+/** Whether it is a drill, or a job of this program pings it and is on. */
+export function isPingedByUs(heartbeat: Heartbeat): boolean {
+  return heartbeat.drill !== undefined || (heartbeat.job !== undefined && !isJobOff(heartbeat));
 }
 
 export function isJobOff({ missingSettings = [] }: Heartbeat): boolean {

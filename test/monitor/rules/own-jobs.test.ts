@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isJobOff, isPingedByJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
+import { isJobOff, isPingedByUs, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const counts = aHeartbeat({ id: "counts", job: "count-keys" });
@@ -19,9 +19,11 @@ it("a heartbeat whose job is off has the settings that it lacks, others are as t
   ]);
 });
 
-it("only a job that is on pings", () => {
+it("only a job that is on pings, and a drill", () => {
   const off = { ...counts, missingSettings: ["analytics.enabled"] };
 
-  expect([counts, nightly, off].map(isPingedByJob)).toEqual([true, false, false]);
+  const drill = aHeartbeat({ id: "weekly", drill: { graceSeconds: 60, channel: "production" } });
+
+  expect([counts, nightly, off, drill].map(isPingedByUs)).toEqual([true, false, false, true]);
   expect([counts, nightly, off].map(isJobOff)).toEqual([false, false, true]);
 });
