@@ -12,6 +12,7 @@ import {
 } from "#fleet/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
 import type { Role } from "#kernel/roles.ts";
+import { drillHandlers, drillService } from "#monitor/drills/contract.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -109,8 +110,7 @@ const routes: readonly Route[] = [
     { service: heartbeatService, handlers: heartbeatHandlers },
   ].flatMap(({ service, handlers }) =>
     Object.entries(handlers).map(([handler, { input }]) => ({
-      // The id of a check is one path segment.
-      path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
+      path: ofCheck(service, handler),
       input,
       // A run is neither recorded nor told to anybody, but it is a request to what is checked.
       isWrite: handler !== "Run",
@@ -119,6 +119,12 @@ const routes: readonly Route[] = [
       ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
   ),
+  {
+    path: ofCheck(drillService, "Run"),
+    input: drillHandlers.Run.input,
+    isWrite: true,
+    blocks: false,
+  },
   ...Object.entries(definitionsHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${definitionsService}/${definitionsKey}/${handler}`),
     input,
@@ -189,6 +195,11 @@ export function isSend(path: string): boolean {
 
 function exactly(path: string): RegExp {
   return new RegExp(`^${escapeDots(path)}(?:/send)?$`);
+}
+
+/** The id of a check is one path segment. */
+function ofCheck(service: string, handler: string): RegExp {
+  return new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`);
 }
 
 function escapeDots(text: string): string {

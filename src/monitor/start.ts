@@ -5,7 +5,7 @@ import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { watchClock } from "./clock-watch.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
-import { drillService } from "./drills/internal.ts";
+import { drillService } from "./drills/contract.ts";
 import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { type JobSuccess, jobHeartbeats } from "./internal.ts";

@@ -15,6 +15,7 @@ describe("findRoute", () => {
     "/vedette.v1.FleetService/List",
     "/vedette.v1.CronService/key-refill/Status",
     "/vedette.v1.CronService/key-refill/Run",
+    "/vedette.v1.Drill/monday-drill/Run",
   ])("lets %s through", (path) => {
     expect(findRoute(path)).toBeDefined();
   });
@@ -44,6 +45,9 @@ describe("findRoute", () => {
     "/vedette.v1.CronService/key-refill/start",
     "/vedette.v1.CronService/unknown/Run",
     "/vedette.v1.CronRunner/key-refill/run",
+    "/vedette.v1.Drill/monday-drill/start",
+    "/vedette.v1.Drill/monday-drill/noted",
+    "/vedette.v1.Drill/monday-drill/sendOut",
     "/restate/health",
     "/restate/invocation/inv_1/output",
   ])("keeps %s out", (path) => {
@@ -53,5 +57,6 @@ describe("findRoute", () => {
   it("knows which calls change something", () => {
     expect(findRoute(`${rollout}/singleton/Rollout`)?.isWrite).toBe(true);
     expect(findRoute(`${rollout}/singleton/Status`)?.isWrite).toBe(false);
+    expect(findRoute("/vedette.v1.Drill/monday-drill/Run")?.isWrite).toBe(true);
   });
 });

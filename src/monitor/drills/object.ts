@@ -4,30 +4,37 @@
  */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
+import { refusal } from "#monitor/operations/rules.ts";
 import { forEver } from "#monitor/retry.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
+import type { BegunDrill } from "./contract.ts";
 import { drillObject } from "./internal.ts";
 import { ordersOf } from "./orders.ts";
 import {
   asDrill,
   beginRun,
   type DrillRow,
+  type DrillRun,
   decideTick,
   describeFault,
-  hasFailed,
+  describeRun,
   isArmed,
   isConfirmed,
   isToBeHeld,
+  isUnderWay,
   takeNews,
+  whyBusy,
 } from "./rules.ts";
 import { readRun, timers, writeRun } from "./state.ts";
 
 type DrillParts = {
   readDefinitions: ReadDefinitions;
+  readActor: ReadActor;
   /** Expects the pings of the given drills from now on, unless it did before. */
   adopt: (drills: readonly Heartbeat[]) => Promise<void>;
 };
@@ -35,8 +42,10 @@ type DrillParts = {
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {
     handlers: {
+      Run: (ctx) => beginNow(ctx, parts),
       start: (ctx) => start(ctx, parts),
       tick: (ctx, { generation }) => tick(ctx, generation, parts),
+      sendOut: (ctx, { episode }) => sendOut(ctx, episode, parts),
       judge: (ctx, { episode }) => judge(ctx, episode, parts),
       noted,
     },
@@ -46,6 +55,7 @@ export function createDrillObject(parts: DrillParts) {
       asTerminalError,
       handlers: {
         tick: { ingressPrivate: true },
+        sendOut: { ingressPrivate: true },
         judge: { ingressPrivate: true },
         noted: { ingressPrivate: true },
       },
@@ -90,25 +100,51 @@ async function tick(ctx: ObjectContext, generation: number, parts: DrillParts): 
   // The clock that set the timer may be slightly ahead of ours: no time comes twice.
   const nowMs = Math.max(await ctx.date.now(), timer.dueAtMs);
   const decision = decideTick(row, { timer, run: await readRun(ctx), nowMs });
-  if (decision === "begin") await begin(ctx, row, { dueAtMs: timer.dueAtMs, nowMs });
-  else ctx.console.warn("drill skipped", { drill: ctx.key, cause: decision });
+  if (decision === "begin") {
+    const run = beginRun(row, { dueAtMs: timer.dueAtMs, before: await readRun(ctx) });
+    writeRun(ctx, run);
+    sendAlerts(ctx, row, { run, nowMs });
+  } else ctx.console.warn("drill skipped", { drill: ctx.key, cause: decision });
   // Last: after a kill the call is repeated while its timer is the current one.
   await arm(ctx, row, nowMs);
   return null;
 }
 
-type Times = { dueAtMs: number; nowMs: number };
-
-async function begin(ctx: ObjectContext, row: DrillRow, { dueAtMs, nowMs }: Times): Promise<void> {
-  const run = beginRun(row, { dueAtMs, before: await readRun(ctx) });
-  const { episode } = run;
+/** An operator's: nothing of the schedule changes. */
+async function beginNow(ctx: ObjectContext, parts: DrillParts): Promise<BegunDrill> {
+  const row = await readRow(ctx, parts);
+  if (row === null) throw refusal(404, "unknown_check", `there is no drill ${ctx.key}`);
+  const before = await readRun(ctx);
+  const busy = whyBusy(before);
+  if (busy !== null) throw refusal(409, "drill_running", `the drill ${row.id} is busy: ${busy}`);
+  const by = nameOf(parts.readActor(ctx));
+  const run = { ...beginRun(row, { dueAtMs: await ctx.date.now(), before, by }), by };
+  // A call of its own, which is repeated if need be, as this one is not. First: a run that was written must not
+  // wait for an alert that nothing sends.
+  ctx.sendClient(drillObject, ctx.key).sendOut({ episode: run.episode });
   writeRun(ctx, run);
+  return describeRun(row, run);
+}
+
+async function sendOut(ctx: ObjectContext, episode: number, parts: DrillParts): Promise<null> {
+  const run = await readRun(ctx);
+  if (!isUnderWay(run, episode)) return null;
+  const row = await readRow(ctx, parts);
+  if (row === null) writeRun(ctx, { ...run, isJudged: true });
+  else sendAlerts(ctx, row, { run, nowMs: await ctx.date.now() });
+  return null;
+}
+
+type Sending = { run: DrillRun; nowMs: number };
+
+function sendAlerts(ctx: ObjectContext, row: DrillRow, { run, nowMs }: Sending): void {
+  const { episode, dueAtMs, channels, by } = run;
   for (const { queue, order } of ordersOf(row, { episode, atMs: nowMs })) {
     ctx.sendClient(alertDelivery, queue).enqueue(order);
   }
   const graceMs = row.drill.graceSeconds * 1_000;
   ctx.sendClient(drillObject, ctx.key).judge({ episode }, after(dueAtMs + graceMs - nowMs));
-  ctx.console.info("drill begun", { drill: ctx.key, channels: run.channels });
+  ctx.console.info("drill begun", { drill: ctx.key, channels, ...(by !== undefined && { by }) });
 }
 
 async function noted(ctx: ObjectContext, news: DrillNews): Promise<null> {
@@ -127,9 +163,13 @@ async function noted(ctx: ObjectContext, news: DrillNews): Promise<null> {
 
 async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Promise<null> {
   const run = await readRun(ctx);
-  if (!hasFailed(run, episode)) return null;
+  if (!isUnderWay(run, episode)) return null;
   const row = await readRow(ctx, parts);
-  if (row === null) return null;
+  if (row === null) {
+    // It must not hold up the runs of a drill that is defined again.
+    writeRun(ctx, { ...run, isJudged: true });
+    return null;
+  }
   const atMs = await ctx.date.now();
   const graceMs = row.drill.graceSeconds * 1_000;
   if (isToBeHeld(run, atMs, graceMs)) {

@@ -2,10 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DrillNews } from "#alerts/contract.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { toIso } from "#kernel/time.ts";
 import type { CronSchedule, Heartbeat } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/related.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import type { Drill } from "#monitor/schedule/contract.ts";
+import type { BegunDrill } from "./contract.ts";
 
 export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSchedule };
 
@@ -13,9 +15,12 @@ export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSc
 export type DrillRow = Heartbeat & { drill: Drill; schedule: CronSchedule };
 
 export type DrillRun = {
-  /** The minute for which it ran: another one for each run, and later ones are larger. */
+  /** About the minute for which it ran: another one for each run, and later ones are larger. */
   episode: number;
+  /** The time of the schedule, or at which an operator began it. */
   dueAtMs: number;
+  /** The operator who began it; absent: the schedule did. */
+  by?: string;
   /** Of the channels that are tested, those by which it was confirmed, and what became of others, if known. */
   channels: string[];
   confirmed: string[];
@@ -58,19 +63,39 @@ export function decideTick(
 ): "begin" | "moved" | "late" | "busy" {
   if (!isDeepStrictEqual(timer.schedule, schedule)) return "moved";
   if (nowMs - timer.dueAtMs > drill.graceSeconds * 1_000) return "late";
-  const isBusy = run !== null && isOpen(run) && run.episode !== episodeOf(timer.dueAtMs);
+  const isBusy = run !== null && isOpen(run) && !isScheduled(run, timer.dueAtMs);
   return isBusy ? "busy" : "begin";
 }
 
-/** A call that was killed comes again: what was confirmed meanwhile is kept. */
-export function beginRun(
-  { drill }: DrillRow,
-  { dueAtMs, before }: { dueAtMs: number; before: DrillRun | null },
-): DrillRun {
-  const episode = episodeOf(dueAtMs);
-  if (before?.episode === episode) return before;
-  const channels = channelNames(drill);
-  return { episode, dueAtMs, channels, confirmed: [], faults: {}, isJudged: false };
+type Beginning = { dueAtMs: number; before: DrillRun | null; by?: string };
+
+/** A call of the schedule that was killed comes again: what was confirmed meanwhile is kept. */
+export function beginRun({ drill }: DrillRow, { dueAtMs, before, by }: Beginning): DrillRun {
+  if (by === undefined && before !== null && isScheduled(before, dueAtMs)) return before;
+  return {
+    episode: Math.max(Math.floor(dueAtMs / minuteMs), (before?.episode ?? 0) + 1),
+    dueAtMs,
+    ...(by !== undefined && { by }),
+    channels: channelNames(drill),
+    confirmed: [],
+    faults: {},
+    isJudged: false,
+  };
+}
+
+const minuteMs = 60_000;
+
+/** Whether it is the run for this time of the schedule. */
+function isScheduled({ dueAtMs, by }: DrillRun, timeMs: number): boolean {
+  return by === undefined && dueAtMs === timeMs;
+}
+
+/** Why an operator can begin no run now: another one still waits. null: one can. */
+export function whyBusy(run: DrillRun | null): string | null {
+  if (run === null || !isOpen(run)) return null;
+  const { dueAtMs, by = "the schedule" } = run;
+  const channels = missingOf(run).join(", ");
+  return `a run that ${by} began at ${toIso(dueAtMs)} still waits for ${channels}`;
 }
 
 /** Nothing about another run, or about a channel that this one does not test, changes it. */
@@ -96,8 +121,8 @@ function isOpen(run: DrillRun): boolean {
   return !run.isJudged && !isConfirmed(run);
 }
 
-/** Whether the end of the grace finds the run without all confirmations. */
-export function hasFailed(run: DrillRun | null, episode: number): run is DrillRun {
+/** Whether this is the last run, and not all channels have confirmed it yet. */
+export function isUnderWay(run: DrillRun | null, episode: number): run is DrillRun {
   return run !== null && run.episode === episode && isOpen(run);
 }
 
@@ -110,15 +135,22 @@ export function isToBeHeld({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs
 }
 
 /** `the test alert was not confirmed within 15 min by chat (refused), mail` */
-export function describeFault({ channels, confirmed, faults }: DrillRun, graceMs: number): string {
-  const missing = channels
-    .filter((channel) => !confirmed.includes(channel))
-    .map((channel) => (faults[channel] ? `${channel} (${faults[channel]})` : channel));
+export function describeFault(run: DrillRun, graceMs: number): string {
+  const { faults } = run;
+  const missing = missingOf(run).map((channel) =>
+    faults[channel] ? `${channel} (${faults[channel]})` : channel,
+  );
   return `the test alert was not confirmed within ${formatDuration(graceMs)} by ${missing.join(", ")}`;
 }
 
-const minuteMs = 60_000;
+function missingOf({ channels, confirmed }: DrillRun): string[] {
+  return channels.filter((channel) => !confirmed.includes(channel));
+}
 
-function episodeOf(dueAtMs: number): number {
-  return Math.floor(dueAtMs / minuteMs);
+export function describeRun(
+  { id, drill }: DrillRow,
+  { dueAtMs, by, channels }: DrillRun & { by: string },
+): BegunDrill {
+  const due_at = toIso(dueAtMs + drill.graceSeconds * 1_000);
+  return { drill: id, by, begun_at: toIso(dueAtMs), due_at, channels };
 }

@@ -156,6 +156,7 @@ export const runnerHandlers = {
 export type MonitorProblemCode =
   | "unknown_check"
   | "is_drill"
+  | "drill_running"
   | "check_off"
   | "no_alert"
   | "other_alert"

@@ -114,6 +114,8 @@ export const CheckView = z.object({
       period_seconds: z.int(),
       cron: z.string().optional(),
       grace_seconds: z.int(),
+      /** Only of a drill: what it tests, and how long the channels have. */
+      drill: z.object({ channels: z.array(z.string()), grace_seconds: z.int() }).optional(),
     }),
   ]),
   /** Of the last 24 hours: percent of runs that did not fail; of a heartbeat, of time without an alert. */

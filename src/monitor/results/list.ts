@@ -72,13 +72,18 @@ function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
       watches: heartbeat.watches,
       ...viewSchedule(heartbeat, from.nowMs),
       grace_seconds: heartbeat.graceSeconds,
+      ...viewDrill(heartbeat),
     },
     uptime_24h: snapshot?.lastAtMs == null ? null : (from.alertTime.get(heartbeat.id) ?? 100),
   };
 }
 
 /** Why no ping has come yet; null: one has, or its job is off. */
-function whyWaiting({ id, job }: Heartbeat, snapshot: CheckSnapshot | undefined): string | null {
+function whyWaiting(
+  { id, job, drill }: Heartbeat,
+  snapshot: CheckSnapshot | undefined,
+): string | null {
+  if (drill !== undefined) return "waits for the first run of the drill";
   if (job !== undefined) return `waits for the first run of the job ${job}`;
   return isExpected(snapshot) ? null : notSetUp(id);
 }
@@ -90,6 +95,11 @@ function isExpected(snapshot: CheckSnapshot | undefined): snapshot is CheckSnaps
 
 function notSetUp(id: string): string {
   return `not set up: \`vedette heartbeats register ${id}\` makes its ping URL`;
+}
+
+function viewDrill({ drill }: Heartbeat) {
+  if (drill === undefined) return {};
+  return { drill: { channels: channelNames(drill), grace_seconds: drill.graceSeconds } };
 }
 
 /** From one ping to the next; of a cron, of the two times to come. */

@@ -9,11 +9,13 @@ import {
   type DrillTimer,
   decideTick,
   describeFault,
-  hasFailed,
+  describeRun,
   isArmed,
   isConfirmed,
   isToBeHeld,
+  isUnderWay,
   takeNews,
+  whyBusy,
 } from "#monitor/drills/rules.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
@@ -61,8 +63,9 @@ it.each([
   ["begin", { nowMs: dueAtMs + 15 * minute }],
   ["late", { nowMs: dueAtMs + 15 * minute + 1 }],
   ["moved", { timer: { ...timer, schedule: { ...schedule, cron: "@daily" } } }],
-  ["busy", { run: { ...begun, episode: begun.episode - 1 } }],
-  ["begin", { run: { ...begun, episode: begun.episode - 1, isJudged: true } }],
+  ["busy", { run: { ...begun, dueAtMs: dueAtMs - weekMs } }],
+  ["begin", { run: { ...begun, dueAtMs: dueAtMs - weekMs, isJudged: true } }],
+  ["busy", { run: { ...begun, by: "ada" } }],
   ["begin", { run: begun }],
 ] as const)("a tick is decided: %s %j", (decision, given) => {
   expect(decideTick(row, { timer, run: null, nowMs: dueAtMs, ...given })).toBe(decision);
@@ -73,6 +76,47 @@ it("a call that is repeated after a kill keeps what was confirmed", () => {
 
   expect(beginRun(row, { dueAtMs, before })).toEqual(before);
   expect(beginRun(row, { dueAtMs: dueAtMs + weekMs, before }).confirmed).toEqual([]);
+});
+
+it("a run that an operator begins is another one, also within the same minute", () => {
+  const nowMs = dueAtMs + 20_000;
+  const given = beginRun(row, { dueAtMs: nowMs, before: begun, by: "ada" });
+  const next = beginRun(row, { dueAtMs: nowMs, before: given, by: "ada" });
+  const scheduled = beginRun(row, { dueAtMs: dueAtMs + minute, before: next });
+
+  expect(given).toEqual({ ...begun, dueAtMs: nowMs, by: "ada", episode: begun.episode + 1 });
+  expect(next.episode).toBe(given.episode + 1);
+  expect(scheduled.episode).toBe(next.episode + 1);
+  expect(scheduled).not.toHaveProperty("by");
+});
+
+it("a run of a later minute has the minute for its number", () => {
+  const later = beginRun(row, { dueAtMs: dueAtMs + 10 * minute, before: begun, by: "ada" });
+
+  expect(later.episode).toBe(begun.episode + 10);
+});
+
+it("an operator can begin none while one waits for a channel", () => {
+  const given = takeNews({ ...begun, by: "ada" }, news("chat", "accepted"));
+  const confirmed = takeNews(given, news("production", "accepted"));
+
+  expect(whyBusy(begun)).toBe(
+    "a run that the schedule began at 2026-01-05T08:00:00.000Z still waits for production, chat",
+  );
+  expect(whyBusy(given)).toBe(
+    "a run that ada began at 2026-01-05T08:00:00.000Z still waits for production",
+  );
+  expect([null, confirmed, { ...begun, isJudged: true }].map(whyBusy)).toEqual([null, null, null]);
+});
+
+it("what is begun says by whom, what it tests and how long it waits", () => {
+  expect(describeRun(row, { ...begun, by: "ada" })).toEqual({
+    drill: "weekly",
+    by: "ada",
+    begun_at: "2026-01-05T08:00:00.000Z",
+    due_at: "2026-01-05T08:15:00.000Z",
+    channels: ["production", "chat"],
+  });
 });
 
 it("is confirmed once every channel has accepted, in any order and more than once", () => {
@@ -93,15 +137,15 @@ it("a channel that accepted after a dead letter has confirmed", () => {
   expect(takeNews(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
 });
 
-it("has failed when the grace is over before all have confirmed, once", () => {
+it("is under way until all have confirmed or it was judged", () => {
   const { episode } = begun;
   const confirmed = { ...begun, confirmed: begun.channels };
 
-  expect(hasFailed(begun, episode)).toBe(true);
-  expect(hasFailed({ ...begun, isJudged: true }, episode)).toBe(false);
-  expect(hasFailed(confirmed, episode)).toBe(false);
-  expect(hasFailed(begun, episode - 1)).toBe(false);
-  expect(hasFailed(null, episode)).toBe(false);
+  expect(isUnderWay(begun, episode)).toBe(true);
+  expect(isUnderWay({ ...begun, isJudged: true }, episode)).toBe(false);
+  expect(isUnderWay(confirmed, episode)).toBe(false);
+  expect(isUnderWay(begun, episode - 1)).toBe(false);
+  expect(isUnderWay(null, episode)).toBe(false);
 });
 
 it("gives the grace once more, but not twice, when nothing ran at its end", () => {

@@ -1,0 +1,113 @@
+/** The rows of drills among the heartbeats in Postgres: nobody has a ping URL of a drill. */
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { DirectChannel } from "#alerts/rows/contract.ts";
+import type { Heartbeat } from "#monitor/contract.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const chat = DirectChannel.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
+const { drill: _none, ...plain }: Heartbeat = aHeartbeat({
+  id: "weekly",
+  periodSeconds: undefined,
+  schedule: { cron: "0 9 29 2 *", timezone: "UTC" },
+});
+const drill: Heartbeat = {
+  ...plain,
+  drill: { graceSeconds: 30, channel: null, directChannels: [chat] },
+};
+
+type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
+
+const startBench = (heartbeats: Heartbeat[]) =>
+  startMonitorBench({ heartbeats, send: async () => ({ kind: "accepted" }) });
+
+/** What a version before does when a worker starts. */
+const registerAsBefore = ({ inbox }: Bench) =>
+  inbox.register(drill, { token: randomBytes(32).toString("hex"), by: "drill" });
+
+const tokensOf = async ({ database }: Bench) => {
+  const { rows } = await database.query("SELECT token_hash FROM heartbeats WHERE id = 'weekly'");
+  return rows.map(({ token_hash }) => (token_hash === null ? "none" : "a token"));
+};
+
+const untilStatus = (bench: Bench, status: string) =>
+  waitFor(async () => (await bench.snapshot("weekly"))?.status === status, {
+    withinMs: 20_000,
+    what: `the drill to be ${status}`,
+  });
+
+const run = (bench: Bench) => bench.call("vedette.v1.Drill/weekly/Run", {}, "ada");
+
+it("is expected without a token from the first start on", async () => {
+  const bench = await startBench([drill]);
+
+  await bench.start();
+  await untilStatus(bench, "pending");
+
+  expect(await tokensOf(bench)).toEqual(["none"]);
+});
+
+it("a row of the version before loses the token that nobody knows, and goes on as it was", async () => {
+  const bench = await startBench([drill]);
+  await registerAsBefore(bench);
+  await bench.call("vedette.v1.Heartbeat/weekly/ping", { kind: "success", atMs: Date.now() });
+  await bench.untilWell("weekly");
+  const before = { tokens: await tokensOf(bench), snapshot: await bench.snapshot("weekly") };
+
+  await bench.start();
+  await bench.call("vedette.v1.Heartbeat/weekly/ensure");
+
+  expect(before.tokens).toEqual(["a token"]);
+  expect(before.snapshot).toMatchObject({ status: "ok" });
+  expect(await tokensOf(bench)).toEqual(["none"]);
+  const { takenAtMs: _before, ...known } = before.snapshot;
+  expect(await bench.snapshot("weekly")).toMatchObject(known);
+});
+
+it("works while a process of the version before writes its token again", async () => {
+  const bench = await startBench([drill]);
+  await bench.start();
+  await untilStatus(bench, "pending");
+  await registerAsBefore(bench);
+
+  await run(bench);
+  await untilStatus(bench, "ok");
+
+  expect(await tokensOf(bench)).toEqual(["a token"]);
+  await bench.untilWell("weekly");
+});
+
+it("a ping URL of a heartbeat that becomes a drill is void", async () => {
+  const bench = await startBench([plain]);
+  const { ping } = await registerJob(bench, "weekly");
+
+  bench.define({ heartbeats: [drill] });
+  await bench.start();
+  await waitFor(async () => (await tokensOf(bench))[0] === "none", { withinMs: 9_000, what: "it" });
+
+  expect((await ping())?.status).toBe(404);
+});
+
+it.each([
+  ["of this version", async () => {}],
+  ["of the version before", registerAsBefore],
+])("a drill %s that becomes a plain heartbeat waits for a ping URL", async (_, change) => {
+  const bench = await startBench([drill]);
+  await bench.start();
+  await run(bench);
+  await untilStatus(bench, "ok");
+  await change(bench);
+
+  bench.define({ heartbeats: [plain] });
+  await bench.call("vedette.v1.Heartbeat/weekly/redefine");
+  await untilStatus(bench, "paused");
+  const rows = await tokensOf(bench);
+  const { ping } = await registerJob(bench, "weekly");
+  await ping();
+
+  await untilStatus(bench, "ok");
+  expect(rows).toEqual([]);
+});
