@@ -1,10 +1,19 @@
-/** `vedette heartbeats`: the ping URL that a job calls when it ran. */
+/** `vedette heartbeats`: their status, and the ping URL that a job calls when it ran. */
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
+import { heartbeatsOf, reportHeartbeats } from "./report-heartbeats.ts";
+
+export async function listHeartbeats(options: GlobalOptions): Promise<number> {
+  const list = await connect(options).checks("List", {});
+  const heartbeats = heartbeatsOf(list);
+  if (options.json) printJson({ taken_at: list.taken_at, heartbeats });
+  else print(reportHeartbeats(heartbeats));
+  return 0;
+}
 
 /** The command generates the token: Vedette stores its hash and sees the token in pings only. */
 export async function registerHeartbeat(id: string, options: GlobalOptions): Promise<number> {

@@ -1,13 +1,15 @@
-/** Commands of operators about checks, ping URLs and runners; and `vedette monitor-runner` itself. */
+/** Commands of operators about checks, heartbeats, drills and runners; and `vedette monitor-runner` itself. */
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import { addDrillCommands } from "./drill-commands.ts";
 import { addHeartbeatRowCommand, addNextTimesCommand } from "./row-commands.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
   addOperatorCommands(checks, exit);
   addHeartbeatCommands(program, exit);
+  addDrillCommands(program, exit);
   addRunnerCommands(program, exit);
 }
 
@@ -42,12 +44,16 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
 function addHeartbeatCommands(program: Command, exit: Exit): void {
   const heartbeats = program
     .command("heartbeats")
-    .description("jobs that ping: their definitions and ping URLs");
+    .description("jobs that ping: their status, definitions and ping URLs");
+  const from = () => import("./heartbeats.ts");
+  withConnection(heartbeats.command("list"))
+    .description("list the heartbeats: status, last ping, when the next is due, rule, open alert")
+    .action(load(exit, async () => (await from()).listHeartbeats));
   withConnection(heartbeats.command("register <id>"))
     .description(
       "create the ping URL of a heartbeat; it is printed once; an earlier one becomes void; pings are expected from now on",
     )
-    .action(load(exit, async () => (await import("./heartbeats.ts")).registerHeartbeat));
+    .action(load(exit, async () => (await from()).registerHeartbeat));
   addHeartbeatRowCommand(heartbeats, exit);
   addNextTimesCommand(heartbeats, exit);
 }

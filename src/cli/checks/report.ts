@@ -40,7 +40,7 @@ export function reportChecks({ checks }: CheckList): string {
 }
 
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
-function describeAlert(check: CheckView): string {
+export function describeAlert(check: CheckView): string {
   const { alert, channels = [check.channel], quiet_until, quiet_by, reason } = check;
   const quieter = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${quieter}`;
@@ -196,7 +196,7 @@ function reportReplayed({ alerts, episodes }: CheckReplay["as_asked"]): string[]
   return ["", String(table), ...(older > 0 ? [`and ${older} earlier ones`] : [])];
 }
 
-function paintStatus(status: CheckView["status"]): string {
+export function paintStatus(status: CheckView["status"]): string {
   return styleText(colours[status], status, { stream: process.stdout });
 }
 
@@ -213,6 +213,6 @@ function formatPercent(percent: number): string {
   return percent === 100 ? "100" : (Math.floor(percent * 100) / 100).toFixed(2);
 }
 
-function shortTime(iso: string | null): string {
+export function shortTime(iso: string | null): string {
   return iso === null ? "" : iso.replace("T", " ").slice(0, 16);
 }
