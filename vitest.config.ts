@@ -80,7 +80,7 @@ export default defineConfig({
             "test/integration/rollout/{ci,operations}.test.ts",
             "test/integration/rollout/{choice,conditions}/*.test.ts",
             "test/integration/monitor/check/{actors,api-check}.test.ts",
-            "test/integration/monitor/heartbeat/heartbeat.test.ts",
+            "test/integration/monitor/{drills/run,heartbeat/heartbeat}.test.ts",
           ],
           env: { ...env, TEST_REPLAY: "always" },
           // After the sweeps, which have another number of workers.

@@ -140,3 +140,11 @@ it.each([
   expect(answers).toEqual(expected);
   expect(bench.reached).toHaveLength(Object.values(expected).filter((it) => it === 200).length);
 });
+
+it.each([
+  ["reader", 403],
+  ["driver", 200],
+  ["platform", 403],
+])("a drill that %s would begin is answered %i", async (name, status) => {
+  expect(await bench.call("/vedette.v1.Drill/weekly/Run", `of-${name}`)).toBe(status);
+});
