@@ -20,7 +20,7 @@ export type RolloutMark = z.infer<typeof RolloutMark>;
 /** An alert opens or resolves. Exactly one of each per episode, in order. */
 export const AlertTransition = z.object({
   kind: z.enum(["opened", "resolved"]),
-  /** `<key of its queue>:<episode>:<kind>`: the same for every delivery of this event. */
+  /** The same for every delivery of this event, and of no other: `formatEventId`. */
   eventId: z.string(),
   checkId: z.string(),
   episode: z.int(),
@@ -65,6 +65,35 @@ export function directQueueKey(checkId: string, channelId: string): string {
   return `${checkId}@${channelId}`;
 }
 
+/** What the id of an event says. */
+export type EventName = {
+  /** The key of its queue. */
+  queue: string;
+  episode: number;
+  /** How often the check had left this channel before in the episode. */
+  joining: number;
+  kind: AlertTransition["kind"];
+};
+
+/** `<queue>:<episode>:<kind>`; of a channel that the check has joined again `<queue>:<episode>-<joining>:<kind>`. */
+export function formatEventId({ queue, episode, joining, kind }: EventName): string {
+  return `${queue}:${episode}${joining === 0 ? "" : `-${joining}`}:${kind}`;
+}
+
+const eventIdPattern = /^(.{1,201}):(\d{1,12})(?:-(\d{1,6}))?:(opened|resolved)$/;
+
+/** null: it is no id of an event. */
+export function parseEventId(eventId: string): EventName | null {
+  const [, queue, episode, joining = "0", kind] = eventIdPattern.exec(eventId) ?? [];
+  if (queue === undefined) return null;
+  return {
+    queue,
+    episode: Number(episode),
+    joining: Number(joining),
+    kind: kind as EventName["kind"],
+  };
+}
+
 /**
  * One object per check and channel, so that a channel that is down delays no other. It delivers events in the order in which they were enqueued, at
  * least once each, however long the receiver is down.
@@ -96,7 +125,10 @@ export type DrillNews = {
 };
 
 const AlertEventView = z.object({
-  /** `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>` */
+  /**
+   * `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>`; of a channel that the check left
+   * and joined again the episode is followed by `-` and a number.
+   */
   event_id: z.string(),
   check_id: z.string(),
   name: z.string(),
@@ -142,7 +174,7 @@ export type AlertEventList = z.infer<typeof AlertEventList>;
 
 const EventId = z
   .string()
-  .regex(/^.{1,201}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>")
+  .regex(eventIdPattern, "an event's id is <check>:<episode>:<kind>")
   .refine(isName, noName);
 
 const AlertEventRequest = z

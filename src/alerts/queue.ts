@@ -66,6 +66,10 @@ const maxDead = 100;
 
 const idOf = ({ order }: Entry) => order.transition.eventId;
 
+/** A failure and its recovery: their ids differ only in the kind. */
+const failureOf = (entry: Entry) => idOf(entry).replace(/:\w+$/, "");
+const isOfOne = (one: Entry, other: Entry) => failureOf(one) === failureOf(other);
+
 /** Whether this event would be attempted at once if it were added now. */
 export function isDueAtOnce(queue: Queue, order: RoutedOrder): boolean {
   return isIdle(queue) && !isOrphan(queue, order);
@@ -204,12 +208,10 @@ export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   if (requested === undefined) return null;
   // A newer event that waits may be accepted at any moment.
   if (queue.waiting.some(({ sequence }) => sequence > requested.sequence)) return "superseded";
-  const { episode } = requested.order.transition;
-  const isOfEpisode = (entry: Entry) => entry.order.transition.episode === episode;
   const again = queue.dead
-    .filter(isOfEpisode)
+    .filter((entry) => isOfOne(entry, requested))
     .map((entry) => ({ ...entry, queuedAtMs: nowMs, attempts: 0, cause: null }));
-  const dead = queue.dead.filter((entry) => !isOfEpisode(entry));
+  const dead = queue.dead.filter((entry) => !isOfOne(entry, requested));
   const records = again.map((entry) => record(entry, "pending"));
   const longer = { ...queue, waiting: [...queue.waiting, ...again], dead };
   const step = withRecords(records, isIdle(queue) ? advance(longer) : unchanged(longer));
@@ -234,8 +236,7 @@ function isOrphan({ accepted }: Queue, { transition }: RoutedOrder): boolean {
 
 /** If the failure is a dead letter the recovery becomes one too, so that both are sent again together. */
 function withdraw(queue: Queue, head: Entry): Step {
-  const { episode } = head.order.transition;
-  const isFailureDead = queue.dead.some(({ order }) => order.transition.episode === episode);
+  const isFailureDead = queue.dead.some((entry) => isOfOne(entry, head));
   const entry = { ...head, cause: "its failure was not delivered" };
   if (isFailureDead) return addDeadLetter(queue, entry);
   return withRecords([record(entry, "not_posted")], advance(without(queue, head)));

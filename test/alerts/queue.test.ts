@@ -34,6 +34,17 @@ const failed = { kind: "retry", cause: "status 500" } as const;
 const statuses = ({ records }: Step) =>
   records.map(({ entry, status }) => [entry.order.transition.eventId, status]);
 
+it("a channel that was joined again gets failure and recovery each time, in order", () => {
+  const orders = [0, 1, 2].flatMap((joining) => buildEpisode({ joining }));
+  const steps: Step[] = [];
+
+  for (const _ of orders) steps.push(end(steps.at(-1)?.queue ?? fill(...orders), accepted));
+
+  expect(steps.flatMap(statuses)).toEqual(
+    orders.map(({ transition }) => [transition.eventId, "accepted"]),
+  );
+});
+
 describe("add", () => {
   it("delivers the first event at once", () => {
     const { post, wakeAfterMs } = add(emptyQueue, buildOrder(), 0);
@@ -232,6 +243,19 @@ describe("retry", () => {
     expect(answer).toMatchObject({
       eventIds: ["verify-key:1:opened", "verify-key:1:resolved"],
       step: { post: { queuedAtMs: 5_000, attempts: 0, cause: null } },
+    });
+  });
+
+  it("of a channel that was joined again, sends a failure with its own recovery alone", () => {
+    const orders = [...buildEpisode(), ...buildEpisode({ joining: 1 })];
+    const queue = endAll(fill(...orders), refused, refused);
+
+    const again = retry(queue, "verify-key:1:opened", 9_000);
+    const joined = retry(queue, "verify-key:1-1:opened", 9_000);
+
+    expect(again).toMatchObject({ eventIds: ["verify-key:1:opened", "verify-key:1:resolved"] });
+    expect(joined).toMatchObject({
+      eventIds: ["verify-key:1-1:opened", "verify-key:1-1:resolved"],
     });
   });
 

@@ -16,13 +16,15 @@ export type AlertMessage = {
   kind: "firing" | "resolved";
   /** Of `vedette alerts test` or a drill: no check has failed. */
   isTest?: true;
-  /** `<check id>:<episode>:<opened|resolved>`, the same for every attempt. */
+  /** The same for every attempt. */
   eventId: string;
   checkId: string;
   name: string;
   environment: Environment;
   episode: number;
-  /** The same for the failure and the recovery of an episode, and for no other episode. */
+  /** How often the check had left this channel before in the episode. */
+  joining: number;
+  /** The same for all failures and recoveries of an episode, and for no other episode. */
   dedupKey: string;
   /** What failed; of a recovery, what had failed. */
   reason: string;

@@ -70,6 +70,7 @@ function testMessage({ id }: DirectChannel, { status, atMs }: TestEvent): AlertM
     environment: "production",
     // Each test is an episode of its own.
     episode: atMs,
+    joining: 0,
     dedupKey: `${checkId}:${atMs}`,
     reason: "vedette alerts test was called: no check has failed",
     openedAtMs: atMs,

@@ -1,6 +1,6 @@
 /** What an alert event says, from the order of its delivery. */
 
-import { testMark } from "#alerts/contract.ts";
+import { parseEventId, testMark } from "#alerts/contract.ts";
 import type { RoutedOrder } from "#alerts/order.ts";
 import type { LinkToCheck } from "#alerts/payload.ts";
 import type { AlertMessage, RolloutNote } from "./message.ts";
@@ -17,6 +17,7 @@ export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage
     name: drill !== undefined && name.startsWith(testMark) ? name.slice(testMark.length) : name,
     environment,
     episode,
+    joining: parseEventId(eventId)?.joining ?? 0,
     dedupKey: `${checkId}:${episode}`,
     reason: transition.reason,
     openedAtMs: transition.openedAtMs,

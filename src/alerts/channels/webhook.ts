@@ -38,8 +38,7 @@ export function renderWebhook(message: AlertMessage): object {
       environment: message.environment,
       status: kind,
       episode: message.episode,
-      // What is lower is older: a receiver may drop it.
-      sequence: 2 * message.episode + (kind === "firing" ? 0 : 1),
+      sequence: sequenceOf(message),
       dedup_key: message.dedupKey,
       event_id: eventId,
       summary: headline(message),
@@ -60,6 +59,14 @@ export function renderWebhook(message: AlertMessage): object {
       url: message.url,
     },
   };
+}
+
+const mostJoinings = 1_000;
+
+/** What is lower is older: a receiver may drop it. */
+function sequenceOf({ kind, episode, joining }: AlertMessage): number {
+  const failure = episode * mostJoinings + Math.min(joining, mostJoinings - 1);
+  return 2 * failure + (kind === "firing" ? 0 : 1);
 }
 
 /** The signed text is `id.timestamp.body`: the id must not have a dot. */

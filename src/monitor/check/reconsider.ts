@@ -40,7 +40,7 @@ export async function reconsider(
   });
   writeState(ctx, state);
   await lookAgain(ctx, state, atMs);
-  if (transition !== null) handOver(ctx, check, transition);
+  if (transition !== null) await handOver(ctx, check, transition);
   const snapshot = await snapshotOf(ctx, atMs);
   writeDown(ctx, check.id, { snapshot, ...(transition !== null && { transition }) });
   return null;

@@ -17,7 +17,7 @@ import { runsAt } from "#monitor/rules/locations.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { decide } from "#monitor/rules/verdict.ts";
-import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
+import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
 import { handOver, nextTakenAtMs, writeAtOnce, writeDown } from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { storeEarly, takeEarly } from "./early-reports.ts";
@@ -42,7 +42,7 @@ export async function ensure(
   check: ApiCheck,
   parts: CheckParts,
 ): Promise<null> {
-  await leaveOldChannel(ctx, check, stateAccess(ctx));
+  await followChannels(ctx, check, stateAccess(ctx));
   if (parts.whyOff(check).length > 0) return pause(ctx);
   const grid = gridOf(check);
   const timer = await timers.read(ctx);
@@ -175,7 +175,7 @@ async function applyReports(
   { check, run, isClosed, atMs }: RunReports,
   parts: CheckParts,
 ): Promise<void> {
-  await leaveOldChannel(ctx, check, stateAccess(ctx));
+  await followChannels(ctx, check, stateAccess(ctx));
   const before = await readState(ctx, atMs);
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;
@@ -194,7 +194,7 @@ async function applyReports(
   await lookAgain(ctx, state, atMs);
   if (isClosed) clearRun(ctx);
   else writeRun(ctx, run);
-  if (transition !== null) handOver(ctx, check, transition);
+  if (transition !== null) await handOver(ctx, check, transition);
   const entry = {
     results: run.results,
     snapshot: await snapshotOf(ctx, atMs),

@@ -3,6 +3,7 @@ import {
   type AlertOrder,
   type AlertTransition,
   directQueueKey,
+  formatEventId,
   testMark,
 } from "#alerts/contract.ts";
 import type { DrillRow } from "./rules.ts";
@@ -38,7 +39,7 @@ type Event = { queue: string; kind: "opened" | "resolved"; episode: number; atMs
 function transitionOf(row: DrillRow, { queue, kind, episode, atMs }: Event): AlertTransition {
   return {
     kind,
-    eventId: `${queue}:${episode}:${kind}`,
+    eventId: formatEventId({ queue, episode, joining: 0, kind }),
     checkId: checkIdOf(row),
     episode,
     atMs,

@@ -49,7 +49,7 @@ export async function commitDecision(
 ): Promise<number | null> {
   const { state, transition } = decision;
   writeState(ctx, state);
-  if (transition !== null) handOver(ctx, heartbeat, transition);
+  if (transition !== null) await handOver(ctx, heartbeat, transition);
   await rearm(ctx, heartbeat, nowMs);
   const hasChanged = results.length > 0 || !isPlain(before) || !isPlain(state);
   if (hasChanged) {

@@ -6,14 +6,14 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
-import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
+import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
 import { writeDown } from "#monitor/transitions/hand-over.ts";
 import { snapshotOf, writeSnapshot } from "./records.ts";
 import { readState, writeState } from "./state.ts";
 
 /** Called before each step that takes a ping or checks a deadline. */
 export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {
-  return leaveOldChannel(ctx, heartbeat, stateAccess(ctx));
+  return followChannels(ctx, heartbeat, stateAccess(ctx));
 }
 
 /** The heartbeat is no longer defined. The rest of its state is kept, in case it is defined again. */

@@ -2,7 +2,7 @@
  * Decides a run from its results: the new state of the check, and at most one transition. Pure: the same
  * results always lead to the same alerts, on which `vedette checks replay` relies.
  */
-import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
+import { type AlertTransition, formatEventId, type RolloutMark } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import type {
   CheckResult,
@@ -204,7 +204,7 @@ export function resolve<State extends AlertHistory>(
 /** Without the time at which it happened. */
 export function describeEvent(kind: AlertTransition["kind"], checkId: string, alert: OpenAlert) {
   const { episode, openedAtMs, reason, locations, rollout } = alert;
-  const eventId = `${checkId}:${episode}:${kind}`;
+  const eventId = formatEventId({ queue: checkId, episode, joining: 0, kind });
   return {
     kind,
     eventId,

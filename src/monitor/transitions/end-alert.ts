@@ -1,22 +1,19 @@
 /**
  * Ends alerts that would otherwise never be resolved at their addressee: of checks that are no longer
- * defined, and of checks whose channel has changed (to none, to another one, or from none to one).
+ * defined, and, at a channel alone, of checks that have left it.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { alertDelivery, directQueueKey } from "#alerts/contract.ts";
-import type { DirectChannel } from "#alerts/rows/contract.ts";
+import { alertDelivery } from "#alerts/contract.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
-import { hasChannels } from "#monitor/related.ts";
 import { type AlertHistory, describeEvent, resolve } from "#monitor/rules/verdict.ts";
 import {
   type Addressee,
-  handOver,
-  readAddressee,
-  tellDirectly,
-  writeAddressee,
-  writeDown,
-} from "#monitor/transitions/hand-over.ts";
+  type ChannelChange,
+  compareChannels,
+  endReasonOf,
+  queueKeyOf,
+} from "./addressee.ts";
+import { readAddressee, tell, tellAll, writeAddressee, writeDown } from "./hand-over.ts";
 
 /** Access to the state of the check, and to its snapshot. */
 type CheckAccess<State> = {
@@ -26,79 +23,49 @@ type CheckAccess<State> = {
   show: (takenAtMs: number) => Promise<CheckSnapshot>;
 };
 
-type CheckChannels = Pick<ApiCheck | Heartbeat, "channel" | "directChannels">;
-
-/** Why to end the open alert although the check did not recover; null: do not end it. */
-export function endReasonOf({ channel }: Addressee, check: CheckChannels): string | null {
-  if (check.channel === channel) return null;
-  if (check.channel === null && !hasChannels(check)) return "the check pages nobody now";
-  return channel === null ? "the check pages a channel now" : "the check pages another channel";
-}
-
 /**
- * Ends the open alert if the channel of the check has changed. Call it before any other change of the
- * check: if it still fails, its next run opens an alert at the new channel.
+ * Has an open alert follow the channels of its check: those that left get the recovery, those that joined
+ * the failure, and the episode goes on. It ends if nobody is left. Call it before any other change of the check.
  */
-export async function leaveOldChannel<State extends AlertHistory>(
+export async function followChannels<State extends AlertHistory>(
   ctx: ObjectContext,
-  check: CheckChannels,
+  check: ApiCheck | Heartbeat,
   access: CheckAccess<State>,
 ): Promise<void> {
-  const addressee = await readAddressee(ctx);
-  if (addressee === null) return;
-  // Journaled: journals of an earlier version have it, which did not hold the definition.
-  const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(addressee, check));
+  const before = await readAddressee(ctx);
+  if (before === null) return;
+  // Journaled, and obeyed whatever the reason: an earlier version ended alerts for further reasons.
+  const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(before, check));
   if (endedBecause !== null) return endAlert(ctx, endedBecause, access);
-  const { left, joined, corrected } = compareDirect(addressee, check);
-  if (left.length + joined.length > 0) await tellOfChange(ctx, { addressee, left, joined }, access);
-  if (isDeepStrictEqual(addressee.directChannels ?? [], check.directChannels ?? [])) return;
-  writeAddressee(ctx, { ...addressee, directChannels: check.directChannels });
+  const change = compareChannels(ctx.key, before, check);
+  if (change === null) return;
+  await tellOfChange(ctx, { before, change }, access);
+  writeAddressee(ctx, change.addressee);
   // What waits for a wrong address need not wait for minutes once it is corrected.
-  for (const { id } of corrected) {
-    ctx.sendClient(alertDelivery, directQueueKey(ctx.key, id)).goOn({});
+  for (const target of change.corrected) {
+    ctx.sendClient(alertDelivery, queueKeyOf(ctx.key, target)).goOn({});
   }
 }
 
-function compareDirect(
-  { directChannels: before = [] }: Addressee,
-  { directChannels: after = [] }: CheckChannels,
-) {
-  const isIn = (rows: readonly DirectChannel[]) => (row: DirectChannel) =>
-    rows.some(({ id }) => id === row.id);
-  const isSame = (row: DirectChannel) => before.some((old) => isDeepStrictEqual(old, row));
-  return {
-    left: before.filter((row) => !isIn(after)(row)),
-    joined: after.filter((row) => !isIn(before)(row)),
-    corrected: after.filter((row) => isIn(before)(row) && !isSame(row)),
-  };
-}
-
-type ChannelChange = { addressee: Addressee; left: DirectChannel[]; joined: DirectChannel[] };
-
-/** Channels that left get the recovery, those that joined the failure; the episode goes on. */
 async function tellOfChange<State extends AlertHistory>(
   ctx: ObjectContext,
-  { addressee, left, joined }: ChannelChange,
+  { before, change }: { before: Addressee; change: ChannelChange },
   { read }: CheckAccess<State>,
 ): Promise<void> {
+  const { left, joined, addressee } = change;
   const state = await read();
-  if (state === null || state.alert === null) return;
-  const check = { id: ctx.key, ...addressee };
-  const opened = describeEvent("opened", ctx.key, state.alert);
-  for (const target of joined) {
-    tellDirectly(ctx, { ...check, target }, { ...opened, atMs: opened.openedAtMs });
-  }
-  if (left.length === 0) return;
-  const ending = {
-    checkId: ctx.key,
-    atMs: await ctx.date.now(),
-    missedPings: null,
-    endedBecause: "the check no longer notifies this channel",
-  };
+  if (state === null || state.alert === null || left.length + joined.length === 0) return;
+  const atMs = await ctx.date.now();
+  const endedBecause = "the check no longer notifies this channel";
+  const ending = { checkId: ctx.key, atMs, missedPings: null, endedBecause };
   const { transition } = resolve(state, ending);
-  if (transition === null) return;
-  const ended = { ...transition, isOfChannel: true as const };
-  for (const target of left) tellDirectly(ctx, { ...check, target }, ended);
+  // Recoveries first: at the incident service the failure may go to the queue of the recovery.
+  if (transition !== null) {
+    const ended = { ...transition, isOfChannel: true as const };
+    for (const target of left) tell(ctx, { id: ctx.key, ...before, target }, ended);
+  }
+  const opened = { ...describeEvent("opened", ctx.key, state.alert), atMs };
+  for (const target of joined) tell(ctx, { id: ctx.key, ...addressee, target }, opened);
 }
 
 /** Sends the recovery to the addressee of the failure. Commits state, event and records together. */
@@ -115,7 +82,7 @@ export async function endAlert<State extends AlertHistory>(
   write(state);
   if (transition === null) return;
   const addressee = await readAddressee(ctx);
-  if (addressee !== null) handOver(ctx, { id: ctx.key, ...addressee }, transition);
+  if (addressee !== null) tellAll(ctx, { id: ctx.key, ...addressee }, transition);
   writeDown(ctx, ctx.key, { transition, snapshot: await show(atMs) });
 }
 

@@ -3,10 +3,9 @@ import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import {
   type AlertTransition,
   alertDelivery,
-  directQueueKey,
+  formatEventId,
   type RolloutMark,
 } from "#alerts/contract.ts";
-import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
@@ -14,17 +13,12 @@ import { checkRecords, type Entry } from "#monitor/internal.ts";
 import { writeEntry } from "#monitor/records/entry.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
+import { type Addressee, queueKeyOf, type Target, targetsOf } from "./addressee.ts";
 
 /** A database that is down must not delay an alert or the next run of a check for longer. */
 const databaseTimeoutMs = 2_000;
 
 type AlertingCheck = Addressee & Pick<ApiCheck | Heartbeat, "id">;
-
-/** Whom the failure of the open alert was sent to, and under which name. */
-export type Addressee = Pick<
-  ApiCheck | Heartbeat,
-  "name" | "environment" | "channel" | "directChannels"
->;
 
 const addresseeKey = "addressee";
 
@@ -32,44 +26,47 @@ const addresseeKey = "addressee";
 export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
 
 export function writeAddressee(ctx: ObjectContext, addressee: Addressee): void {
-  const { environment, channel, name, directChannels = [] } = addressee;
-  ctx.set(addresseeKey, { environment, channel, name, directChannels });
+  const { environment, channel, name, directChannels = [], joinings = {} } = addressee;
+  const isJoined = Object.keys(joinings).length > 0;
+  const base = { environment, channel, name, directChannels };
+  ctx.set(addresseeKey, isJoined ? { ...base, joinings } : base);
 }
 
 /**
  * Sends the event of a transition. Call it in the handler that changes the state: Restate commits both or
  * none, so that each transition makes exactly one event.
  */
-export function handOver(
+export async function handOver(
+  ctx: ObjectContext,
+  check: AlertingCheck,
+  transition: AlertTransition,
+): Promise<void> {
+  const addressee = transition.kind === "opened" ? null : await readAddressee(ctx);
+  tellAll(ctx, { ...check, joinings: addressee?.joinings ?? {} }, transition);
+}
+
+/** As `handOver`, to an addressee that is known. */
+export function tellAll(
   ctx: ObjectContext,
   check: AlertingCheck,
   transition: AlertTransition,
 ): void {
-  const { environment, channel, name, directChannels = [] } = check;
   if (transition.kind === "opened") writeAddressee(ctx, check);
   else ctx.clear(addresseeKey);
-  if (channel !== null) {
-    const order = { transition, environment, channel, name };
-    ctx.sendClient(alertDelivery, check.id).enqueue(order);
-  }
-  for (const target of directChannels) tellDirectly(ctx, { ...check, target }, transition);
+  for (const target of targetsOf(check)) tell(ctx, { ...check, target }, transition);
 }
 
-/** Sends the event of a transition to one channel that is not the incident service. */
-export function tellDirectly(
+/** Sends the event of a transition to one channel. */
+export function tell(
   ctx: ObjectContext,
-  { id, name, environment, target }: AlertingCheck & { target: DirectChannel },
+  { id, name, environment, joinings = {}, target }: AlertingCheck & { target: Target },
   transition: AlertTransition,
 ): void {
-  const queue = directQueueKey(id, target.id);
-  const eventId = `${queue}:${transition.episode}:${transition.kind}`;
-  const order = {
-    transition: { ...transition, eventId },
-    environment,
-    channel: null,
-    target,
-    name,
-  };
+  const queue = queueKeyOf(id, target);
+  const { episode, kind } = transition;
+  const eventId = formatEventId({ queue, episode, joining: joinings[queue] ?? 0, kind });
+  const where = typeof target === "string" ? { channel: target } : { channel: null, target };
+  const order = { transition: { ...transition, eventId }, environment, ...where, name };
   ctx.sendClient(alertDelivery, queue).enqueue(order);
 }
 

@@ -21,6 +21,16 @@ describe("renderPagerDuty", () => {
     });
   });
 
+  it("triggers under the same key when the check has joined the channel again: it opens a new alert there", () => {
+    const again = buildMessage({ eventId: "verify-key@pager:3-1:opened", joining: 1 });
+
+    expect(renderPagerDuty(again, {})).toMatchObject({
+      event_action: "trigger",
+      dedup_key: "verify-key:3",
+      payload: { custom_details: { event_id: "verify-key@pager:3-1:opened" } },
+    });
+  });
+
   it("resolves under the same key, and sends nothing else", () => {
     expect(renderPagerDuty(buildMessage({ kind: "resolved" }), {})).toEqual({
       event_action: "resolve",

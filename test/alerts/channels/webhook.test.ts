@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import type { AlertMessage } from "#alerts/channels/message.ts";
 import { judgeWebhook, readKeys, renderWebhook, signatureOf } from "#alerts/channels/webhook.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
 
@@ -19,13 +20,29 @@ describe("renderWebhook", () => {
         name: "Verify key",
         environment: "production",
         episode: 3,
-        sequence: 7,
+        sequence: 6_001,
         dedup_key: "verify-key:3",
         summary: "Recovered after 4 min: Verify key. It had failed: status 500",
         since: "2026-01-01T00:00:00.000Z",
         url: "https://vedette.example.com/console/checks/verify-key",
       },
     });
+  });
+
+  it("numbers all events of a check upwards, also of a channel that it joined again", () => {
+    const numberOf = (given: Partial<AlertMessage>) =>
+      (renderWebhook(buildMessage(given)) as { data: { sequence: number } }).data.sequence;
+    const kinds = ["firing", "resolved"] as const;
+    const events = [3, 4].flatMap((episode) =>
+      [0, 1, 2, 999].flatMap((joining) => kinds.map((kind) => ({ episode, joining, kind }))),
+    );
+
+    const numbers = events.map(numberOf);
+
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+    expect(numberOf({ episode: 3, joining: 5_000, kind: "resolved" })).toBeLessThan(
+      numberOf({ episode: 4 }),
+    );
   });
 
   it("says of a test that it is one", () => {

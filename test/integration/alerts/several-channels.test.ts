@@ -137,7 +137,7 @@ it("a channel that was removed and is down leaves neither a pending event nor a 
   });
 });
 
-it("an event of a channel that the check left and joined again is the last one of its id", async () => {
+it("of events that an earlier version gave one id, the last one is shown", async () => {
   const bench = await startAlertBench({ send: noteSent({}).send });
   const [opened, left] = ordersOf(hook, 1) as [ReturnType<typeof buildDirectOrder>, never];
   const recoveredAtMs = newYearMs + 60_000;

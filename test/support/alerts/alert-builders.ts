@@ -1,11 +1,12 @@
 /** Alert events as tests need them. */
 
-import { type AlertOrder, directQueueKey } from "#alerts/contract.ts";
+import { type AlertOrder, directQueueKey, formatEventId } from "#alerts/contract.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 
 type Event = {
   checkId?: string;
   episode?: number;
+  joining?: number;
   kind?: "opened" | "resolved";
   atMs?: number;
   openedAtMs?: number;
@@ -17,11 +18,12 @@ export const newYearMs = Date.UTC(2026, 0, 1);
 
 export function buildOrder(event: Event = {}) {
   const { checkId = "verify-key", episode = 1, kind = "opened", reason = "status 500" } = event;
+  const { joining = 0 } = event;
   const openedAtMs = event.openedAtMs ?? newYearMs;
   return {
     transition: {
       kind,
-      eventId: `${checkId}:${episode}:${kind}`,
+      eventId: formatEventId({ queue: checkId, episode, joining, kind }),
       checkId,
       episode,
       atMs: event.atMs ?? openedAtMs,
@@ -41,7 +43,9 @@ export function buildOrder(event: Event = {}) {
 export function buildDirectOrder(target: DirectChannel, event: Event = {}) {
   const { transition, ...order } = buildOrder(event);
   const { checkId, episode, kind } = transition;
-  const eventId = `${directQueueKey(checkId, target.id)}:${episode}:${kind}`;
+  const { joining = 0 } = event;
+  const queue = directQueueKey(checkId, target.id);
+  const eventId = formatEventId({ queue, episode, joining, kind });
   return { ...order, transition: { ...transition, eventId }, channel: null, target };
 }
 

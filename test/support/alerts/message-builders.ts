@@ -13,6 +13,7 @@ export function buildMessage(given: Partial<AlertMessage> = {}): AlertMessage {
     name: "Verify key",
     environment: "production",
     episode,
+    joining: 0,
     dedupKey: `${checkId}:${episode}`,
     reason: "status 500",
     openedAtMs: newYearMs,

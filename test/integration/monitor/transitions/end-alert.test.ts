@@ -1,4 +1,4 @@
-/** Checks that are removed, or page somebody else, while their alert is open. */
+/** Checks that are removed, or page nobody any more, while their alert is open. */
 import { describe, expect, it } from "vitest";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import type { ApiCheck } from "#monitor/contract.ts";
@@ -113,16 +113,6 @@ describe("an API check whose alert is open", () => {
     ]);
   });
 
-  it("fails at the new channel when it had none before", async () => {
-    const bench = await failingCheck({ apiChecks: [{ ...check, channel: null }] });
-
-    await bench.restartWorker({ apiChecks: [check] });
-    await bench.start();
-    await bench.untilOrders(1);
-
-    expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
-  });
-
   it("has what waits for a channel sent at once when the channel's row is corrected", async () => {
     const row = DirectChannel.parse({ id: "hook", kind: "webhook", url: "https://a.example.com" });
     const direct: ApiCheck = { ...check, channel: null, directChannels: [row] };
@@ -137,21 +127,6 @@ describe("an API check whose alert is open", () => {
     expect(before).toEqual([]);
     expect(new Set(bench.wentOn)).toEqual(new Set(["probe@hook"]));
     expect(bench.orders.map(({ transition }) => transition.kind)).toEqual(["opened"]);
-  });
-
-  it("resolves at the old channel, and fails at the new one", async () => {
-    const bench = await failingCheck();
-    const moved: ApiCheck = { ...check, channel: "staging" };
-
-    await bench.restartWorker({ apiChecks: [moved] });
-    await bench.start();
-    await bench.untilOrders(3);
-
-    expect(told(bench)).toEqual([
-      "opened 1 to production of Verify key",
-      "resolved 1 to production of Verify key since the check pages another channel",
-      "opened 2 to staging of Verify key",
-    ]);
   });
 });
 
@@ -220,36 +195,6 @@ const toldDirectly = ({ orders }: Bench) =>
       eventId,
       ...(endedBecause === undefined ? [] : [endedBecause]),
     ]);
-
-describe.each([{ alwaysReplay: false }, { alwaysReplay: true }])(
-  "an open alert follows the further channels of its check, $alwaysReplay",
-  ({ alwaysReplay }) => {
-    it("those that leave get the recovery, those that join the failure, others nothing", async () => {
-      const before = {
-        ...check,
-        directChannels: [chat, { ...hook, url: "https://b.example.com/" }],
-      };
-      const bench = await failingCheck({ alwaysReplay, apiChecks: [before] });
-      await bench.untilOrders(3);
-
-      const mail = { ...hook, id: "mail" };
-      await bench.restartWorker({ apiChecks: [{ ...check, directChannels: [hook, mail] }] });
-      await bench.start();
-      await bench.untilOrders(5);
-      bench.target.fails(200);
-
-      await bench.untilOrders(8);
-      expect(toldDirectly(bench)).toEqual([
-        ["chat", "probe@chat:1:opened"],
-        ["chat", "probe@chat:1:resolved", "the check no longer notifies this channel"],
-        ["hook", "probe@hook:1:opened"],
-        ["hook", "probe@hook:1:resolved"],
-        ["mail", "probe@mail:1:opened"],
-        ["mail", "probe@mail:1:resolved"],
-      ]);
-    });
-  },
-);
 
 it("a removed check resolves its alert at every channel", async () => {
   const bench = await failingCheck({ apiChecks: [{ ...check, directChannels: [chat, hook] }] });
