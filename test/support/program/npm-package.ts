@@ -13,6 +13,9 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { cleanEnvironment } from "../servers/dockerfile.ts";
 
+/** The oldest Node that the package runs on. */
+export const oldestNode = "22.18.0";
+
 /** What `npm pack` reads; node_modules is that of this checkout. */
 const packed = [
   ...["bin", "migrations", "packaging", "src"],

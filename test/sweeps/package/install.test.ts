@@ -6,13 +6,17 @@ import { isBuiltin } from "node:module";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Endpoints } from "#embedded/contract.ts";
-import { installNode, installPackage, packCheckout } from "../../support/program/npm-package.ts";
+import {
+  installNode,
+  installPackage,
+  oldestNode,
+  packCheckout,
+} from "../../support/program/npm-package.ts";
 import { freePorts } from "../../support/program/program.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const image = "registry.example.com/vedette/sentinel:v2";
-const oldest = "22.18.0";
 
 const dir = makeTempDir();
 let checkout: Awaited<ReturnType<typeof packCheckout>>;
@@ -30,7 +34,7 @@ it("packing leaves the checkout as it was", () => {
 type Installed = Awaited<ReturnType<typeof installPackage>>;
 
 describe.each([
-  { version: oldest, options: [] },
+  { version: oldestNode, options: [] },
   // Whoever has set this, as many have, gets no scripts of other packages either.
   { version: process.versions.node, options: ["--ignore-scripts"] },
 ])("on Node $version with $options", ({ version, options }) => {

@@ -1,9 +1,9 @@
-/** docs/tutorial.md, followed from an empty directory with the package. */
+/** docs/tutorial.md, followed from an empty directory with the package, on the oldest Node. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startFakePager } from "../../support/alerts/fake-pager.ts";
-import { packCheckout } from "../../support/program/npm-package.ts";
+import { installNode, oldestNode, packCheckout } from "../../support/program/npm-package.ts";
 import { freePorts } from "../../support/program/program.ts";
 import { openTerminals } from "../../support/program/terminals.ts";
 import { readTutorial, takePorts } from "../../support/repository/tutorial.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const ports = await takePorts();
   put = (text) => ports.put(text).replaceAll(pagers, pager.url);
   const env: Record<string, string> = { ...cleanEnvironment(), ...freePorts };
-  env["PATH"] = `${path.dirname(process.execPath)}:${env["PATH"]}`;
+  env["PATH"] = `${await installNode(dir.path, oldestNode)}:${env["PATH"]}`;
   terminals = openTerminals({ cwd: home, env });
 });
 
@@ -37,6 +37,12 @@ afterAll(async () => {
   await terminals?.close();
   await pager?.stop();
   dir.remove();
+});
+
+it("what is typed runs on the oldest Node", async () => {
+  const { output } = await terminals.type("node --version", "");
+
+  expect(output.trim()).toBe(`v${oldestNode}`);
 });
 
 it("every command of the page does what the page shows", {
