@@ -184,7 +184,9 @@ async function send(target: Target, address: string, call: Call): Promise<Answer
 function read<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.infer<Schema> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
-  throw new Error("the answer is not from Vedette: is the address that of control?");
+  throw new Error(
+    "the answer is not from Vedette, or of another version: is the address that of control?",
+  );
 }
 
 function parseJson(text: string): unknown {

@@ -48,13 +48,26 @@ export function createDefinitionStore(database: Database, log: Log) {
      */
     async write(next: NewRevision): Promise<boolean> {
       const { revision, applyId, source, appliedBy, set, changes } = next;
-      const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
+      const values = [revision, applyId, source, appliedBy, JSON.stringify(toStored(set))];
       await database.query(insert, [...values, JSON.stringify(changes)]).catch(refuseData);
       const { rows } = await database.query(selectApplyId, [revision]);
       await database.query(dropOld, [revision - keptRevisions]);
       return rows[0]?.apply_id === applyId;
     },
   };
+}
+
+/** A process of the version before leaves out a row with `dependsOn`, which it does not know. */
+function toStored({ checks, heartbeats, ...others }: DefinitionSet) {
+  return {
+    ...others,
+    checks: checks.map(withoutNoDependency),
+    heartbeats: heartbeats.map(withoutNoDependency),
+  };
+}
+
+function withoutNoDependency<Row extends { dependsOn: string[] }>({ dependsOn, ...row }: Row) {
+  return dependsOn.length === 0 ? row : { ...row, dependsOn };
 }
 
 /** Classes of SQLSTATE: data exception, program limit exceeded. */
@@ -111,8 +124,9 @@ function readRows(section: Section, rows: unknown[] = [], log: Log): object[] {
   return rows.flatMap((row) => {
     const parsed = sections[section].row.safeParse(row);
     if (parsed.success) return [parsed.data];
-    const key = keyOf(section, row as object);
-    log.error({ section, key }, "a row of the definitions is not understood by this version");
+    // Not `key`: the log hides what has that name.
+    const id = keyOf(section, row as object);
+    log.error({ section, row: id }, "a row of the definitions is not understood by this version");
     return [];
   });
 }

@@ -429,7 +429,7 @@ describe("errors", () => {
 
     expect(code).toBe(1);
     expect(linesOf(stderr)).toEqual([
-      "vedette: the answer is not from Vedette: is the address that of control?",
+      "vedette: the answer is not from Vedette, or of another version: is the address that of control?",
     ]);
   });
 });
