@@ -19,6 +19,7 @@ import { createLog } from "#kernel/log.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { makeTempDir } from "../temp-dir.ts";
@@ -151,15 +152,8 @@ export async function startAlertBench(options: BenchOptions = {}) {
     /** Everything Restate has stored, as text: journals, states, failures. */
     readStored: async (): Promise<string> => {
       const tables = ["sys_journal", "sys_invocation", "state"];
-      const answers = tables.map(async (table) => {
-        const answer = await fetch(`${adminUrl}/query`, {
-          method: "POST",
-          headers: { "content-type": "application/json", accept: "application/json" },
-          body: JSON.stringify({ query: `SELECT * FROM ${table}` }),
-        });
-        return answer.text();
-      });
-      return (await Promise.all(answers)).join("\n");
+      const answers = tables.map((table) => queryRestate(adminUrl, `SELECT * FROM ${table}`));
+      return JSON.stringify(await Promise.all(answers));
     },
   };
 }

@@ -6,6 +6,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { ChatMessage, chatChannel } from "#notify/contract.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { type Reply, startFakeChat } from "./fake-chat.ts";
 
@@ -74,17 +75,8 @@ export async function startChatBench(options: BenchOptions = {}) {
     /** Everything Restate has stored about the channel, as text: journals, states, failures. */
     readStored: async (): Promise<string> => {
       const tables = ["sys_journal", "sys_invocation", "state"];
-      const answers = tables.map((table) => query(adminUrl, `SELECT * FROM ${table}`));
-      return (await Promise.all(answers)).join("\n");
+      const answers = tables.map((table) => queryRestate(adminUrl, `SELECT * FROM ${table}`));
+      return JSON.stringify(await Promise.all(answers));
     },
   };
-}
-
-async function query(adminUrl: string, sql: string): Promise<string> {
-  const answer = await fetch(`${adminUrl}/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify({ query: sql }),
-  });
-  return answer.text();
 }

@@ -18,6 +18,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 
@@ -78,7 +79,7 @@ export async function startCronBench({
     call,
     start: () => startCron(ingressUrl),
     killRunner: async () => {
-      const rows = await query(
+      const rows = await queryRestate(
         adminUrl,
         "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.CronRunner' AND status <> 'completed'",
       );
@@ -89,7 +90,7 @@ export async function startCronBench({
     },
     /** Ticks that wait for their time, of all jobs. */
     armedTicks: async () => {
-      const rows = await query(
+      const rows = await queryRestate(
         adminUrl,
         "SELECT id FROM sys_invocation WHERE target_handler_name = 'tick' AND status = 'scheduled'",
       );
@@ -114,15 +115,6 @@ function noting(successes: Map<string, JobSuccess>) {
       },
     },
   });
-}
-
-async function query(adminUrl: string, sql: string): Promise<{ id: string }[]> {
-  const answer = await fetch(`${adminUrl}/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify({ query: sql }),
-  });
-  return ((await answer.json()) as { rows: { id: string }[] }).rows;
 }
 
 async function startHeartbeat(answers: number[]) {

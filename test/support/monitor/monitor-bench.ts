@@ -26,6 +26,7 @@ import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { waitFor } from "../wait-for.ts";
@@ -156,6 +157,15 @@ export async function startMonitorBench(options: BenchOptions) {
         },
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
+    /** The suppression that the object of an API check has had recorded last; null: none, or its end. */
+    told: async (check: string): Promise<unknown> => {
+      const key = `service_name = 'vedette.v1.ApiCheck' AND service_key = '${check}'`;
+      const [row] = await queryRestate(
+        adminUrl,
+        `SELECT value_utf8 FROM state WHERE ${key} AND key = 'told-suppression'`,
+      );
+      return JSON.parse(row?.["value_utf8"] ?? "null");
+    },
     snapshot: (check: string) => readSnapshot(database, check),
     /** Serves other definitions from now on, which its objects read when they are told. */
     define: (changed: Partial<Defined>) => {

@@ -9,6 +9,7 @@ import { startFakeChat } from "../alerts/fake-chat.ts";
 import { freePort } from "../free-port.ts";
 import { type FleetOutcome, startFakeFleet } from "../rollout/fake-fleet.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
@@ -104,14 +105,7 @@ export async function startVersionBench(size: number, environment: Record<string
     await closed;
   };
 
-  const query = async (sql: string): Promise<Record<string, string>[]> => {
-    const answer = await fetch(`${restate.adminUrl}/query`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: JSON.stringify({ query: sql }),
-    });
-    return ((await answer.json()) as { rows: Record<string, string>[] }).rows;
-  };
+  const query = (sql: string) => queryRestate(restate.adminUrl, sql);
 
   const post = (address: string, body: unknown) => postTo(`${objectPath}/${address}`, body);
 

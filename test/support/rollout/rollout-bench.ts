@@ -17,6 +17,7 @@ import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
+import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { readActor } from "../signed-call.ts";
 import { createTestListing } from "./fleet-listing.ts";
@@ -105,15 +106,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     return { status: answer.status, body: (await answer.json()) as Answer["body"] };
   };
 
-  const query = async (sql: string): Promise<Record<string, string>[]> => {
-    const answer = await fetch(`${restate.adminUrl}/query`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: JSON.stringify({ query: sql }),
-    });
-    const { rows } = (await answer.json()) as { rows: Record<string, string>[] };
-    return rows;
-  };
+  const query = (sql: string) => queryRestate(restate.adminUrl, sql);
 
   return {
     fleet,

@@ -6,6 +6,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { postSigned } from "../signed-call.ts";
 import { waitFor } from "../wait-for.ts";
+import { queryRestate } from "./restate-query.ts";
 import { startTestRestate } from "./servers.ts";
 
 type Services = EndpointOptions["services"];
@@ -49,10 +50,5 @@ export async function startUpgradable(earlier: Services) {
 
 async function attachments(adminUrl: string): Promise<number> {
   const query = "SELECT id FROM sys_journal WHERE entry_type = 'Command: AttachInvocation'";
-  const answer = await fetch(`${adminUrl}/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify({ query }),
-  });
-  return ((await answer.json()) as { rows: object[] }).rows.length;
+  return (await queryRestate(adminUrl, query)).length;
 }
