@@ -112,17 +112,20 @@ async function followJob(
   { before, after }: { before: Heartbeat | null; after: Heartbeat },
   { inbox }: HeartbeatParts,
 ): Promise<void> {
-  const wasPaused = await isPaused(ctx);
+  const state = await readState(ctx);
+  const wasPaused = state?.status === "paused";
   const wasDrill = before?.drill !== undefined;
-  const isLeft = wasDrill || (after.job === undefined && before?.job !== undefined);
+  // One that is defined again may have been either.
+  const mayBeLeft = before === null ? state !== null : wasDrill || before.job !== undefined;
   if (isPingedByUs(after)) {
     if (wasPaused) await begin(ctx, after);
     return;
   }
+  const isLeft = mayBeLeft && after.job === undefined;
   if (wasPaused || !(isJobOff(after) || isLeft)) return;
   const hasUrl = await ctx.run("withdraw-job", () => inbox.withdraw(after.id, { wasDrill }));
-  if (!hasUrl)
-    await pause(ctx, after, wasDrill ? "it is no drill any more" : "the job that pings it is off");
+  if (hasUrl) return;
+  await pause(ctx, after, wasDrill ? "it is no drill any more" : "the job that pings it is off");
 }
 
 function requireHeartbeat(heartbeat: Heartbeat | null, { key }: { key: string }): Heartbeat {

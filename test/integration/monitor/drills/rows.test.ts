@@ -55,6 +55,7 @@ it("a row of the version before loses the token that nobody knows, and goes on a
   await registerAsBefore(bench);
   await bench.call("vedette.v1.Heartbeat/weekly/ping", { kind: "success", atMs: Date.now() });
   await bench.untilWell("weekly");
+  await untilStatus(bench, "ok");
   const before = { tokens: await tokensOf(bench), snapshot: await bench.snapshot("weekly") };
 
   await bench.start();
@@ -89,6 +90,21 @@ it("a ping URL of a heartbeat that becomes a drill is void", async () => {
   await waitFor(async () => (await tokensOf(bench))[0] === "none", { withinMs: 9_000, what: "it" });
 
   expect((await ping())?.status).toBe(404);
+});
+
+it("a plain heartbeat with the id of a drill that was removed waits for a ping URL", async () => {
+  const bench = await startBench([drill]);
+  await bench.start();
+  await run(bench);
+  await untilStatus(bench, "ok");
+
+  bench.define({ heartbeats: [] });
+  await bench.call("vedette.v1.Heartbeat/weekly/retire");
+  bench.define({ heartbeats: [plain] });
+  await bench.call("vedette.v1.Heartbeat/weekly/redefine");
+
+  await untilStatus(bench, "paused");
+  expect(await tokensOf(bench)).toEqual([]);
 });
 
 it.each([
