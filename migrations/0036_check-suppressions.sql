@@ -1,5 +1,4 @@
--- When a check failed and alerted nobody, because something that it depends on failed. Written with its
--- snapshots, so that a span whose beginning or end was lost is put right by the next one.
+-- When a check failed and alerted nobody, because something that it depends on failed.
 
 CREATE TABLE check_suppressions (
   check_id      text NOT NULL,
@@ -12,5 +11,3 @@ CREATE TABLE check_suppressions (
   reason        text NOT NULL,
   PRIMARY KEY (check_id, began_at)
 );
-
-CREATE INDEX check_suppressions_lasting ON check_suppressions (check_id) WHERE ended_at IS NULL;

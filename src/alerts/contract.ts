@@ -80,7 +80,7 @@ export function formatEventId({ queue, episode, joining, kind }: EventName): str
   return `${queue}:${episode}${joining === 0 ? "" : `-${joining}`}:${kind}`;
 }
 
-const eventIdPattern = /^(.{1,201}):(\d{1,12})(?:-(\d{1,6}))?:(opened|resolved)$/;
+const eventIdPattern = /^(.{1,210}):(\d{1,12})(?:-(\d{1,6}))?:(opened|resolved)$/;
 
 /** null: it is no id of an event. */
 export function parseEventId(eventId: string): EventName | null {

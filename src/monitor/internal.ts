@@ -2,6 +2,7 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
 import type { CheckResult, CheckSnapshot, Ping } from "./contract.ts";
+import type { SuppressionSpan } from "./dependencies/contract.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -146,6 +147,8 @@ export type Entry = {
   results?: CheckResult[];
   missed?: MissedRuns;
   transition?: AlertTransition;
+  /** That began or ended. */
+  suppressions?: SuppressionSpan[];
   snapshot?: CheckSnapshot;
 };
 

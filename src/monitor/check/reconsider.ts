@@ -12,7 +12,7 @@ import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { lookAgain } from "./look-again.ts";
 import type { CheckParts } from "./parts.ts";
 import { looks, readRun, readState, timers, writeState } from "./state.ts";
-import { reportSlackMs, snapshotOf } from "./steps.ts";
+import { reportSlackMs, showCheck } from "./steps.ts";
 
 /** Opens the pending alert, unless what the check depends on fails, or may still turn out to. */
 export async function reconsider(
@@ -41,8 +41,8 @@ export async function reconsider(
   writeState(ctx, state);
   await lookAgain(ctx, state, atMs);
   if (transition !== null) await handOver(ctx, check, transition);
-  const snapshot = await snapshotOf(ctx, atMs);
-  writeDown(ctx, check.id, { snapshot, ...(transition !== null && { transition }) });
+  const shown = await showCheck(ctx, atMs);
+  writeDown(ctx, check.id, { ...shown, ...(transition !== null && { transition }) });
   return null;
 }
 

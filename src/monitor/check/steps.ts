@@ -1,7 +1,7 @@
 /** The steps of the object of an API check: it ticks, takes reports and decides. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { after } from "#kernel/durable-timer.ts";
-import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
+import type { ApiCheck, CheckResult, CheckState } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
@@ -18,7 +18,14 @@ import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
-import { handOver, nextTakenAtMs, writeAtOnce, writeDown } from "#monitor/transitions/hand-over.ts";
+import {
+  handOver,
+  nextTakenAtMs,
+  type Shown,
+  show,
+  writeAtOnce,
+  writeDown,
+} from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { storeEarly, takeEarly } from "./early-reports.ts";
 import { lookAgain } from "./look-again.ts";
@@ -197,7 +204,7 @@ async function applyReports(
   if (transition !== null) await handOver(ctx, check, transition);
   const entry = {
     results: run.results,
-    snapshot: await snapshotOf(ctx, atMs),
+    ...(await showCheck(ctx, atMs)),
     ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
   };
   if (transition === null) await writeAtOnce(ctx, parts.recorder, check.id, entry);
@@ -223,7 +230,7 @@ function stateAccess(ctx: ObjectContext) {
   return {
     read: () => readState(ctx, 0),
     write: (state: CheckState) => writeState(ctx, state),
-    show: (takenAtMs: number) => snapshotOf(ctx, takenAtMs),
+    show: (takenAtMs: number) => showCheck(ctx, takenAtMs),
   };
 }
 
@@ -243,14 +250,14 @@ async function pause(ctx: ObjectContext): Promise<null> {
 }
 
 export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<void> {
-  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, nowMs) });
+  writeDown(ctx, ctx.key, await showCheck(ctx, nowMs));
 }
 
-export async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
+export async function showCheck(ctx: ObjectContext, atMs: number): Promise<Shown> {
   const state = await readState(ctx, atMs);
   const { status, sinceMs, decidedRunMs, alert, locations } = state;
   const reporting = Object.values(locations).filter(({ isSilent }) => !isSilent);
-  return {
+  return show(ctx, {
     checkId: ctx.key,
     kind: "api",
     takenAtMs: await nextTakenAtMs(ctx, atMs),
@@ -264,5 +271,5 @@ export async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<Chec
     suppressed: state.suppressed ?? null,
     quiet: await readQuiet(ctx),
     locations,
-  };
+  });
 }

@@ -14,6 +14,9 @@ export const Suppression = z.object({
 });
 export type Suppression = z.infer<typeof Suppression>;
 
+/** A suppression from its beginning to its end; `untilMs`: null: it lasts. */
+export type SuppressionSpan = Suppression & { untilMs: number | null };
+
 /** An alert that waits until what the check depends on has been looked at, too. */
 export const PendingAlert = z.object({
   sinceMs: z.int(),

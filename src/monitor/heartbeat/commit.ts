@@ -6,7 +6,7 @@ import type { Decision } from "#monitor/rules/verdict.ts";
 import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
 import { isPlain, rearm, wakeWhenDelivered } from "./alarm.ts";
 import type { HeartbeatParts } from "./parts.ts";
-import { snapshotOf, writeSnapshot } from "./records.ts";
+import { showHeartbeat, writeSnapshot } from "./records.ts";
 import { readReceivedAtMs, readState, writeState } from "./state.ts";
 
 export type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
@@ -53,8 +53,8 @@ export async function commitDecision(
   await rearm(ctx, heartbeat, nowMs);
   const hasChanged = results.length > 0 || !isPlain(before) || !isPlain(state);
   if (hasChanged) {
-    const snapshot = await snapshotOf(ctx, heartbeat, nowMs);
-    const entry = { results, snapshot, ...(transition !== null && { transition }) };
+    const shown = await showHeartbeat(ctx, heartbeat, nowMs);
+    const entry = { results, ...shown, ...(transition !== null && { transition }) };
     writeDown(ctx, heartbeat.id, entry);
   }
   return isPlain(state) ? release(ctx, { heartbeat, parts }, state) : null;

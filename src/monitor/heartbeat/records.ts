@@ -1,17 +1,11 @@
 /** The results and the snapshot that are written for a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type {
-  CheckResult,
-  CheckSnapshot,
-  Heartbeat,
-  HeartbeatState,
-  Ping,
-} from "#monitor/contract.ts";
+import type { CheckResult, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { describeFailure, expectedAtMs } from "#monitor/rules/expected.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
-import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
+import { nextTakenAtMs, type Shown, show, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
 
 /** A start has no result. A run has a duration only if it sent a start. */
@@ -44,18 +38,18 @@ export async function writeSnapshot(
   heartbeat: Heartbeat,
   nowMs: number,
 ): Promise<void> {
-  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
+  writeDown(ctx, ctx.key, await showHeartbeat(ctx, heartbeat, nowMs));
 }
 
 /** `heartbeat`: null when it is no longer defined; then the deadline is unknown as well. */
-export async function snapshotOf(
+export async function showHeartbeat(
   ctx: ObjectContext,
   heartbeat: Heartbeat | null,
   atMs: number,
-): Promise<CheckSnapshot> {
+): Promise<Shown> {
   const state = (await readState(ctx)) ?? newHeartbeatState(atMs);
   const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
-  return {
+  return show(ctx, {
     checkId: ctx.key,
     kind: "heartbeat",
     takenAtMs: await nextTakenAtMs(ctx, atMs),
@@ -72,5 +66,5 @@ export async function snapshotOf(
     suppressed: state.suppressed ?? null,
     quiet: await readQuiet(ctx),
     locations: {},
-  };
+  });
 }

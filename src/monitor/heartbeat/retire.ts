@@ -8,7 +8,7 @@ import { newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
 import { writeDown } from "#monitor/transitions/hand-over.ts";
-import { snapshotOf, writeSnapshot } from "./records.ts";
+import { showHeartbeat, writeSnapshot } from "./records.ts";
 import { readState, writeState } from "./state.ts";
 
 /** Called before each step that takes a ping or checks a deadline. */
@@ -22,8 +22,7 @@ export async function retire(ctx: ObjectContext): Promise<null> {
   const state = await readState(ctx);
   if (state?.suppressed == null) return null;
   writeState(ctx, withoutMarks(state));
-  const snapshot = await snapshotOf(ctx, null, await ctx.date.now());
-  writeDown(ctx, ctx.key, { snapshot });
+  writeDown(ctx, ctx.key, await showHeartbeat(ctx, null, await ctx.date.now()));
   return null;
 }
 
@@ -45,6 +44,6 @@ function stateAccess(ctx: ObjectContext) {
     read: () => readState(ctx),
     write: (state: HeartbeatState) => writeState(ctx, state),
     // The next step of the object sets the deadline.
-    show: (takenAtMs: number) => snapshotOf(ctx, null, takenAtMs),
+    show: (takenAtMs: number) => showHeartbeat(ctx, null, takenAtMs),
   };
 }

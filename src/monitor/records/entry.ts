@@ -8,12 +8,13 @@ import type { CheckRecorder } from "#monitor/records/recorder.ts";
 export async function writeEntry(
   recorder: CheckRecorder,
   checkId: string,
-  { results = [], missed, transition, snapshot }: Entry,
+  { results = [], missed, transition, suppressions, snapshot }: Entry,
 ): Promise<string[]> {
   return [
     ...(await writeResults(recorder, results)),
     ...(missed ? await attempt(() => recorder.missed({ checkId, ...missed })) : []),
     ...(transition ? await attempt(() => recorder.transition(transition)) : []),
+    ...(suppressions ? await attempt(() => recorder.suppressions(checkId, suppressions)) : []),
     ...(snapshot ? await attempt(() => recorder.snapshot(snapshot)) : []),
   ];
 }

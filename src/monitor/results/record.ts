@@ -3,6 +3,7 @@ import type { AlertTransition } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import type { SuppressionSpan } from "#monitor/dependencies/contract.ts";
 import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
 import { makePartition } from "./partitions.ts";
 import { type PlainPing, updatePings } from "./pings.ts";
@@ -58,6 +59,18 @@ export function createResultWriter(database: Database, noteNew?: NoteNew) {
     /** Stores when the receiver accepted an event; the first time counts. */
     delivered: (event: AlertTransition, atMs: number): Promise<void> =>
       writeEpisodes({ event, deliveredAtMs: atMs }),
+
+    /** Stores that the check was suppressed; an end that is stored does not change. */
+    async suppressions(checkId: string, spans: readonly SuppressionSpan[]): Promise<void> {
+      const toDate = (ms: number | null) => (ms === null ? null : new Date(ms));
+      await database.query(insertSuppressions, [
+        checkId,
+        spans.map(({ sinceMs }) => new Date(sinceMs)),
+        spans.map(({ untilMs }) => toDate(untilMs)),
+        spans.map(({ by }) => by),
+        spans.map(({ reason }) => reason),
+      ]);
+    },
 
     /** Stores the snapshot of a check, unless a newer one is stored. */
     snapshot: (snapshot: CheckSnapshot): Promise<void> => writeSnapshots(snapshot),
@@ -143,6 +156,12 @@ const insertResultRows = `
     $6::text[], $7::real[], $8::real[], $9::real[], $10::real[], $11::real[], $12::real[],
     $13::integer[], $14::text[], $15::integer[])
   ON CONFLICT DO NOTHING RETURNING check_id, location, scheduled_at`;
+
+const insertSuppressions = `
+  INSERT INTO check_suppressions AS known (check_id, began_at, ended_at, suppressed_by, reason)
+  SELECT $1, * FROM unnest($2::timestamptz[], $3::timestamptz[], $4::text[], $5::text[])
+  ON CONFLICT (check_id, began_at) DO UPDATE SET ended_at = excluded.ended_at
+  WHERE known.ended_at IS NULL AND excluded.ended_at IS NOT NULL`;
 
 const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)

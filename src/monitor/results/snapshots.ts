@@ -1,4 +1,4 @@
-/** Stores the newest snapshot of each check, and from it since when and until when it was suppressed. */
+/** Writes the snapshots of checks. */
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import type { CheckSnapshot } from "#monitor/contract.ts";
@@ -10,7 +10,7 @@ export async function saveSnapshots(
 ): Promise<void> {
   const oldestFirst = snapshots.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
   const rows = [...new Map(oldestFirst.map((snapshot) => [snapshot.checkId, snapshot])).values()];
-  await database.query(saveAll, [
+  await database.query(upsertSnapshots, [
     rows.map(({ checkId }) => checkId),
     rows.map(({ takenAtMs }) => new Date(takenAtMs)),
     rows.map((snapshot) => JSON.stringify(snapshot, withoutUnwritable)),
@@ -44,23 +44,4 @@ const upsertSnapshots = `
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
   WHERE check_snapshots.taken_at <= excluded.taken_at
     -- Taken while the clock was ahead: it must not block newer ones until then.
-    OR ${aheadInSql("check_snapshots.taken_at")}
-  RETURNING check_id, taken_at, snapshot->'suppressed' AS suppressed`;
-
-// A snapshot of a version that knew no suppressions does not have the member: it ends none.
-const saveAll = `
-  WITH stored AS (${upsertSnapshots}), told AS (
-    SELECT check_id, taken_at, suppressed,
-      to_timestamp((suppressed->>'sinceMs')::float8 / 1000) AS began_at
-    FROM stored WHERE suppressed IS NOT NULL
-  ), begun AS (
-    INSERT INTO check_suppressions (check_id, began_at, suppressed_by, reason)
-    SELECT check_id, began_at, suppressed->>'by', suppressed->>'reason'
-    FROM told WHERE began_at IS NOT NULL ORDER BY check_id
-    ON CONFLICT (check_id, began_at) DO UPDATE SET ended_at = NULL WHERE check_suppressions.ended_at IS NOT NULL
-  )
-  UPDATE check_suppressions AS span
-  SET ended_at = greatest(span.began_at, coalesce(told.began_at, told.taken_at))
-  FROM told
-  WHERE span.check_id = told.check_id AND span.ended_at IS NULL
-    AND span.began_at IS DISTINCT FROM told.began_at`;
+    OR ${aheadInSql("check_snapshots.taken_at")}`;

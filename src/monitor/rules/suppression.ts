@@ -4,7 +4,7 @@
  */
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { ApiCheck, CheckState, OpenAlert } from "#monitor/contract.ts";
-import type { PendingAlert, Suppression } from "#monitor/dependencies/contract.ts";
+import type { PendingAlert, Suppression, SuppressionSpan } from "#monitor/dependencies/contract.ts";
 import { type Grid, gridOf, nextTick } from "./grid.ts";
 
 /** What something that others depend on says of itself. */
@@ -80,6 +80,16 @@ export function askAgainAtMs({ suppressed, pendingAlert }: Marks, nowMs: number)
 export function withoutMarks<State extends Marks>(state: State): State {
   if (state.suppressed == null && state.pendingAlert == null) return state;
   return { ...state, suppressed: null, pendingAlert: null };
+}
+
+/** What is to be recorded when `now` has taken the place of `told`, which was recorded last. */
+export function spansOfChange(
+  { told, now }: { told: Suppression | null; now: Suppression | null },
+  atMs: number,
+): SuppressionSpan[] {
+  if (told?.by === now?.by && told?.sinceMs === now?.sinceMs) return [];
+  const ended = told && { ...told, untilMs: Math.max(told.sinceMs, now?.sinceMs ?? atMs) };
+  return [...(ended ? [ended] : []), ...(now ? [{ ...now, untilMs: null }] : [])];
 }
 
 type Failure = Pick<OpenAlert, "reason" | "locations">;

@@ -64,6 +64,19 @@ export function compareChannels(
   return { left, joined, corrected, addressee };
 }
 
+/** The check as if it had not joined these. */
+export function withoutTargets<Check extends CheckChannels>(
+  check: Check,
+  targets: readonly Target[],
+): Check {
+  const { channel, directChannels = [] } = check;
+  return {
+    ...check,
+    channel: channel !== null && hasTarget(targets, channel) ? null : channel,
+    directChannels: directChannels.filter((row) => !hasTarget(targets, row)),
+  };
+}
+
 function hasTarget(targets: readonly Target[], wanted: Target): boolean {
   const nameOf = (target: Target) => (typeof target === "string" ? target : `@${target.id}`);
   return targets.some((target) => nameOf(target) === nameOf(wanted));

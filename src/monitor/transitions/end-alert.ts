@@ -4,7 +4,9 @@
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery } from "#alerts/contract.ts";
-import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type AlertHistory, describeEvent, resolve } from "#monitor/rules/verdict.ts";
 import {
   type Addressee,
@@ -12,15 +14,23 @@ import {
   compareChannels,
   endReasonOf,
   queueKeyOf,
+  withoutTargets,
 } from "./addressee.ts";
-import { readAddressee, tell, tellAll, writeAddressee, writeDown } from "./hand-over.ts";
+import {
+  readAddressee,
+  type Shown,
+  tell,
+  tellAll,
+  writeAddressee,
+  writeDown,
+} from "./hand-over.ts";
 
 /** Access to the state of the check, and to its snapshot. */
 type CheckAccess<State> = {
   /** null: the check has no state yet. */
   read: () => Promise<State | null>;
   write: (state: State) => void;
-  show: (takenAtMs: number) => Promise<CheckSnapshot>;
+  show: (takenAtMs: number) => Promise<Shown>;
 };
 
 /**
@@ -37,7 +47,7 @@ export async function followChannels<State extends AlertHistory>(
   // Journaled, and obeyed whatever the reason: an earlier version ended alerts for further reasons.
   const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(before, check));
   if (endedBecause !== null) return endAlert(ctx, endedBecause, access);
-  const change = compareChannels(ctx.key, before, check);
+  const change = await findChange(ctx, before, check);
   if (change === null) return;
   await tellOfChange(ctx, { before, change }, access);
   writeAddressee(ctx, change.addressee);
@@ -45,6 +55,18 @@ export async function followChannels<State extends AlertHistory>(
   for (const target of change.corrected) {
     ctx.sendClient(alertDelivery, queueKeyOf(ctx.key, target)).goOn({});
   }
+}
+
+/** While the check is quiet it joins nothing: no new failure is told. It does so at the first step after that. */
+async function findChange(
+  ctx: ObjectContext,
+  before: Addressee,
+  check: ApiCheck | Heartbeat,
+): Promise<ChannelChange | null> {
+  const change = compareChannels(ctx.key, before, check);
+  if (change === null || change.joined.length === 0) return change;
+  const isQuiet = quietUntilMs(await readQuiet(ctx), await ctx.date.now()) !== null;
+  return isQuiet ? compareChannels(ctx.key, before, withoutTargets(check, change.joined)) : change;
 }
 
 async function tellOfChange<State extends AlertHistory>(
@@ -83,7 +105,7 @@ export async function endAlert<State extends AlertHistory>(
   if (transition === null) return;
   const addressee = await readAddressee(ctx);
   if (addressee !== null) tellAll(ctx, { id: ctx.key, ...addressee }, transition);
-  writeDown(ctx, ctx.key, { transition, snapshot: await show(atMs) });
+  writeDown(ctx, ctx.key, { transition, ...(await show(atMs)) });
 }
 
 export const removed = "the check was removed";

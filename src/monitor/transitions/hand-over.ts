@@ -8,10 +8,12 @@ import {
 } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
-import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
+import type { Suppression } from "#monitor/dependencies/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
 import { writeEntry } from "#monitor/records/entry.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
+import { spansOfChange } from "#monitor/rules/suppression.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 import { type Addressee, queueKeyOf, type Target, targetsOf } from "./addressee.ts";
 
@@ -41,8 +43,10 @@ export async function handOver(
   check: AlertingCheck,
   transition: AlertTransition,
 ): Promise<void> {
-  const addressee = transition.kind === "opened" ? null : await readAddressee(ctx);
-  tellAll(ctx, { ...check, joinings: addressee?.joinings ?? {} }, transition);
+  if (transition.kind === "opened") return tellAll(ctx, check, transition);
+  // The channels of the check, but for those that it has yet to join.
+  const { channel, directChannels, joinings } = (await readAddressee(ctx)) ?? check;
+  tellAll(ctx, { ...check, channel, directChannels, joinings: joinings ?? {} }, transition);
 }
 
 /** As `handOver`, to an addressee that is known. */
@@ -73,6 +77,21 @@ export function tell(
 export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {
   ctx.sendClient(checkRecords, checkId).write(entry);
 }
+
+const toldKey = "told-suppression";
+
+/** For an entry: the snapshot, and which suppressions began or ended since the last one. */
+export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<Shown> {
+  const told = await ctx.get<Suppression>(toldKey);
+  const now = snapshot.suppressed ?? null;
+  const suppressions = spansOfChange({ told, now }, snapshot.takenAtMs);
+  if (suppressions.length === 0) return { snapshot };
+  if (now === null) ctx.clear(toldKey);
+  else ctx.set(toldKey, now);
+  return { snapshot, suppressions };
+}
+
+export type Shown = Pick<Entry, "suppressions"> & { snapshot: CheckSnapshot };
 
 const takenKey = "taken";
 

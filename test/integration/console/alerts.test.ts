@@ -8,7 +8,6 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
-import { aSnapshot } from "../../support/monitor/check-builders.ts";
 import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
 import type { Program } from "../../support/program/program.ts";
 import { incidentKey, startIncidentServer } from "../../support/routing/incident-server.ts";
@@ -76,11 +75,9 @@ describe.skipIf(!hasBrowser)("a failure that was suppressed", () => {
     const log = createLog({ level: "silent", format: "json" });
     const database = openDatabase(runningDatabaseUrl(console.program.dataDir), log);
     onTestFinished(() => database.end());
-    const takenAtMs = Date.now();
-    const suppressed = { by: "liveness", sinceMs: takenAtMs - 60_000, reason: "local: HTTP 503" };
-    const { snapshot } = createResultWriter(database);
-    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs, suppressed }));
-    await snapshot(aSnapshot({ checkId: "rate-limit", takenAtMs, suppressed: null }));
+    const untilMs = Date.now();
+    const span = { by: "liveness", sinceMs: untilMs - 60_000, untilMs, reason: "local: HTTP 503" };
+    await createResultWriter(database).suppressions("rate-limit", [span]);
     const { page } = await console.open("/checks/rate-limit");
 
     const row = page.getByRole("row").filter({ hasText: "Suppressed" });

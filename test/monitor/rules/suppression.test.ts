@@ -4,6 +4,7 @@ import {
   type Answer,
   judgeOpening,
   longestPendingMs,
+  spansOfChange,
   stateOfCheck,
   withBarrier,
 } from "#monitor/rules/suppression.ts";
@@ -146,4 +147,41 @@ it("names the run that has begun, or else the next one", () => {
   const next = stateOfCheck(database, { ...now, openRunMs: 100_500 }, asked);
 
   expect([begun.decidesByMs, next.decidesByMs]).toEqual([123_000, 177_000]);
+});
+
+const lasting = { ...suppressed, untilMs: null };
+const anew = { ...suppressed, sinceMs: 70_000 };
+const other = { ...suppressed, by: "cache", sinceMs: 80_000 };
+
+it.each([
+  ["none", null, null, []],
+  ["one that goes on", suppressed, { ...suppressed, reason: "slow" }, []],
+  ["one that began", null, suppressed, [lasting]],
+  ["one that ended", suppressed, null, [{ ...suppressed, untilMs: 90_000 }]],
+  [
+    "another one",
+    suppressed,
+    other,
+    [
+      { ...suppressed, untilMs: 80_000 },
+      { ...other, untilMs: null },
+    ],
+  ],
+  [
+    "one that ended and began again unseen",
+    suppressed,
+    anew,
+    [
+      { ...suppressed, untilMs: 70_000 },
+      { ...anew, untilMs: null },
+    ],
+  ],
+])("records a suppression that began or ended: %s", (_, told, now, spans) => {
+  expect(spansOfChange({ told, now }, 90_000)).toEqual(spans);
+});
+
+it("records no end before the beginning, if the clock was set back", () => {
+  const [span] = spansOfChange({ told: suppressed, now: null }, 10_000);
+
+  expect(span?.untilMs).toBe(suppressed.sinceMs);
 });

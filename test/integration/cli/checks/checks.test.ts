@@ -107,17 +107,15 @@ describe("checks history", () => {
 
   it("lists the times in which the check was suppressed among its alerts", async () => {
     const reason = "fra: HTTP 503";
-    const suppressed = { by: "liveness", sinceMs: startMs + 90 * minute, reason };
-    const failed = { checkId: "rate-limit", status: "failed" } as const;
-    await recorder.snapshot(aSnapshot({ ...failed, takenAtMs: futureMs(), suppressed }));
-    await recorder.snapshot(aSnapshot({ ...failed, takenAtMs: futureMs(), suppressed: null }));
+    const span = { by: "liveness", sinceMs: startMs + 90 * minute, untilMs: startMs + 91 * minute };
+    await recorder.suppressions("rate-limit", [{ ...span, reason }]);
 
     const { stdout } = await vedette("history", "rate-limit");
     const { stdout: json } = await vedette("history", "rate-limit", "--json");
 
-    expect(stdout).toMatch(/suppressed .* to nobody +by liveness: fra: HTTP 503/);
-    const [span] = JSON.parse(json).suppressions;
-    expect(span).toMatchObject({ check_id: "rate-limit", suppressed_by: "liveness", reason });
+    expect(stdout).toMatch(/suppressed .* 60 s +to nobody +by liveness: fra: HTTP 503/);
+    const [listed] = JSON.parse(json).suppressions;
+    expect(listed).toMatchObject({ check_id: "rate-limit", suppressed_by: "liveness", reason });
   });
 
   it("names the existing checks when there is no such check", async () => {

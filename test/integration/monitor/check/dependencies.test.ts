@@ -82,6 +82,34 @@ it("alerts when what it depends on turns out well, although the worker was ended
   expect(eventsOf(bench)).toEqual(["shop:1:opened"]);
 });
 
+it("records a suppression that began and ended while nothing could be written", async () => {
+  const apiChecks = [
+    anApiCheck({ ...shop, frequencySeconds: 1 }),
+    anApiCheck({ ...database, frequencySeconds: 1 }),
+  ];
+  const bench = await startMonitorBench({ apiChecks });
+  await bench.start();
+  await bench.untilResults(4);
+  const client = await bench.database.connect();
+  try {
+    await client.query("BEGIN; LOCK TABLE check_snapshots, check_suppressions IN EXCLUSIVE MODE");
+
+    failing(bench, "/shop", "/database");
+    await bench.untilOrders(1);
+    const isTold = async () => (await bench.told("shop")) !== null;
+    await until("the suppression to begin", isTold);
+    bench.target.isWell();
+    await until("the suppression to end", async () => !(await isTold()));
+  } finally {
+    await client.query("COMMIT");
+    client.release();
+  }
+
+  const isRecorded = async () => (await spansOf(bench, "shop")).length > 0;
+  await until("the suppression to be recorded", isRecorded);
+  expect(await spansOf(bench, "shop")).toEqual([["database", true]]);
+});
+
 describe("a heartbeat that is suppressed", () => {
   const apiChecks = [anApiCheck({ ...database, frequencySeconds: 1 })];
 

@@ -2,7 +2,8 @@
 import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
-import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import type { CheckResult } from "#monitor/contract.ts";
+import type { SuppressionSpan } from "#monitor/dependencies/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
 import { managePartitions } from "#monitor/results/partitions.ts";
@@ -557,75 +558,43 @@ describe("alerts", () => {
 });
 
 describe("suppressions", () => {
-  const suppressed = { by: "database", sinceMs: noon, reason: "local: HTTP 500" };
-  const span = {
+  const begun = { by: "database", sinceMs: noon, reason: "local: HTTP 500", untilMs: null };
+  const ended = { ...begun, untilMs: noon + 3 * minute };
+  const stored = {
     check_id: "verify-key",
     began_at: "2026-05-31T12:00:00.000Z",
-    ended_at: null,
+    ended_at: "2026-05-31T12:03:00.000Z",
     suppressed_by: "database",
     reason: "local: HTTP 500",
   };
-  const show = (minutes: number, changes: Pick<CheckSnapshot, "suppressed">) =>
-    recorder().snapshot(aSnapshot({ takenAtMs: noon + minutes * minute, ...changes }));
+  const note = (...spans: SuppressionSpan[]) => recorder().suppressions("verify-key", spans);
   const spans = async () => (await reader().episodes({ limit: 10 })).suppressions ?? [];
 
-  it("last from the snapshot that tells of one to the first that does not", async () => {
-    await show(1, { suppressed });
-    await show(2, { suppressed });
-    const before = await spans();
-    await show(3, { suppressed: null });
-    await show(4, { suppressed: null });
+  it.each([
+    ["in order", [begun, ended]],
+    ["in the other order", [ended, begun]],
+    ["twice", [begun, ended, begun, { ...ended, untilMs: noon + hour }]],
+    ["by the end alone", [ended]],
+  ])("have both ends, noted %s", async (_, notes) => {
+    for (const one of notes) await note(one);
 
-    expect(before).toEqual([span]);
-    expect(await spans()).toEqual([{ ...span, ended_at: "2026-05-31T12:03:00.000Z" }]);
+    expect(await spans()).toEqual([stored]);
   });
 
-  it("by another check are another one, which begins when the first ends", async () => {
-    await show(1, { suppressed });
-    const sinceMs = noon + 90_000;
-    await show(2, { suppressed: { ...suppressed, by: "network", sinceMs } });
+  it("last while no end is noted; one by another check is another one", async () => {
+    const sinceMs = noon + 3 * minute;
+    await note(begun);
+    await note(ended, { ...begun, by: "network", sinceMs });
 
-    const at = "2026-05-31T12:01:30.000Z";
-    expect(await spans()).toEqual([
-      { ...span, suppressed_by: "network", began_at: at },
-      { ...span, ended_at: at },
-    ]);
-  });
-
-  it("are not changed by a snapshot that came too late, nor by one that comes again", async () => {
-    await show(1, { suppressed });
-    await show(3, { suppressed: null });
-    await show(2, { suppressed });
-    await show(3, { suppressed: null });
-
-    expect(await spans()).toEqual([{ ...span, ended_at: "2026-05-31T12:03:00.000Z" }]);
-  });
-
-  it("are not ended by a version that knew none", async () => {
-    await show(1, { suppressed });
-    await show(2, {});
-
-    expect(await spans()).toEqual([span]);
-  });
-
-  it("do not end before they began when the clock was set back", async () => {
-    const nowMs = Date.now();
-    const sinceMs = nowMs + day;
-    await recorder().snapshot(
-      aSnapshot({ takenAtMs: sinceMs, suppressed: { ...suppressed, sinceMs } }),
-    );
-    await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, suppressed: null }));
-
-    const began_at = new Date(sinceMs).toISOString();
-    expect(await spans()).toEqual([{ ...span, began_at, ended_at: began_at }]);
+    const later = { began_at: stored.ended_at, suppressed_by: "network", ended_at: null };
+    expect(await spans()).toEqual([{ ...stored, ...later }, stored]);
   });
 
   it("of one check are read alone, the newest first, and as many as are asked for", async () => {
-    for (const sinceMs of [noon, noon + hour, noon + 2 * hour]) {
-      const taken = { takenAtMs: sinceMs, suppressed: { ...suppressed, sinceMs } };
-      await recorder().snapshot(aSnapshot(taken));
-      await recorder().snapshot(aSnapshot({ ...taken, checkId: "liveness" }));
-    }
+    const hours = [noon, noon + hour, noon + 2 * hour];
+    const all = hours.map((sinceMs) => ({ ...begun, sinceMs }));
+    await recorder().suppressions("verify-key", all);
+    await recorder().suppressions("liveness", all);
 
     const { suppressions } = await reader().episodes({ check: "liveness", limit: 2 });
 
@@ -636,11 +605,8 @@ describe("suppressions", () => {
   });
 
   it("are deleted with the alerts of their age, and never while they last", async () => {
-    const sinceMs = past;
-    const old = { suppressed: { ...suppressed, sinceMs } };
-    await recorder().snapshot(aSnapshot({ takenAtMs: past, ...old }));
-    await recorder().snapshot(aSnapshot({ takenAtMs: past + minute, suppressed: null }));
-    await recorder().snapshot(aSnapshot({ takenAtMs: past, checkId: "liveness", ...old }));
+    await note({ ...begun, sinceMs: past, untilMs: past + minute });
+    await recorder().suppressions("liveness", [{ ...begun, sinceMs: past }]);
     await recorder().results(everyMinute(60, Date.now() - day));
     await keep(Date.now() - 12 * hour);
 

@@ -163,6 +163,42 @@ it("a check that paged nobody pages the channel that it gets, for the alert that
   ]);
 });
 
+it("a channel that joins while the check is muted is told once it is not", async () => {
+  const bench = await failingCheck({ directChannels: [chat] });
+  await bench.untilOrders(2);
+  await bench.call("vedette.v1.ApiCheck/probe/Mute", {});
+
+  await redefine(bench, { channel: "staging", directChannels: [chat, hook] }, 3);
+  const results = (await bench.results()).length;
+  await bench.untilResults(results + 3);
+  const muted = bench.orders.length;
+  await bench.call("vedette.v1.ApiCheck/probe/Unmute", {});
+  await bench.untilOrders(5);
+  await recover(bench, 8);
+
+  expect(muted).toBe(3);
+  expect(toldTo(bench, null)).toEqual([
+    "probe:1:opened, production",
+    `probe:1:resolved, production, ${left}`,
+    "probe:1-1:opened, staging",
+    "probe:1-1:resolved, staging",
+  ]);
+  expect(toldTo(bench, "hook")).toEqual(["probe@hook:1:opened", "probe@hook:1:resolved"]);
+});
+
+it("a channel that never joined gets no recovery", async () => {
+  const bench = await failingCheck({});
+  await bench.untilOrders(1);
+  await bench.call("vedette.v1.ApiCheck/probe/Mute", {});
+
+  bench.define({ apiChecks: [{ ...check, directChannels: [hook] }] });
+  await bench.start();
+  await bench.untilResults((await bench.results()).length + 3);
+  await recover(bench, 2);
+
+  expect(toldTo(bench, "hook")).toEqual([]);
+});
+
 it("a removed check resolves its alert under the ids of the channels that it joined again", async () => {
   const bench = await failingCheck({ directChannels: [hook] });
   await bench.untilOrders(2);
