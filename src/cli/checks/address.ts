@@ -7,7 +7,8 @@ type Fields =
 
 /**
  * `tcp://db.example.com:5432`, `tls://shop.example.com` and `dns:example.com`; else an address of HTTP.
- * `bare`: without scheme, query and fragment, to make an id of. Throws an error that has an example.
+ * `bare`: to make an id of, without scheme, query and fragment; of `tls` and `dns` with the kind, since the
+ * host may have a check of its page as well. Throws an error that has an example.
  */
 export function readAddress(address: string): { fields: Fields; bare: string } {
   const [, scheme = "", rest = ""] =
@@ -15,11 +16,11 @@ export function readAddress(address: string): { fields: Fields; bare: string } {
   const bare = rest.replace(/[?#].*$/s, "");
   switch (scheme.toLowerCase()) {
     case "dns:":
-      return { fields: { kind: "dns", domain: rest }, bare };
+      return { fields: { kind: "dns", domain: rest }, bare: `${bare}-dns` };
     case "tcp://":
       return { fields: { kind: "tcp", ...readHost(address, rest, true) }, bare };
     case "tls://":
-      return { fields: { kind: "tls", ...readHost(address, rest, false) }, bare };
+      return { fields: { kind: "tls", ...readHost(address, rest, false) }, bare: `${bare}-tls` };
     default:
       return { fields: { url: address }, bare };
   }

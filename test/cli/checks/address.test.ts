@@ -15,7 +15,8 @@ it.each([
 
 it.each([
   ["tcp://db.example.com:5432", "db.example.com:5432"],
-  ["dns:example.com", "example.com"],
+  ["dns:example.com", "example.com-dns"],
+  ["tls://example.com", "example.com-tls"],
   ["https://shop.example.com/a?b#c", "shop.example.com/a"],
 ])("an id is made of %s without what is no name", (address, bare) => {
   expect(readAddress(address).bare).toBe(bare);
