@@ -87,16 +87,21 @@ const nobodyNotified =
   "it resolves an alert that was never open, so that nobody is notified; " +
   "`vedette alerts simulate --checks` names who would be";
 
-function describe(outcome: Outcome, { kind }: AnyChannel) {
+function describe(outcome: Outcome, channel: AnyChannel) {
   const words = { accepted: "accepted", refused: "refused", retry: "failed" } as const;
   const cause = "cause" in outcome ? (outcome.cause ?? null) : null;
   if (outcome.kind === "unconfigured") {
-    const missing = "the settings have no source for its environment";
+    const missing = channel.kind === "incident" ? missingSource(channel.environment) : cause;
     return { outcome: "unconfigured" as const, cause: missing, remark: null };
   }
   const remark = outcome.kind === "accepted" ? (outcome.remark ?? null) : null;
-  const isSource = kind === "incident" && outcome.kind === "accepted";
+  const isSource = channel.kind === "incident" && outcome.kind === "accepted";
   return { outcome: words[outcome.kind], cause, remark: isSource ? nobodyNotified : remark };
+}
+
+function missingSource(environment: Environment): string {
+  const settings = `alerts.${environment}.source_id and alerts.${environment}.token`;
+  return `there is no source for its environment: set incident.url, ${settings}`;
 }
 
 const mostNamed = 10;
