@@ -47,7 +47,8 @@ export function describeAlert(check: CheckView): string {
   const off = offWords(check);
   if (alert === null) {
     const by = check.suppressed_by;
-    const suppressed = by == null ? "" : `suppressed by ${plain(by)}: ${plain(reason ?? "")}`;
+    const why = reason === null ? "" : `: ${plain(reason)}`;
+    const suppressed = by == null ? "" : `suppressed by ${plain(by)}${why}`;
     const parts = [suppressed, off, quiet].filter((part) => part !== "");
     return parts.join("; ") || plain(reason ?? "");
   }
