@@ -104,8 +104,9 @@ type AlertContext = { isQuiet: boolean; rollout: RolloutMark | null };
 export function takePing(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  { ping, isQuiet, rollout }: AlertContext & { ping: Ping },
+  { ping: received, isQuiet, rollout }: AlertContext & { ping: Ping },
 ): Decision<HeartbeatState> {
+  const ping = { ...received, atMs: countedAtMs(state, received) };
   const isDuplicate = ping.kind === "success" && ping.atMs === state.lastPingAtMs;
   if (isDuplicate || ping.atMs < heardAtMs(state)) return { state, transition: null };
   if (ping.kind === "start") {
@@ -118,6 +119,16 @@ export function takePing(
   }
   const reason = describeFailure(ping);
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
+}
+
+/** How long before the first state of the heartbeat a run may have ended of which the ping still counts. */
+const justBeforeMs = 60_000;
+
+/** A job of our own may have run at once at the first start, just before its heartbeat had a state. */
+function countedAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState, { kind, atMs }: Ping): number {
+  const isFirst = kind === "success" && lastPingAtMs === null;
+  const isJustBefore = atMs < createdAtMs && createdAtMs - atMs <= justBeforeMs;
+  return isFirst && isJustBefore ? createdAtMs : atMs;
 }
 
 /**

@@ -5,7 +5,7 @@ import { owedAtMs } from "./occurrences.ts";
 
 export type Schedule = Pick<Heartbeat, "periodSeconds" | "schedule" | "graceSeconds">;
 
-/** The time of the last successful ping, or of the creation before the first; earlier pings do not count. */
+/** The time of the last successful ping, or of the creation before the first; pings that are much earlier do not count. */
 export function heardAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState): number {
   return lastPingAtMs ?? createdAtMs;
 }

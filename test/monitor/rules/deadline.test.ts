@@ -86,6 +86,22 @@ describe("the deadline", () => {
 });
 
 describe("a ping", () => {
+  it.each([
+    ["counts", 1],
+    ["counts", minute],
+    ["does not count", minute + 1],
+  ])("of a run that ended before the first state %s: %i ms", (words, beforeMs) => {
+    const state = newHeartbeatState(2 * minute);
+    const ping = success(2 * minute - beforeMs);
+
+    const first = takePing(heartbeat, state, { ping, ...loud }).state;
+    const again = takePing(heartbeat, first, { ping, ...loud }).state;
+
+    const counted = { ...state, status: "ok", lastPingAtMs: 2 * minute };
+    expect(first).toEqual(words === "counts" ? expect.objectContaining(counted) : state);
+    expect(again).toEqual(first);
+  });
+
   it("moves the deadline", () => {
     const state = pinged(success(0), success(5 * minute));
 
