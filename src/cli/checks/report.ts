@@ -46,10 +46,7 @@ export function describeAlert(check: CheckView): string {
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${quieter}`;
   const off = offWords(check);
   if (alert === null) {
-    const by = check.suppressed_by;
-    const why = reason === null ? "" : `: ${plain(reason)}`;
-    const suppressed = by == null ? "" : `suppressed by ${plain(by)}${why}`;
-    const parts = [suppressed, off, quiet].filter((part) => part !== "");
+    const parts = [suppressedWords(check), off, quiet].filter((part) => part !== "");
     return parts.join("; ") || plain(reason ?? "");
   }
   const { episode, opened_at, acknowledged_by, rollout } = alert;
@@ -63,6 +60,11 @@ export function describeAlert(check: CheckView): string {
   ]
     .filter((part) => part !== "")
     .join("; ");
+}
+
+function suppressedWords({ suppressed_by: by, reason }: CheckView): string {
+  if (by == null) return "";
+  return `suppressed by ${plain(by)}${reason === null ? "" : `: ${plain(reason)}`}`;
 }
 
 /** Which settings a check that is off lacks; empty: it is not off. */
