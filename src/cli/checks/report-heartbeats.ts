@@ -6,8 +6,8 @@ import { describeAlert, paintStatus, shortTime } from "./report.ts";
 
 type HeartbeatRule = Extract<CheckView["rule"], { kind: "heartbeat" }>;
 type HeartbeatView = CheckView & { rule: HeartbeatRule };
-type Tested = NonNullable<HeartbeatRule["drill"]>;
-type DrillView = CheckView & { rule: HeartbeatRule & { drill: Tested } };
+type DrillRule = NonNullable<HeartbeatRule["drill"]>;
+type DrillView = CheckView & { rule: HeartbeatRule & { drill: DrillRule } };
 
 export function heartbeatsOf({ checks }: CheckList): HeartbeatView[] {
   return checks.filter((check): check is HeartbeatView => check.rule.kind === "heartbeat");

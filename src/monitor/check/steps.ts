@@ -21,7 +21,7 @@ import { endAlert, followChannels, removed } from "#monitor/transitions/end-aler
 import {
   handOver,
   nextTakenAtMs,
-  type Shown,
+  type StateEntry,
   show,
   writeAtOnce,
   writeDown,
@@ -253,7 +253,7 @@ export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<
   writeDown(ctx, ctx.key, await showCheck(ctx, nowMs));
 }
 
-export async function showCheck(ctx: ObjectContext, atMs: number): Promise<Shown> {
+export async function showCheck(ctx: ObjectContext, atMs: number): Promise<StateEntry> {
   const state = await readState(ctx, atMs);
   const { status, sinceMs, decidedRunMs, alert, locations } = state;
   const reporting = Object.values(locations).filter(({ isSilent }) => !isSilent);

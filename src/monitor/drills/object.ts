@@ -135,9 +135,9 @@ async function sendOut(ctx: ObjectContext, episode: number, parts: DrillParts): 
   return null;
 }
 
-type Sending = { run: DrillRun; nowMs: number };
+type TimedRun = { run: DrillRun; nowMs: number };
 
-function sendAlerts(ctx: ObjectContext, row: DrillRow, { run, nowMs }: Sending): void {
+function sendAlerts(ctx: ObjectContext, row: DrillRow, { run, nowMs }: TimedRun): void {
   const { episode, dueAtMs, channels, by } = run;
   for (const { queue, order } of ordersOf(row, { episode, atMs: nowMs })) {
     ctx.sendClient(alertDelivery, queue).enqueue(order);

@@ -67,10 +67,10 @@ export function decideTick(
   return isBusy ? "busy" : "begin";
 }
 
-type Beginning = { dueAtMs: number; before: DrillRun | null; by?: string };
+type RunOrder = { dueAtMs: number; before: DrillRun | null; by?: string };
 
 /** A call of the schedule that was killed comes again: what was confirmed meanwhile is kept. */
-export function beginRun({ drill }: DrillRow, { dueAtMs, before, by }: Beginning): DrillRun {
+export function beginRun({ drill }: DrillRow, { dueAtMs, before, by }: RunOrder): DrillRun {
   if (by === undefined && before !== null && isScheduled(before, dueAtMs)) return before;
   return {
     episode: Math.max(Math.floor(dueAtMs / minuteMs), (before?.episode ?? 0) + 1),

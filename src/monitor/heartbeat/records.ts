@@ -5,7 +5,7 @@ import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { describeFailure, expectedAtMs } from "#monitor/rules/expected.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
-import { nextTakenAtMs, type Shown, show, writeDown } from "#monitor/transitions/hand-over.ts";
+import { nextTakenAtMs, type StateEntry, show, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
 
 /** A start has no result. A run has a duration only if it sent a start. */
@@ -46,7 +46,7 @@ export async function showHeartbeat(
   ctx: ObjectContext,
   heartbeat: Heartbeat | null,
   atMs: number,
-): Promise<Shown> {
+): Promise<StateEntry> {
   const state = (await readState(ctx)) ?? newHeartbeatState(atMs);
   const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
   return show(ctx, {

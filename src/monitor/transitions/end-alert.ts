@@ -18,7 +18,7 @@ import {
 } from "./addressee.ts";
 import {
   readAddressee,
-  type Shown,
+  type StateEntry,
   tell,
   tellAll,
   writeAddressee,
@@ -30,7 +30,7 @@ type CheckAccess<State> = {
   /** null: the check has no state yet. */
   read: () => Promise<State | null>;
   write: (state: State) => void;
-  show: (takenAtMs: number) => Promise<Shown>;
+  show: (takenAtMs: number) => Promise<StateEntry>;
 };
 
 /**

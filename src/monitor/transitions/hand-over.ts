@@ -81,7 +81,7 @@ export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): vo
 const toldKey = "told-suppression";
 
 /** For an entry: the snapshot, and which suppressions began or ended since the last one. */
-export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<Shown> {
+export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<StateEntry> {
   const told = await ctx.get<Suppression>(toldKey);
   const now = snapshot.suppressed ?? null;
   const suppressions = spansOfChange({ told, now }, snapshot.takenAtMs);
@@ -91,7 +91,7 @@ export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise
   return { snapshot, suppressions };
 }
 
-export type Shown = Pick<Entry, "suppressions"> & { snapshot: CheckSnapshot };
+export type StateEntry = Pick<Entry, "suppressions"> & { snapshot: CheckSnapshot };
 
 const takenKey = "taken";
 
