@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
-import { startOver, untilStill } from "../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const allAtOnce = { image: imageV2, wave_percentages: [100] };
@@ -30,12 +30,6 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
 
   beforeEach(() => startOver(bench));
 
-  const untilInFlight = (count: number) =>
-    waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
-      withinMs: 10_000,
-      what: `${count} deploys in flight`,
-    });
-
   const killAll = async (...names: (keyof typeof victims)[]) => {
     const where = names.map((name) => `(${victims[name]})`).join(" OR ");
     const rows = await bench.query(
@@ -48,7 +42,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
   const startHeld = async () => {
     bench.fleet.hold();
     await bench.send("Rollout", allAtOnce);
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
   };
 
   it("continues to its end without its caller", async () => {
@@ -190,7 +184,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     bench.fleet.behave(() => ({ status: "ready" }));
     bench.fleet.hold();
     const asked = bench.call("RollbackAll");
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
 
     await killAll("runner");
 

@@ -5,7 +5,7 @@ import { modes } from "../../support/replay.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
-import { startOver } from "../../support/rollout/standstill.ts";
+import { startOver, untilInFlight } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -20,12 +20,6 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
   afterAll(() => bench.stop());
 
   afterEach(() => startOver(bench));
-
-  const untilInFlight = (count: number) =>
-    waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
-      withinMs: 10_000,
-      what: `${count} deploys in flight`,
-    });
 
   it("is idle before the first rollout, with nothing to resume, cancel or roll back", async () => {
     const { body } = await bench.call("Status");
@@ -169,7 +163,7 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
   it("cancels while deploys are in flight, lets those finish, and records them", async () => {
     bench.fleet.hold();
     const rollout = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
 
     const cancelled = await bench.call("Cancel");
 
@@ -185,7 +179,7 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
   it("refuses another Rollout and Resume while one is in progress", async () => {
     bench.fleet.hold();
     const rollout = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
 
     const answers = await Promise.all(
       (["Rollout", "Resume", "RollbackAll"] as const).map((handler) =>
@@ -202,7 +196,7 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
   it("rolls back from cancelled only after what is in flight has finished", async () => {
     bench.fleet.hold();
     const rollout = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
 
     const rollback = bench.call("RollbackAll");
@@ -227,7 +221,7 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
     const imageV3 = "registry.example.com/vedette/sentinel:v3";
     bench.fleet.hold();
     const first = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
     const applied = bench.fleet.applied.length;
 

@@ -143,6 +143,9 @@ export function createMemoryFleet(size: number) {
       if (member !== undefined) members.set(id, { ...member, running: image });
     },
     running: () => new Map([...members].map(([id, { running }]) => [id, running])),
+    /** How many have an order that has not ended. */
+    inFlight: () =>
+      [...members].filter(([id, { pending }]) => pending !== undefined && !settled.has(id)).length,
     maxInFlight: () => maxInFlight,
     forgetMaxInFlight: () => {
       maxInFlight = inFlight;

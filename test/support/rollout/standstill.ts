@@ -17,6 +17,21 @@ export function untilStill(bench: RolloutBench): Promise<RolloutStatus> {
   });
 }
 
+/**
+ * The status once so many deploys are in flight and the fleet has their orders. It counts a deploy as
+ * soon as that is launched; a Cancel before the order has left would leave it out.
+ */
+export function untilInFlight(bench: RolloutBench, count: number): Promise<RolloutStatus> {
+  return waitFor(
+    async () => {
+      const status = RolloutStatus.parse((await bench.call("Status")).body);
+      const isOrdered = count === 0 || bench.fleet.inFlight() === count;
+      return status.in_flight === count && isOrdered && status;
+    },
+    { withinMs: 30_000, what: `${count} deploys in flight` },
+  );
+}
+
 /** The status of a rollout that waits for this before the next thing starts. */
 export function untilWaitingFor(
   bench: RolloutBench,

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
-import { startOver, untilStill } from "../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let images = 0;
@@ -20,12 +20,6 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
   afterAll(() => bench.stop());
 
   afterEach(() => startOver(bench));
-
-  const untilInFlight = (count: number) =>
-    waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
-      withinMs: 10_000,
-      what: `${count} deploys in flight`,
-    });
 
   const causeOf = async (isOfApi: boolean) => {
     const failed = { status: "failed", reason: "unreachable: by its own word" } as const;
@@ -76,7 +70,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
     bench.fleet.behave(failing(["s01", "s05", "s09"]));
     bench.fleet.hold();
     await bench.send("Rollout", next());
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
     bench.fleet.release();
 
@@ -89,7 +83,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
   it("say the same after a Cancel, and a rollback after it", async () => {
     bench.fleet.hold();
     await bench.send("Rollout", next());
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
     const rollback = bench.call("RollbackAll");
     bench.fleet.release();
@@ -104,7 +98,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
     const [a, b, c] = [next(), next(), next()];
     bench.fleet.hold();
     const first = bench.call("Rollout", a);
-    await untilInFlight(4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
     const second = bench.call("Rollout", b);
     await untilImage(b.image);
@@ -128,7 +122,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
     bench.fleet.hold();
     await bench.send("Rollout", next());
     for (let time = 0; time < 3; time++) {
-      await untilInFlight(4);
+      await untilInFlight(bench, 4);
       await waitFor(async () => (await killBatches()) > 0, {
         withinMs: 10_000,
         what: "a batch to be killed",

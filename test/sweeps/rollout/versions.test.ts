@@ -78,6 +78,16 @@ describe("a rollout under way while the program is replaced by one with another 
       what: `${count} deploys in flight`,
     });
 
+  /** A deploy counts as in flight before its order has left, and a Cancel then leaves it out. */
+  const untilOrdered = (count: number) =>
+    waitFor(
+      () => bench.fleet.puts.filter(({ image }) => image === request.image).length === count,
+      {
+        withinMs: 20_000,
+        what: `${count} orders`,
+      },
+    );
+
   /** Nothing of a rollout has an invocation left, but for timers that are yet to come. */
   const untilNothingIsLeft = () =>
     waitFor(
@@ -90,6 +100,7 @@ describe("a rollout under way while the program is replaced by one with another 
     bench.hold();
     await bench.send("Rollout", request);
     await untilInFlight(2);
+    await untilOrdered(2);
   };
 
   const replace = async (edit: Edit) => {

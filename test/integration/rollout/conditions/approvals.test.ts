@@ -5,7 +5,7 @@ import { windowsName } from "#rollout/windows/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver, untilWaitingFor } from "../../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100], approvals: "after_first" };
@@ -139,10 +139,7 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
     await untilWaiting();
     bench.fleet.hold();
     await bench.callAs("ben", "Approve");
-    await waitFor(async () => (await status()).in_flight === 2, {
-      withinMs: 10_000,
-      what: "the second wave to be in flight",
-    });
+    await untilInFlight(bench, 2);
     await bench.call("Pause");
     bench.fleet.release();
     await resumed;

@@ -5,7 +5,7 @@ import { modes } from "../../../support/replay.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver, untilStill } from "../../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilStill } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -180,20 +180,14 @@ describe.each(modes)("a rollout with failures, $mode", ({ alwaysReplay }) => {
   it("pauses by hand, finishes what is in flight, and resumes where it was", async () => {
     bench.fleet.hold();
     const started = bench.call("Rollout", halves);
-    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 2, {
-      withinMs: 10_000,
-      what: "two deploys in flight",
-    });
+    await untilInFlight(bench, 2);
 
     const paused = await bench.call("Pause");
     bench.fleet.release();
 
     expect(paused.body).toMatchObject({ state: "paused", cause: "operator", in_flight: 2 });
     expect((await started).body).toMatchObject({ state: "paused" });
-    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
-      withinMs: 10_000,
-      what: "the deploys to end",
-    });
+    await untilInFlight(bench, 0);
     expect(runningNew()).toHaveLength(2);
     expect((await bench.call("Resume")).body).toMatchObject({ state: "completed", succeeded: 12 });
   });

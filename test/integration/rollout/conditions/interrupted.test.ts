@@ -5,7 +5,7 @@ import { modes } from "../../../support/replay.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver } from "../../../support/rollout/standstill.ts";
+import { startOver, untilInFlight } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -37,7 +37,7 @@ describe.each(modes)("a rollout that is interrupted, $mode", ({ alwaysReplay }) 
   const interrupt = async (more: object = {}) => {
     bench.fleet.hold();
     const first = bench.call("Rollout", { ...halves, ...more });
-    await untilStatus("the first wave", (status) => status.in_flight === 4);
+    await untilInFlight(bench, 4);
     await bench.call("Pause");
     const second = bench.call("Resume");
     await untilStatus("the resumed rollout", ({ state }) => state === "in_progress");
@@ -60,7 +60,7 @@ describe.each(modes)("a rollout that is interrupted, $mode", ({ alwaysReplay }) 
     await untilStatus("the soak", (status) => status.waiting_for === "soak");
     bench.fleet.hold();
     await bench.call("Skip", { reason: "seen enough" });
-    const inFlight = await untilStatus("the second wave", (status) => status.in_flight === 4);
+    const inFlight = await untilInFlight(bench, 4);
     bench.fleet.release();
 
     expect(inFlight).not.toHaveProperty("reason");
@@ -100,7 +100,7 @@ describe.each(modes)("a rollout that is interrupted, $mode", ({ alwaysReplay }) 
   it("tells its caller that it was paused when it was rolled back from there", async () => {
     bench.fleet.hold();
     const first = bench.call("Rollout", halves);
-    await untilStatus("the first wave", (status) => status.in_flight === 4);
+    await untilInFlight(bench, 4);
     await bench.call("Pause");
     const rollback = bench.call("RollbackAll");
     await untilStatus("the rollback", ({ state }) => state === "rolling_back");

@@ -5,7 +5,7 @@ import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver, untilWaitingFor } from "../../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -56,10 +56,7 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
   it("finishes the wave that a freeze meets, and waits before the next one", async () => {
     bench.fleet.hold();
     const started = bench.call("Rollout", halves);
-    await waitFor(async () => (await status()).in_flight === 2, {
-      withinMs: 10_000,
-      what: "the first wave to be in flight",
-    });
+    await untilInFlight(bench, 2);
 
     await windowCall("Add", { ...freeze, ends: inSeconds(3_600) });
     bench.fleet.release();

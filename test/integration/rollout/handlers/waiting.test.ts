@@ -6,6 +6,7 @@ import {
   type RolloutBench,
   startRolloutBench,
 } from "../../../support/rollout/rollout-bench.ts";
+import { untilInFlight } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 let images = 0;
@@ -54,7 +55,7 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
     const before = next();
     bench.fleet.hold();
     await bench.send("Rollout", before);
-    await until("four in flight", ({ in_flight }) => in_flight === 4);
+    await untilInFlight(bench, 4);
     await bench.call("Cancel");
     return before.image;
   };
@@ -118,7 +119,7 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
   it("that is resumed and cancelled while it waits keeps what is in flight", async () => {
     bench.fleet.hold();
     await bench.send("Rollout", next());
-    await until("four in flight", ({ in_flight }) => in_flight === 4);
+    await untilInFlight(bench, 4);
     await bench.kill((await bench.state("rolloutState"))["runner"] ?? "");
     await until("the pause", ({ state }) => state === "paused");
     const resumed = bench.call("Resume");
@@ -130,7 +131,7 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
     const { body: answer } = await resumed;
     const { body: during } = await bench.call("Status");
     bench.fleet.release();
-    const after = await until("the deploys to end", ({ in_flight }) => in_flight === 0);
+    const after = await untilInFlight(bench, 0);
     for (const body of [cancelled, answer, during]) {
       expect(body).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 4 });
     }
