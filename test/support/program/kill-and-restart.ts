@@ -1,5 +1,24 @@
 import type { Part, Program } from "./program.ts";
 
+/** What is killed, and when. */
+type Killing = [parts: Part[], at: number];
+
+/** Each part alone, and all of them. */
+const usual: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
+
+/**
+ * The last of these victims is killed at each of the times, the others at every second one, in turns: all at all times
+ * take longer than a CI run may. With SWEEP_KILLS=all it is all at all times.
+ */
+export function killings(times: readonly number[], victims = usual): Killing[] {
+  const isWhole = process.env["SWEEP_KILLS"] === "all";
+  return victims.flatMap((parts, i) =>
+    times
+      .filter((_, j) => isWhole || i === victims.length - 1 || (i + j) % 2 === 0)
+      .map((at): Killing => [parts, at]),
+  );
+}
+
 /** Kills these parts, and starts the program again if it was among them. */
 export async function killAndRestart(program: Program, parts: readonly Part[]): Promise<void> {
   // The program's own process first: it would start the others again.

@@ -5,8 +5,8 @@ import { CheckRow } from "#definitions/rows/check.ts";
 import { emptySet } from "#definitions/rows/contract.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { AlertRoute, AlertSource } from "#routing/contract.ts";
-import { killAndRestart } from "../../support/program/kill-and-restart.ts";
-import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { killAndRestart, killings } from "../../support/program/kill-and-restart.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;
@@ -18,9 +18,7 @@ beforeAll(async () => {
 afterAll(() => program?.dispose());
 
 /** What is killed, and how long after the call: an apply of these rows takes some 200 ms. */
-const killings = (
-  [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]] as Part[][]
-).flatMap((parts) => [5, 30, 60, 100, 150, 220].map((ms) => ({ parts, ms })));
+const kills = killings([5, 30, 60, 100, 150, 220]);
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 
@@ -90,7 +88,7 @@ async function namesHeld(ids: readonly string[]): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-it.each(killings.map((killing, round) => ({ ...killing, round: round + 1 })))(
+it.each(kills.map(([parts, ms], i) => ({ parts, ms, round: i + 1 })))(
   "every check knows its row after $parts were killed $ms ms into an apply",
   async ({ parts, ms, round }) => {
     const first = applyHopefully(round);

@@ -1,16 +1,17 @@
 /** Kills the program's parts right after Cancel has answered: nothing new may be ordered from then on. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { killAndRestart } from "../../support/program/kill-and-restart.ts";
-import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { killAndRestart, killings } from "../../support/program/kill-and-restart.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 80;
 
 /** What is killed, and after how many orders the rollout is cancelled. */
-const killings: [Part[], number][] = (
-  [["main"], ["restate"], ["main", "restate"], ["main", "restate", "postgres"]] as Part[][]
-).flatMap((parts) => [1, 25, 45].map((orders): [Part[], number] => [parts, orders]));
+const kills = killings(
+  [1, 25, 45],
+  [["main"], ["restate"], ["main", "restate"], ["main", "restate", "postgres"]],
+);
 
 let program: Program;
 let fleet: FakeFleet;
@@ -46,7 +47,7 @@ const untilCancelled = () =>
   );
 
 describe("a Cancel that has answered", { retry: 0 }, () => {
-  it.each(killings)("holds although %j is killed, after %i orders", async (parts, orders) => {
+  it.each(kills)("holds although %j is killed, after %i orders", async (parts, orders) => {
     const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
     await program.call("Rollout/send", { image, wave_percentages: [100] });
     await waitFor(() => orderedIds(image).size >= orders, {

@@ -2,17 +2,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
-import { killAndRestart } from "../../support/program/kill-and-restart.ts";
-import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { killAndRestart, killings } from "../../support/program/kill-and-restart.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 40;
 
 /** What is killed, and how long after the rollout began: in every wave, and between them. */
-const killings: [Part[], number][] = (
-  [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]] as Part[][]
-).flatMap((parts) => [50, 300, 700, 1_200].map((ms): [Part[], number] => [parts, ms]));
+const kills = killings([50, 300, 700, 1_200]);
 
 let program: Program;
 let fleet: FakeFleet;
@@ -81,7 +79,7 @@ const transitions = [
 ];
 
 describe("a rollout whose servers are killed", { retry: 0 }, () => {
-  it.each(killings)("goes on to its end when %j is killed after %i ms", async (parts, afterMs) => {
+  it.each(kills)("goes on to its end when %j is killed after %i ms", async (parts, afterMs) => {
     const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
     const rolloutId = await begin(image);
     await delay(afterMs);
@@ -120,12 +118,12 @@ describe("a rollout whose servers are killed", { retry: 0 }, () => {
         const { body } = await program.call("History", { limit: 100 });
         const rollouts = body["rollouts"] as { state: string; succeeded: number }[];
         const isWritten = rollouts.every(({ state }) => ["completed", "cancelled"].includes(state));
-        return rollouts.length === killings.length + 1 && isWritten && rollouts;
+        return rollouts.length === kills.length + 1 && isWritten && rollouts;
       },
       { withinMs: 30_000, what: "history to be written" },
     );
 
-    expect(history.filter(({ succeeded }) => succeeded === size)).toHaveLength(killings.length);
+    expect(history.filter(({ succeeded }) => succeeded === size)).toHaveLength(kills.length);
   });
 
   it("has sent every transition's message, in order", async () => {

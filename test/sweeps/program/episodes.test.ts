@@ -11,16 +11,15 @@ import {
   type Answer,
   startAlertReceiver,
 } from "../../support/alerts/alert-receiver.ts";
-import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { killAndRestart, killings } from "../../support/program/kill-and-restart.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** Both have a channel; the first belongs to production, the other to staging. */
 const checks = ["certificate-workflow", "quota-check-staging"] as const;
 
 /** What is killed while an episode goes on, and how long after its first word. */
-const killings: [Part[], number][] = (
-  [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]] as Part[][]
-).flatMap((parts) => [20, 150, 600].map((ms): [Part[], number] => [parts, ms]));
+const kills = killings([20, 150, 600]);
 
 /** A receiver on a bad day; the seed makes it the same one each time. */
 const moods: Answer[] = fc.sample(
@@ -89,12 +88,6 @@ function ping(check: string, suffix = ""): Promise<unknown> {
   );
 }
 
-const killAndRestart = async (parts: Part[]) => {
-  // The program's own process first: it would start the others again.
-  for (const part of parts) program.kill9(part);
-  if (parts.includes("main")) await program.start();
-};
-
 /** Accepted events of a check in the order in which they were first accepted. */
 function accepted(check: string): string[] {
   const ids = receiver.events.map(({ eventId }) => eventId);
@@ -127,8 +120,8 @@ it("tells each failure and each recovery, in order, whatever is killed and howev
   retry: 0,
   timeout: 900_000,
 }, async () => {
-  for (const [parts, afterMs] of killings) {
-    const killed = delay(afterMs).then(() => killAndRestart(parts));
+  for (const [parts, afterMs] of kills) {
+    const killed = delay(afterMs).then(() => killAndRestart(program, parts));
     for (const check of checks) {
       await ping(check, "/fail");
       await ping(check);
@@ -146,7 +139,7 @@ it("tells each failure and each recovery, in order, whatever is killed and howev
   );
 
   for (const check of checks) {
-    expect(accepted(check)).toEqual(eventIdsOf(killings.length, check));
+    expect(accepted(check)).toEqual(eventIdsOf(kills.length, check));
   }
   expect(receiver.faults).toEqual([]);
 });

@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pinsName } from "#rollout/choice/contract.ts";
 import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
-import { killAndRestart } from "../../support/program/kill-and-restart.ts";
-import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { killAndRestart, killings } from "../../support/program/kill-and-restart.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -16,9 +16,7 @@ const freezeSeconds = 5;
 const approvals = "after_first";
 const approverToken = "of-ben";
 
-const kills: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
-const at = (...times: number[]) =>
-  kills.flatMap((parts) => times.map((ms): [Part[], number] => [parts, ms]));
+const at = (...times: number[]) => killings(times);
 
 let program: Program;
 let fleet: FakeFleet;
