@@ -6,6 +6,7 @@ import { failing } from "./memory-fleet.ts";
 import type { RolloutBench } from "./rollout-bench.ts";
 import type { RolloutModel } from "./rollout-model.ts";
 import { expectAgreement, expectLegality, nextImage, type Real, Step } from "./rollout-step.ts";
+import { untilInFlight } from "./standstill.ts";
 
 /** Rollout, with its first deploys held. `ordered`: their ids. */
 async function beginHeld(model: RolloutModel, bench: RolloutBench) {
@@ -83,10 +84,7 @@ export class PausedRolloutStep extends Step {
     const inFlight = ordered();
     bench.fleet.release();
     expect((await rollout).body.state).toBe("paused");
-    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
-      withinMs: 10_000,
-      what: "the deploys to end",
-    });
+    await untilInFlight(bench, 0);
 
     const resumed = await bench.call("Resume");
 

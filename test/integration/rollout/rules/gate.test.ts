@@ -9,6 +9,7 @@ import {
   startRolloutBench,
 } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
+import { untilInFlight } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const gated = {
@@ -31,10 +32,7 @@ describe("a rollout with a gate", () => {
 
   afterEach(async () => {
     await bench.call("Cancel");
-    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
-      withinMs: 10_000,
-      what: "the deploys to end",
-    });
+    await untilInFlight(bench, 0);
     await bench.database.query("TRUNCATE check_results, check_snapshots");
     bench.fleet.reset();
   });
