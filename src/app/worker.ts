@@ -24,6 +24,7 @@ import { listening } from "#kernel/listen.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
+import { createFindCredential } from "#registry/credentials.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import type { GateChecks } from "#rollout/rules/gate-checks.ts";
 import { createRolloutServices } from "#rollout/services.ts";
@@ -135,7 +136,8 @@ async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
   const { fleet, api } = config;
   const apiUrl = parts.apiUrl ?? httpUrl(api);
   const rootKey = fleet.driver === "process" ? await startSentinelKey(base, parts.database) : "";
-  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey, log });
+  const findCredential = createFindCredential(process.env, config.registry);
+  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey, findCredential, log });
 }
 
 async function readGateChecks({ readDefinitions, whyOff }: Results): Promise<GateChecks> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  flag,
   networkList,
   optionalText,
   optionalUrl,
@@ -8,10 +9,44 @@ import {
   wholeNumberIn,
 } from "#kernel/setting.ts";
 
+const DockerHost = z.strictObject({
+  /** The first part of its sentinels' ids. */
+  name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, {
+    error: "must be letters, digits, dots and dashes",
+  }),
+  url: z.string().regex(/^(unix:\/\/\/.|(tcp|https?|ssh):\/\/[^/])/, {
+    error: "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host",
+  }),
+  region: optionalText(),
+  /** Files for TLS: the authority of the engine's certificate, our certificate and its key. */
+  ca: optionalText(),
+  cert: optionalText(),
+  key: optionalText(),
+  /** While it is away, the fleet is listed without it; else the list fails. */
+  optional: flag().default(false),
+});
+
+/** Tables; from the environment `name=url`, separated by commas. */
+const hostList = () =>
+  z
+    .preprocess(readHosts, z.array(DockerHost).min(1))
+    .refine((hosts) => new Set(hosts.map(({ name }) => name)).size === hosts.length, {
+      error: "must have different names",
+    })
+    .default([DockerHost.parse({ name: "local", url: "unix:///var/run/docker.sock" })]);
+
+function readHosts(given: unknown): unknown {
+  if (typeof given !== "string") return given;
+  return given.split(",").map((entry) => {
+    const [name = "", ...url] = entry.trim().split("=");
+    return { name, url: url.join("=") };
+  });
+}
+
 export const fleetConfig = {
   fleet: z
     .strictObject({
-      driver: z.enum(["process", "http"]).default("process"),
+      driver: z.enum(["process", "http", "docker"]).default("process"),
       /** How long a sentinel may take to become ready before its deploy fails. */
       deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
       /** The interval at which the fleet is listed in the background. */
@@ -34,6 +69,18 @@ export const fleetConfig = {
         })
         .prefault({}),
       http: z.strictObject({ url: optionalUrl(), token: optionalText() }).prefault({}),
+      docker: z
+        .strictObject({
+          hosts: hostList(),
+          /** The label of the containers that are sentinels: `name` or `name=value`, as in Docker's filter. */
+          label: z
+            .string()
+            .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
+            .default("vedette.sentinel"),
+          /** How long a new container has to run without a restart, and be healthy, before it counts. */
+          stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
+        })
+        .prefault({}),
     })
     .refine((fleet) => fleet.driver !== "http" || fleet.http.url !== "", {
       error: 'fleet.driver "http" needs fleet.http.url',

@@ -47,6 +47,12 @@ const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
+/** Whether a reason begins with a code. */
+export function hasReasonCode(reason: string): boolean {
+  const [word = ""] = /^\w*/.exec(reason) ?? [];
+  return reasonCodes.some((code) => code === word);
+}
+
 const DeployRequest = z.strictObject({
   image: z
     .string()

@@ -1,6 +1,6 @@
 /** The steps of one deploy: order and poll through the driver, record the result, return it as a value. */
 import { isOfData } from "#kernel/unwritable.ts";
-import type { ReasonCode } from "./contract.ts";
+import { hasReasonCode, type ReasonCode } from "./contract.ts";
 import { type Driver, type SentinelObservation, UnreachableError } from "./drivers/driver.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
 import type { FleetStore } from "./store.ts";
@@ -181,10 +181,12 @@ export function judge(found: PollResult, next: Pick<NextPoll, "isDue" | "isPushe
   return next.isDue ? { ...found, status: "failed", reason: deadlineReason(found) } : found;
 }
 
-function deadlineReason({ reason, isPending = false }: PollResult): string {
+function deadlineReason({ reason, isPending = false, isUnanswered }: PollResult): string {
   if (reason === undefined) {
     return `${"progress_deadline" satisfies ReasonCode}: the sentinel was not ready in time`;
   }
+  // What a fleet knows of a sentinel that is not ready is what it has failed by.
+  if (!isUnanswered) return hasReasonCode(reason) ? reason : `progress_deadline: ${reason}`;
   // A fleet that did not accept the order still runs the old image; one that accepted it and then stopped
   // answering may run either.
   return isPending ? reason : `${"timeout_unknown" satisfies ReasonCode}: ${reason}`;

@@ -3,6 +3,8 @@ import path from "node:path";
 import type { FleetConfig } from "#fleet/config.ts";
 import type { Log } from "#kernel/log.ts";
 import { boundDriver } from "./bounded.ts";
+import { createDockerDriver } from "./docker/driver.ts";
+import type { FindCredential } from "./docker/pull.ts";
 import type { Driver } from "./driver.ts";
 import { createHttpDriver } from "./http.ts";
 import { createProcessDriver } from "./process.ts";
@@ -13,6 +15,8 @@ type DriverParts = {
   /** For the gateways of the `process` driver: the public API and a root key that may verify keys. */
   apiUrl: string;
   rootKey: string;
+  /** For the registries from which the `docker` driver's hosts pull. */
+  findCredential: FindCredential;
   log: Log;
 };
 
@@ -32,6 +36,15 @@ const created: Record<FleetConfig["driver"], CreateDriver> = {
       log,
     }),
   http: ({ fleet }) => createHttpDriver(fleet.http),
+  docker: ({ fleet, findCredential, log }) =>
+    createDockerDriver({
+      hosts: fleet.docker.hosts,
+      label: fleet.docker.label,
+      stableMs: fleet.docker.stable_seconds * 1_000,
+      readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
+      findCredential,
+      log,
+    }),
 };
 
 const bounded =

@@ -1,6 +1,8 @@
 /** Fleets that are slow, ill or hostile: what is asked of them ends, and what they say does no harm. */
+
 import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { fleetConfig } from "#fleet/config.ts";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
@@ -52,16 +54,15 @@ const reporting =
 
 const createDriver = (fleet: ScriptedFleet): Driver =>
   drivers.http({
-    fleet: {
+    fleet: fleetConfig.fleet.parse({
       driver: "http",
       deploy_timeout_seconds: 4,
-      list_every_seconds: 60,
-      process: { size: 0, upstream_url: "", base_port: 0, trusted_proxies: [] },
       http: { url: fleet.url, token: "token" },
-    },
+    }),
     dataDir: "unused",
     apiUrl: "http://127.0.0.1:9",
     rootKey: "root",
+    findCredential: () => undefined,
     log,
   });
 

@@ -1,35 +1,38 @@
 /** What every driver has to do, run on each entry of the registry. */
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { FleetConfig } from "#fleet/config.ts";
+import { type FleetConfig, fleetConfig } from "#fleet/config.ts";
 import type { DeployOrder, Driver, SentinelObservation } from "#fleet/drivers/driver.ts";
 import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
+import { canRunEngines } from "../../support/docker/engine.ts";
+import { buildDockerHost, startDockerFleet } from "../../support/docker/fleet.ts";
 import { startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
+/** A driver over a fleet of two, which runs v1, and whose images ending in `-crash` fail. */
+type TestFleet = { driver: Driver; image: (tag: string) => string };
 
-const baseConfig: FleetConfig = {
-  driver: "process",
-  deploy_timeout_seconds: 20,
-  list_every_seconds: 60,
-  process: { size: 2, upstream_url: "", base_port: 0, trusted_proxies: [] },
-  http: { url: "", token: "" },
-};
+const registryImage = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 
-/** A driver over a fleet of two whose images ending in `-crash` fail. */
-const startDriver: Record<FleetConfig["driver"], () => Promise<Driver>> = {
+const configure = (fleet: object): FleetConfig =>
+  fleetConfig.fleet.parse({ deploy_timeout_seconds: 20, ...fleet });
+
+const startFleet: Record<FleetConfig["driver"], () => Promise<TestFleet>> = {
   process: async () => {
     const dir = makeTempDir();
-    const driver = drivers.process({ ...parts, fleet: baseConfig, dataDir: dir.path });
+    const driver = drivers.process({
+      ...parts,
+      fleet: configure({ process: { size: 2 } }),
+      dataDir: dir.path,
+    });
     onTestFinished(async () => {
       await driver.stop();
       dir.remove();
     });
-    return driver;
+    return { driver, image: registryImage };
   },
   http: async () => {
     const fleet = await startFakeFleet({
@@ -40,12 +43,25 @@ const startDriver: Record<FleetConfig["driver"], () => Promise<Driver>> = {
           : { readyAfterMs: 20 },
     });
     const http = { url: fleet.url, token: fleet.token };
-    const driver = drivers.http({ ...parts, fleet: { ...baseConfig, driver: "http", http } });
+    const driver = drivers.http({ ...parts, fleet: configure({ driver: "http", http }) });
     onTestFinished(async () => {
       await driver.stop();
       await fleet.stop();
     });
-    return driver;
+    return { driver, image: registryImage };
+  },
+  docker: async () => {
+    const { engine, images } = await startDockerFleet(["v1", "v2", "v2-crash"]);
+    for (const [name, tier] of [
+      ["gw-1", "canary"],
+      ["gw-2", "stable"],
+    ] as const) {
+      await engine.run(name, { image: images("v1"), labels: { tier } });
+    }
+    const docker = { hosts: [buildDockerHost({ url: engine.url })], stable_seconds: 1 };
+    const driver = drivers.docker({ ...parts, fleet: configure({ driver: "docker", docker }) });
+    onTestFinished(driver.stop);
+    return { driver, image: images };
   },
 };
 
@@ -53,8 +69,11 @@ const parts = {
   dataDir: path.join("unused"),
   apiUrl: "http://127.0.0.1:9",
   rootKey: "root",
+  findCredential: () => undefined,
   log: createLog({ level: "silent", format: "json" }),
 };
+
+const isRunnable = { process: true, http: true, docker: canRunEngines() };
 
 function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
   return waitFor(
@@ -66,9 +85,13 @@ function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObser
   );
 }
 
-describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", (name) => {
+const runnable = (Object.keys(drivers) as FleetConfig["driver"][]).filter(
+  (name) => isRunnable[name],
+);
+
+describe.each(runnable)("the driver %s", (name) => {
   it("lists every sentinel with its region and image", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
 
     const list = await driver.list();
@@ -86,7 +109,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("replaces the image of one sentinel, and of no other", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
     const [first, second] = await driver.list();
     const sentinelId = first?.id ?? "";
@@ -101,7 +124,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("fails with a reason code, and leaves the old image running", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
@@ -118,7 +141,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("changes nothing when an order is repeated", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2-crash"), deployId: "d1" };
@@ -131,7 +154,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("tries the same image again under another deploy", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
@@ -145,7 +168,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("tells whether an order was given, and gives none that is no longer wanted", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
@@ -160,7 +183,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
   });
 
   it("answers for a sentinel that is not there with target_gone", async () => {
-    const driver = await startDriver[name]();
+    const { driver, image } = await startFleet[name]();
     await driver.start();
 
     const applied = await driver.apply({

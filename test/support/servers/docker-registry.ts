@@ -47,6 +47,13 @@ type PushedManifest = {
 
 /** For the test that asks for it; stopped when that test ends. */
 export async function startDockerRegistry(mode: RegistryMode): Promise<DockerRegistry> {
+  const registry = await openDockerRegistry(mode);
+  onTestFinished(registry.stop);
+  return registry;
+}
+
+/** Until it is stopped. */
+export async function openDockerRegistry(mode: RegistryMode): Promise<DockerRegistry> {
   const dir = makeTempDir();
   const host = `127.0.0.1:${await freePort()}`;
   const file = path.join(dir.path, "config.json");
@@ -59,7 +66,6 @@ export async function startDockerRegistry(mode: RegistryMode): Promise<DockerReg
     await hasEnded;
     dir.remove();
   };
-  onTestFinished(stop);
   await waitFor(async () => (await fetch(`http://${host}/v2/`)).status !== 0, {
     withinMs: 10_000,
     what: "the registry to answer",

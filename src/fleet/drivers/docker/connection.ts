@@ -1,0 +1,91 @@
+/** Connections to an engine: a socket of this machine, TCP with or without TLS, or a socket of another machine by ssh. */
+import { readFileSync } from "node:fs";
+import { Agent, type Dispatcher } from "undici";
+import { createTunnel } from "./tunnel.ts";
+
+/** `url`: `unix://`, `tcp://`, `https://` or `ssh://`. The others are files; TLS is used when one of them is given. */
+export type HostAddress = { url: string; ca: string; cert: string; key: string };
+
+export type Connect = {
+  open: (signal: AbortSignal) => Promise<{ origin: string; dispatcher: Dispatcher }>;
+  /** The next call connects anew. */
+  reset: () => void;
+  stop: () => Promise<void>;
+};
+
+/** The whole of a call has a limit of its own: a pull may be silent for longer than a usual answer. */
+const patient = { headersTimeout: 0, bodyTimeout: 0, connections: 64 };
+const connectTimeoutMs = 5_000;
+
+export function createConnect(address: HostAddress): Connect {
+  const { protocol } = new URL(address.url);
+  if (protocol === "unix:") return connectBy(() => socketAgent(address.url.slice(7)), localOrigin);
+  if (protocol === "ssh:") return connectByTunnel(address.url);
+  const isTls = protocol === "https:" || [address.ca, address.cert, address.key].some(Boolean);
+  const { host } = new URL(address.url.replace(/^\w+:/, "http:"));
+  return connectBy(() => tcpAgent(address), `${isTls ? "https" : "http"}://${host}`);
+}
+
+/** An engine's socket has no host. */
+const localOrigin = "http://docker";
+
+function connectBy(create: () => Agent, origin: string): Connect {
+  let agent: Agent | undefined;
+  return {
+    open: async () => {
+      agent ??= create();
+      return { origin, dispatcher: agent };
+    },
+    reset: () => {
+      // Other calls may still be under way over it.
+      agent?.close().catch(() => {});
+      agent = undefined;
+    },
+    stop: async () => agent?.destroy(),
+  };
+}
+
+function connectByTunnel(url: string): Connect {
+  const tunnel = createTunnel(url);
+  const direct = connectBy(() => socketAgent(tunnel.socket), localOrigin);
+  return {
+    open: async (signal) => {
+      await tunnel.ready(signal);
+      return direct.open(signal);
+    },
+    reset: direct.reset,
+    stop: async () => {
+      await direct.stop();
+      await tunnel.stop();
+    },
+  };
+}
+
+function socketAgent(socketPath: string): Agent {
+  return new Agent({ ...patient, connect: { socketPath, timeout: connectTimeoutMs } });
+}
+
+function tcpAgent({ ca, cert, key }: HostAddress): Agent {
+  const files = Object.entries({ ca, cert, key }).filter(([, file]) => file !== "");
+  const read = Object.fromEntries(files.map(([name, file]) => [name, readFileSync(file)]));
+  return new Agent({ ...patient, connect: { ...read, timeout: connectTimeoutMs } });
+}
+
+const hints: Record<string, string> = {
+  ENOENT: "there is no such socket or file; does Docker run there?",
+  EACCES: "no permission for its socket; is the user in the group docker?",
+  ECONNREFUSED: "nothing listens there; does Docker run?",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is of another authority than ca",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is of another authority than ca",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is of another authority than ca",
+  // With TLS 1.3 a server refuses a client's certificate only once the connection is made.
+  UND_ERR_SOCKET: "the connection was closed; does it want a client certificate (cert, key)?",
+};
+
+export function describeFailure(error: Error & { code?: unknown }): string {
+  if (error.name === "TimeoutError") return "no answer in time";
+  if (error.name === "AbortError") return "the call was ended";
+  const code = String(error.code ?? "");
+  const hint = hints[code];
+  return hint === undefined ? code || error.message : `${code} (${hint})`;
+}

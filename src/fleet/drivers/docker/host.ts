@@ -1,0 +1,190 @@
+/** One host of the fleet: its sentinels, and orders to them. */
+import type { ReasonCode } from "#fleet/contract.ts";
+import {
+  type ApplyResult,
+  type DeployOrder,
+  type DriverCall,
+  type ListedSentinel,
+  type SentinelObservation,
+  UnreachableError,
+  UnwantedError,
+} from "#fleet/drivers/driver.ts";
+import type { Log } from "#kernel/log.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
+import { createContainer } from "./changes.ts";
+import { createContainers } from "./containers.ts";
+import { createBody, findObstacle } from "./create-body.ts";
+import type { Engine } from "./engine.ts";
+import {
+  deployLabel,
+  type Family,
+  findOfDeploy,
+  imageLabel,
+  nameOf,
+  replacesLabel,
+  unfinishedDeploy,
+  wasRunningLabel,
+} from "./family.ts";
+import { runsWell } from "./judge.ts";
+import { createImages, groupListed, type HostNames, toListed } from "./listing.ts";
+import { observeFamily } from "./observe.ts";
+import { createPull, type FindCredential } from "./pull.ts";
+import { nameForEngine } from "./reference.ts";
+import { createReplacements, type ReplacementLimits } from "./replacement.ts";
+import type { ContainerInfo, ImageInfo } from "./schemas.ts";
+
+type HostParts = HostNames & {
+  /** As in Docker's filter, `name` or `name=value`. */
+  label: string;
+  engine: Engine;
+  limits: ReplacementLimits;
+  findCredential: FindCredential;
+  log: Log;
+};
+
+/** An order to the sentinel with this name on this host. */
+type HostOrder = Omit<DeployOrder, "sentinelId"> & { name: string };
+
+export class DockerHost {
+  readonly #parts: HostParts;
+  readonly #containers;
+  readonly #images;
+  readonly #pull;
+  readonly #replacements;
+
+  constructor(parts: HostParts) {
+    const { engine, label, limits, findCredential, log } = parts;
+    this.#parts = parts;
+    this.#containers = createContainers(engine, label);
+    this.#images = createImages(this.#containers);
+    this.#pull = createPull(engine, { findCredential, limitMs: limits.readyTimeoutMs });
+    this.#replacements = createReplacements({ engine, containers: this.#containers, limits, log });
+  }
+
+  async list(signal?: AbortSignal): Promise<ListedSentinel[]> {
+    const families = groupListed(await this.#containers.list(signal));
+    const listed = await Promise.all(
+      [...families].map(([name, members]) =>
+        toListed(this.#parts, { ...members, name }, (one) =>
+          this.#images.nameOfListed(one, signal),
+        ),
+      ),
+    );
+    return listed.flat();
+  }
+
+  /** An order is given once its container is created: from then on any process brings it to its end. */
+  async apply(order: HostOrder, call: DriverCall): Promise<ApplyResult> {
+    const { name, deployId } = order;
+    const { family } = await this.#containers.readFamily(name, call.signal);
+    if (findOfDeploy(family, deployId) !== undefined) {
+      this.#replacements.continue(name, deployId);
+      return {};
+    }
+    const before = unfinishedDeploy(family);
+    if (before !== undefined) {
+      await within(this.#replacements.giveUp(name, before), call.signal);
+      throw new UnreachableError(`unreachable: ${name} was still being replaced`);
+    }
+    const prepared = await this.#prepare(order, family, call);
+    if (prepared.old === undefined) return prepared;
+    return this.#create(order, prepared, call);
+  }
+
+  async #prepare(order: HostOrder, family: Family, { signal }: DriverCall): Promise<Prepared> {
+    const old = family.current ?? family.previous;
+    if (old === undefined) return { failure: gone(order.name) };
+    if (runsWell(old) && (await this.#images.nameOf(old, signal)) === order.image) return {};
+    const obstacle = findObstacle(old);
+    if (obstacle !== undefined) return { failure: obstacle };
+    const failure = await within(this.#pull(order.image), signal);
+    if (failure?.isPermanent) return { failure: failure.reason };
+    if (failure !== undefined) throw new UnreachableError(failure.reason);
+    // An image that was removed by force has left its container behind: nothing tells what is the container's own.
+    const base = await this.#images.read(old.Image, signal);
+    return base === undefined ? { failure: noBase } : { old, base };
+  }
+
+  async #create(order: HostOrder, { old, base }: Ready, call: DriverCall): Promise<ApplyResult> {
+    const { name, image, deployId } = order;
+    const { engine, label } = this.#parts;
+    const labels = {
+      ...labelOf(old, label),
+      [deployLabel]: deployId,
+      [imageLabel]: image,
+      [replacesLabel]: old.Id,
+      [wasRunningLabel]: String(old.State.Running),
+    };
+    const everyNetwork = await engine.everyNetwork();
+    const body = createBody(old, base, { image: nameForEngine(image), labels, everyNetwork });
+    if (call.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
+    const created = await createContainer(engine, nameOf(name, "next"), body);
+    if (created === "created") {
+      this.#replacements.continue(name, deployId);
+      return {};
+    }
+    if (created !== "taken") return { failure: `${codeOf.invalid}: ${created.refused}` };
+    const { family } = await this.#containers.readFamily(name);
+    if (family.next !== undefined) throw new UnreachableError(`unreachable: ${name} is replaced`);
+    return { failure: `${codeOf.conflict}: another container is named ${name}.next` };
+  }
+
+  async observe(order: HostOrder, { signal }: DriverCall): Promise<SentinelObservation> {
+    const { family, nowMs } = await this.#containers.readFamily(order.name, signal);
+    const serving = family.current ?? family.previous;
+    const runningImage = serving && (await this.#images.nameOf(serving, signal));
+    const limits = { ...this.#parts.limits, nowMs, runningImage };
+    const seen = observeFamily(family, order, limits);
+    if (seen.isUnfinished) this.#replacements.continue(order.name, order.deployId);
+    return seen.observation;
+  }
+
+  /** Goes on with replacements that nobody may ask about any more: their processes were killed. */
+  async resume(): Promise<void> {
+    const families = groupListed(await this.#containers.list());
+    for (const [name, { next, previous, failing }] of families) {
+      if ((next ?? previous ?? failing) === undefined) continue;
+      const { family } = await this.#containers.readFamily(name);
+      const deployId = unfinishedDeploy(family);
+      if (deployId !== undefined) this.#replacements.continue(name, deployId);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#replacements.stop(), this.#parts.engine.stop()]);
+  }
+}
+
+/** What a new container is made after, and what of that is its image's. */
+type Ready = { old: ContainerInfo; base: ImageInfo };
+
+/** `old` absent: there is nothing to create, or `failure`. */
+type Prepared = { failure?: string; old?: undefined } | (Ready & { failure?: undefined });
+
+const codeOf = {
+  invalid: "config_invalid" satisfies ReasonCode,
+  conflict: "conflict" satisfies ReasonCode,
+};
+
+const noBase = `${codeOf.invalid}: the image of the running container has been removed`;
+
+function gone(name: string): string {
+  return `${"target_gone" satisfies ReasonCode}: there is no container ${name}`;
+}
+
+/** The label by which the sentinel was found: the old one may have it from its image. */
+function labelOf({ Config: { Labels } }: ContainerInfo, label: string): Record<string, string> {
+  const [key = ""] = label.split("=");
+  return { [key]: Labels[key] ?? "" };
+}
+
+/** What goes on when the call has ended: the next one waits for the same. */
+async function within<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  try {
+    return await unlessAborted(work, signal);
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+    const code: ReasonCode = "pull_backoff";
+    throw new UnreachableError(`${code}: the image is not there yet`, { cause: error });
+  }
+}

@@ -1,0 +1,96 @@
+/** Whether a container runs as it should, by what its engine says. Pure. */
+
+import type { ReasonCode } from "#fleet/contract.ts";
+import { cleanText } from "#kernel/clean-text.ts";
+import type { ContainerInfo } from "./schemas.ts";
+
+export type Verdict = { status: "starting" | "ready" } | { status: "failed"; reason: string };
+
+/** `nowMs`: by the engine's clock. */
+export type JudgeLimits = { nowMs: number; stableMs: number; readyTimeoutMs: number };
+
+const maxOutput = 200;
+
+/**
+ * `starting` includes a container that was never started. A container counts as ready when it has run for
+ * `stableMs` without a restart and its own health check, if it has one, is content.
+ */
+export function judgeContainer(container: ContainerInfo, limits: JudgeLimits): Verdict {
+  const { State: state, RestartCount: restarts } = container;
+  if (state.OOMKilled) return failed("oom_killed", "its memory limit was reached");
+  // While it waits for its restart an engine calls it running.
+  if (restarts > 0 || state.Restarting) return failed("crash_loop", `exit code ${state.ExitCode}`);
+  if (state.Status === "created") return judgeCreated(state);
+  const probe = failedProbe(container);
+  if (probe !== undefined) return probe;
+  if (!state.Running) return judgeEnded(state, limits);
+  return judgeRunning(container, limits);
+}
+
+function failed(code: ReasonCode, words: string): Verdict {
+  return { status: "failed", reason: `${code}: ${words}` };
+}
+
+/** An engine keeps why it could not start a container. */
+function judgeCreated({ Error: error, ExitCode: code }: ContainerInfo["State"]): Verdict {
+  if (error !== "") return { status: "failed", reason: startFailure(error) };
+  return code === 0 ? { status: "starting" } : failed("start_error", `exit code ${code}`);
+}
+
+/** The reason of a start that the engine has refused, by its words. */
+export function startFailure(words: string): string {
+  const code: ReasonCode = /port is already allocated|address already in use/i.test(words)
+    ? "port_conflict"
+    : /network .*not found|no such (network|volume|device)|mount/i.test(words)
+      ? "config_invalid"
+      : "start_error";
+  return `${code}: ${cleanText(words, maxOutput)}`;
+}
+
+/** An engine calls every stopped container unhealthy, also one that had time left to become healthy. */
+function failedProbe({ State: { Health: health } }: ContainerInfo): Verdict | undefined {
+  if (health?.Status !== "unhealthy" || health.FailingStreak === 0) return undefined;
+  return failed("probe_failing", lastCheck(health) || "the health check fails");
+}
+
+/** What the last health check said; "" if it was content. */
+function lastCheck(health: ContainerInfo["State"]["Health"]): string {
+  const last = health?.Log.at(-1);
+  if (last === undefined || last.ExitCode === 0) return "";
+  const output = cleanText(last.Output, maxOutput).trim();
+  return `the health check exits with ${last.ExitCode}${output === "" ? "" : `: ${output}`}`;
+}
+
+/** One that ran until its time was over was stopped by us. */
+function judgeEnded(state: ContainerInfo["State"], limits: JudgeLimits): Verdict {
+  const ranMs = Date.parse(state.FinishedAt) - Date.parse(state.StartedAt);
+  if (ranMs >= limits.readyTimeoutMs) return notInTime(state);
+  return failed("crash_loop", `exit code ${state.ExitCode}`);
+}
+
+function notInTime({ Health: health }: ContainerInfo["State"]): Verdict {
+  const words = lastCheck(health);
+  const why = words === "" ? "" : ` (${words})`;
+  return failed("progress_deadline", `the container was not healthy in time${why}`);
+}
+
+function judgeRunning(
+  { State: state }: Pick<ContainerInfo, "State">,
+  limits: JudgeLimits,
+): Verdict {
+  const ranMs = limits.nowMs - Date.parse(state.StartedAt);
+  if (runsWell({ State: state }) && ranMs >= limits.stableMs) return { status: "ready" };
+  if (ranMs >= limits.readyTimeoutMs) return notInTime(state);
+  return { status: "starting" };
+}
+
+/** Whether it runs and its own health check, if it has one, is content. */
+export function runsWell({ State: state }: Pick<ContainerInfo, "State">): boolean {
+  if (!state.Running || state.Restarting) return false;
+  return !["starting", "unhealthy"].includes(state.Health?.Status ?? "none");
+}
+
+/** The same, by the words of a list: `Up 2 minutes (healthy)`. */
+export function isListedWell({ State, Status }: { State: string; Status: string }): boolean {
+  return State === "running" && !/\((unhealthy|health: starting)\)/.test(Status);
+}

@@ -1,0 +1,82 @@
+/** The sentinels of one host, as a list names them. */
+
+import type { ListedSentinel } from "#fleet/drivers/driver.ts";
+import { boundLabels } from "#fleet/labels.ts";
+import type { Containers, ListedContainer } from "./containers.ts";
+import { deployLabel, imageLabel, isOfOneContainer, type Members, toFamilies } from "./family.ts";
+import { isListedWell } from "./judge.ts";
+import { pinnedName } from "./reference.ts";
+import type { ContainerInfo, ImageInfo } from "./schemas.ts";
+
+type Labels = Record<string, string>;
+
+type Running = { labels: Labels; image: string; imageId: string };
+
+const mostImages = 2_000;
+
+/** What images say, kept: an id stands for the same one for ever. */
+export function createImages({ readImage }: Pick<Containers, "readImage">) {
+  const images = new Map<string, ImageInfo>();
+
+  const read = async (id: string, signal?: AbortSignal): Promise<ImageInfo | undefined> => {
+    const known = images.get(id);
+    if (known !== undefined) return known;
+    const found = await readImage(id, signal);
+    if (found === undefined) return undefined;
+    if (images.size >= mostImages) images.clear();
+    images.set(id, found);
+    return found;
+  };
+
+  /** The image as it was ordered; of a container that somebody else made, with its digest. */
+  const nameOf = async ({ labels, image, imageId }: Running, signal?: AbortSignal) => {
+    const ordered = labels[imageLabel];
+    if (ordered !== undefined && deployLabel in labels) return ordered;
+    const info = await read(imageId, signal);
+    return info === undefined ? image : pinnedName(image, info);
+  };
+
+  return {
+    read,
+    nameOf: ({ Config, Image }: ContainerInfo, signal?: AbortSignal) =>
+      nameOf({ labels: Config.Labels, image: Config.Image, imageId: Image }, signal),
+    nameOfListed: ({ Labels: labels, Image, ImageID }: ListedContainer, signal?: AbortSignal) =>
+      nameOf({ labels, image: Image, imageId: ImageID }, signal),
+  };
+}
+
+export type Images = ReturnType<typeof createImages>;
+
+/** `region`: of sentinels that name none. */
+export type HostNames = { name: string; region: string };
+
+export function groupListed(containers: readonly ListedContainer[]) {
+  return toFamilies(containers, ({ Id, Name, Labels }) => ({ id: Id, name: Name, labels: Labels }));
+}
+
+export async function toListed(
+  host: HostNames,
+  { current, previous, next, name }: Members<ListedContainer> & { name: string },
+  nameImage: (container: ListedContainer) => Promise<string>,
+): Promise<ListedSentinel[]> {
+  const serving = current ?? previous;
+  if (serving === undefined) return [];
+  const running = await nameImage(serving);
+  return [
+    {
+      id: `${host.name}/${name}`,
+      region: serving.Labels["vedette.region"] ?? host.region,
+      image: next?.Labels[imageLabel] ?? running,
+      running_image: running,
+      healthy: isListedWell(serving),
+      labels: boundLabels({ ...ownLabels(serving.Labels), host: host.name }),
+    },
+  ];
+}
+
+/** Without those of tools and of replacements. */
+function ownLabels(labels: Labels): Labels {
+  const isOwn = ([name]: [string, string]) =>
+    !isOfOneContainer(name) && !/^(com\.docker|org\.opencontainers|desktop\.docker)/.test(name);
+  return Object.fromEntries(Object.entries(labels).filter(isOwn));
+}

@@ -1,0 +1,118 @@
+/** Brings an image to a host. */
+import { createInterface } from "node:readline";
+import { cleanText } from "#kernel/clean-text.ts";
+import { type Engine, messageOf } from "./engine.ts";
+import {
+  type Credential,
+  type ImageReference,
+  nameForEngine,
+  type PullFailure,
+  parseReference,
+  pullFailure,
+  registryAuth,
+  registryOf,
+} from "./reference.ts";
+import { PullError } from "./schemas.ts";
+
+/** undefined: the registry is asked as nobody. May throw, when it is not clear whose credential one is. */
+export type FindCredential = (registry: string) => Credential | undefined;
+
+export type PullSettings = { findCredential: FindCredential; limitMs: number };
+
+/** undefined: the image is there. */
+export type Pull = (image: string) => Promise<PullFailure | undefined>;
+
+/**
+ * What has a digest is pulled only if it is not there; a tag is pulled each time, and stands for the image that is
+ * there when the registry cannot be asked or has none. Callers that want one image at a time share a pull.
+ */
+export function createPull(engine: Engine, settings: PullSettings): Pull {
+  const underWay = new Map<string, Promise<PullFailure | undefined>>();
+  return (image) => {
+    const known = underWay.get(image);
+    if (known !== undefined) return known;
+    const pulling = bring(engine, image, settings).finally(() => underWay.delete(image));
+    // Whoever asked may have left by the time it fails.
+    pulling.catch(() => {});
+    underWay.set(image, pulling);
+    return pulling;
+  };
+}
+
+async function bring(
+  engine: Engine,
+  image: string,
+  settings: PullSettings,
+): Promise<PullFailure | undefined> {
+  const reference = parseReference(image);
+  const isThere = async () => (await inspect(engine, image)) === 200;
+  if (reference === undefined) {
+    if (await isThere()) return undefined;
+    return { reason: `invalid_image: ${cleanText(image, 100)} is no name`, isPermanent: true };
+  }
+  if (reference.digest !== undefined && (await isThere())) return undefined;
+  const failure = await pull(engine, reference, settings);
+  return failure !== undefined && (await isThere()) ? undefined : failure;
+}
+
+async function inspect(engine: Engine, image: string): Promise<number> {
+  const name = encodeURIComponent(nameForEngine(image));
+  return (await engine.call({ method: "GET", path: `/images/${name}/json` })).status;
+}
+
+async function pull(
+  engine: Engine,
+  reference: ImageReference,
+  { findCredential, limitMs }: PullSettings,
+): Promise<PullFailure | undefined> {
+  const { repository, tag, digest } = reference;
+  const registry = registryOf(reference);
+  let credential: Credential | undefined;
+  try {
+    credential = findCredential(registry);
+  } catch (error) {
+    return { reason: `image_auth: ${(error as Error).message}`, isPermanent: true };
+  }
+  const answer = await engine.open({
+    method: "POST",
+    path: "/images/create",
+    // Without either an engine would pull all tags.
+    query: { fromImage: repository, tag: digest ?? tag },
+    ...(credential && { headers: { "x-registry-auth": registryAuth(credential, registry) } }),
+    limitMs,
+  });
+  try {
+    const words = await readFailure(answer.body);
+    if (words !== undefined) return pullFailure(words);
+    return answer.statusCode < 300 ? undefined : pullFailure(`status ${answer.statusCode}`);
+  } catch (error) {
+    throw engine.fail(error);
+  }
+}
+
+const maxLine = 4_096;
+
+/** An engine may answer 200 and tell the error in a line of its progress; the image is there only at the body's end. */
+async function readFailure(body: NodeJS.ReadableStream): Promise<string | undefined> {
+  let words: string | undefined;
+  for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })) {
+    words ??= failureIn(line.slice(0, maxLine));
+  }
+  return words;
+}
+
+function failureIn(line: string): string | undefined {
+  const parsed = parse(line);
+  const { data } = PullError.safeParse(parsed);
+  const words = data?.errorDetail?.message ?? data?.error ?? messageOf(parsed);
+  return words === "" ? undefined : cleanText(words, 300).trim();
+}
+
+/** Progress is JSON; an error may be plain text. */
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return line;
+  }
+}

@@ -1,0 +1,131 @@
+/** What an engine answers, as far as it is read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
+import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
+
+/** More containers than one host runs. */
+const maxContainers = 20_000;
+
+const Texts = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((texts) => texts ?? {});
+
+/** Of a container, which has a slash before it. */
+const Name = z.string().transform((name) => name.replace(/^\//, ""));
+
+/** `GET /containers/json`. */
+export const ContainerList = listOf(
+  z
+    .object({
+      Id: z.string().min(1),
+      /** Its own, and those that links give it, which have another container's before them. */
+      Names: z
+        .array(Name)
+        .nullish()
+        .transform((names) => names ?? []),
+      /** As the container was created with it; the id, when the name stands for another image by now. */
+      Image: z.string(),
+      ImageID: z.string(),
+      State: z.string(),
+      /** In words: `Up 2 minutes (healthy)`. */
+      Status: z.string(),
+      Labels: Texts,
+    })
+    .transform(({ Names, ...rest }) => ({
+      ...rest,
+      Name: Names.find((name) => !name.includes("/")) ?? "",
+    })),
+  maxContainers,
+);
+
+/** `GET /images/{name}/json`. `Config`: what a container inherits. */
+export const ImageInfo = z.object({
+  Id: z.string(),
+  RepoTags: z
+    .array(z.string())
+    .nullish()
+    .transform((tags) => tags ?? []),
+  RepoDigests: z
+    .array(z.string())
+    .nullish()
+    .transform((digests) => digests ?? []),
+  Config: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((config) => config ?? {}),
+});
+export type ImageInfo = z.infer<typeof ImageInfo>;
+
+const RestartPolicy = z.object({
+  Name: z.string().default(""),
+  MaximumRetryCount: z.number().default(0),
+});
+export type RestartPolicy = z.infer<typeof RestartPolicy>;
+
+const Endpoint = z.looseObject({
+  IPAMConfig: z
+    .looseObject({ IPv4Address: z.string().optional(), IPv6Address: z.string().optional() })
+    .nullish(),
+  Aliases: z.array(z.string()).nullish(),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
+
+const Mount = z.looseObject({
+  Type: z.string().default(""),
+  Name: z.string().default(""),
+  Destination: z.string().default(""),
+});
+
+/** `GET /containers/{id}/json`. */
+export const ContainerInfo = z.object({
+  Id: z.string().min(1),
+  Name,
+  /** The id of its image. */
+  Image: z.string(),
+  RestartCount: z.number().default(0),
+  State: z.object({
+    Status: z.string(),
+    Running: z.boolean(),
+    Restarting: z.boolean().default(false),
+    OOMKilled: z.boolean().default(false),
+    ExitCode: z.number().default(0),
+    Error: z.string().default(""),
+    StartedAt: z.string().default(""),
+    FinishedAt: z.string().default(""),
+    Health: z
+      .object({
+        Status: z.string(),
+        FailingStreak: z.number().default(0),
+        Log: z
+          .array(z.object({ ExitCode: z.number(), Output: z.string().default("") }))
+          .nullish()
+          .transform((log) => log ?? []),
+      })
+      .nullish(),
+  }),
+  Config: z.looseObject({ Image: z.string(), Labels: Texts }),
+  HostConfig: z.looseObject({
+    NetworkMode: z.string().default(""),
+    RestartPolicy: RestartPolicy.nullish().transform((policy) => policy ?? RestartPolicy.parse({})),
+  }),
+  Mounts: z
+    .array(Mount)
+    .nullish()
+    .transform((mounts) => mounts ?? []),
+  NetworkSettings: z.object({
+    Networks: z
+      .record(z.string(), Endpoint)
+      .nullish()
+      .transform((networks) => networks ?? {}),
+  }),
+});
+export type ContainerInfo = z.infer<typeof ContainerInfo>;
+
+/** The body of every refusal. */
+export const Refusal = z.object({ message: z.string() });
+
+/** A line of a pull's progress that tells an error. */
+export const PullError = z.object({
+  error: z.string().optional(),
+  errorDetail: z.object({ message: z.string() }).optional(),
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import {
+  nameForEngine,
+  parseReference,
+  pinnedName,
+  pullFailure,
+  registryAuth,
+  registryOf,
+} from "#fleet/drivers/docker/reference.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+
+describe("nameForEngine", () => {
+  it.each([
+    [`r.io:5000/team/a:v1@${digest}`, `r.io:5000/team/a@${digest}`],
+    ["r.io/a:v1", "r.io/a:v1"],
+    ["nginx", "nginx:latest"],
+    [digest, digest],
+  ])("makes of %s %s", (image, name) => {
+    expect(nameForEngine(image)).toBe(name);
+  });
+});
+
+describe("parseReference", () => {
+  it.each(["", "A B", "r.io/a:v1@sha256:short", "-a", digest])("knows none in %j", (image) => {
+    expect(parseReference(image)).toBeUndefined();
+  });
+});
+
+describe("registryOf", () => {
+  it.each([
+    ["localhost/a", "localhost"],
+    ["R.io:5000/a/b", "r.io:5000"],
+    ["team/a", "docker.io"],
+    ["nginx", "docker.io"],
+  ])("of %s is %s", (repository, registry) => {
+    expect(registryOf({ repository, tag: "v1", digest: undefined })).toBe(registry);
+  });
+});
+
+describe("pinnedName", () => {
+  it("adds the digest of the image's own repository", () => {
+    const RepoDigests = [`other.io/a@sha256:${"b".repeat(64)}`, `r.io/a@${digest}`];
+
+    expect(pinnedName("r.io/a:v1", { RepoDigests, RepoTags: [] })).toBe(`r.io/a:v1@${digest}`);
+  });
+
+  it("keeps the name of an image that was built on its host", () => {
+    expect(pinnedName("r.io/a:v1", { RepoDigests: [], RepoTags: [] })).toBe("r.io/a:v1");
+  });
+
+  it("finds a name for an image whose tag stands for another one by now", () => {
+    const info = { RepoDigests: [`r.io/a@${digest}`], RepoTags: [] };
+
+    expect(pinnedName(digest, info)).toBe(`r.io/a@${digest}`);
+  });
+});
+
+describe("registryAuth", () => {
+  const decode = (header: string) =>
+    JSON.parse(Buffer.from(header, "base64url").toString()) as object;
+
+  it("is base64url with its padding, without which an engine ignores it", () => {
+    const headers = ["p", "pp", "ppp", "?>~?>~"].map((password) =>
+      registryAuth({ user: "u", password }, "r.io"),
+    );
+
+    for (const header of headers) {
+      expect(header.length % 4).toBe(0);
+      expect(header).toMatch(/^[\w-]+=*$/);
+    }
+    expect(decode(headers[3] ?? "")).toEqual({
+      username: "u",
+      password: "?>~?>~",
+      serveraddress: "r.io",
+    });
+  });
+
+  it("names Docker's own registry as Docker does", () => {
+    expect(decode(registryAuth({ identityToken: "t" }, "docker.io"))).toEqual({
+      identitytoken: "t",
+      serveraddress: "https://index.docker.io/v1/",
+    });
+  });
+});
+
+describe("pullFailure", () => {
+  it.each([
+    ["image_not_found", true, "manifest for r.io/a:v9 not found: manifest unknown"],
+    ["image_auth", true, "Head https://r.io/v2/: no basic auth credentials"],
+    ["image_auth", true, "pull access denied for a, repository does not exist"],
+    ["image_platform", true, "no matching manifest for linux/amd64 in the manifest list"],
+    ["invalid_image", true, "invalid reference format"],
+    ["registry_unavailable", false, "dial tcp 10.0.0.1:443: connect: connection refused"],
+    ["registry_unavailable", false, "toomanyrequests: You have reached your pull rate limit"],
+    ["registry_unavailable", false, "received unexpected HTTP status: 503"],
+  ])("is %s, and final: %s, for %s", (code, isPermanent, words) => {
+    expect(pullFailure(words)).toEqual({ reason: `${code}: ${words}`, isPermanent });
+  });
+});
