@@ -7,16 +7,19 @@ type Killing = [parts: Part[], at: number];
 const usual: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
 
 /**
- * The last of these victims is killed at each of the times, the others at every second one, in turns: all at all times
- * take longer than a CI run may. With SWEEP_KILLS=all it is all at all times.
+ * The last of these victims is killed at every second of the times, the others at every third, in turns: all at all
+ * times take longer than a CI run may. With SWEEP_KILLS=all it is all at all times.
  */
 export function killings(times: readonly number[], victims = usual): Killing[] {
-  const isWhole = process.env["SWEEP_KILLS"] === "all";
   return victims.flatMap((parts, i) =>
-    times
-      .filter((_, j) => isWhole || i === victims.length - 1 || (i + j) % 2 === 0)
-      .map((at): Killing => [parts, at]),
+    inTurns(times, i, i === victims.length - 1 ? 2 : 3).map((at): Killing => [parts, at]),
   );
+}
+
+/** Every `nth` of these, from another one on for each `turn`; all of them with SWEEP_KILLS=all. */
+export function inTurns<Item>(items: readonly Item[], turn: number, nth: number): Item[] {
+  const isWhole = process.env["SWEEP_KILLS"] === "all";
+  return items.filter((_, index) => isWhole || (index + turn) % nth === 0);
 }
 
 /** Kills these parts, and starts the program again if it was among them. */
