@@ -462,11 +462,16 @@ describe("judge", () => {
 
   it.each([
     [{ status: "progressing" }, /^progress_deadline: /],
-    [{ status: "progressing", reason: "unreachable: reset" }, /^timeout_unknown: unreachable/],
     [
-      { status: "progressing", reason: "unreachable: reset", isPending: true },
+      { status: "progressing", reason: "unreachable: reset", isUnanswered: true },
+      /^timeout_unknown: unreachable/,
+    ],
+    [
+      { status: "progressing", reason: "unreachable: reset", isUnanswered: true, isPending: true },
       /^unreachable: reset/,
     ],
+    [{ status: "progressing", reason: "pull_backoff: 3 of 4 pods" }, /^pull_backoff: 3 of 4 pods$/],
+    [{ status: "progressing", reason: "1 of 4 ready" }, /^progress_deadline: 1 of 4 ready$/],
   ] as const)("past the deadline %j has failed with its reason", (found, reason) => {
     expect(judge(found, due)).toMatchObject({
       status: "failed",

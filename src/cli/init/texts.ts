@@ -56,7 +56,8 @@ export const settingsText = `# The settings of Vedette: docs/settings.md of Vede
 # url = ""
 
 [fleet]
-# process: sentinels on this machine, to try things; http: a fleet of your own.
+# process: sentinels on this machine, to try things; docker: containers of Docker hosts; http: a fleet
+# of your own.
 # driver = "process"
 
 [definitions]

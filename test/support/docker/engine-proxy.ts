@@ -12,8 +12,6 @@ import { makeTempDir } from "../temp-dir.ts";
  */
 export type Fate = { at: number; when: "before" | "after"; isLast: boolean };
 
-export type EngineProxy = Awaited<ReturnType<typeof startEngineProxy>>;
-
 export async function startEngineProxy(socketPath: string, fate: Fate) {
   const dir = makeTempDir();
   const socket = path.join(dir.path, "proxy.sock");

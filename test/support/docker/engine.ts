@@ -9,9 +9,15 @@ import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
 
 export function canRunEngines(): boolean {
-  return (
-    process.getuid?.() === 0 && hasPrograms("dockerd", "containerd", "docker-registry", "busybox")
-  );
+  if (process.platform !== "linux" || process.getuid?.() !== 0 || !mayMount()) return false;
+  return hasPrograms("dockerd", "containerd", "docker-registry", "busybox");
+}
+
+/** CAP_SYS_ADMIN (21) and CAP_NET_ADMIN (12): root in a container may lack them. */
+function mayMount(): boolean {
+  const status = readFileSync("/proc/self/status", "utf8");
+  const effective = BigInt(`0x${/^CapEff:\s*(\w+)/m.exec(status)?.[1] ?? "0"}`);
+  return [21n, 12n].every((bit) => ((effective >> bit) & 1n) === 1n);
 }
 
 export type TestEngine = Awaited<ReturnType<typeof startDockerEngine>>;
@@ -84,7 +90,7 @@ export async function startDockerEngine({ listen = [] as string[] } = {}) {
     inspect: (name: string) => expectCall("GET", `/containers/${name}/json`) as Promise<Inspected>,
     /** Pulls the image by its tag and runs a container of it, which shares this machine's network. */
     run: async (name: string, options: RunOptions) => {
-      const { image: pinned, auth, host = {}, labels = {}, ...config } = options;
+      const { image: pinned, auth, host = {}, labels = {}, networks = {}, ...config } = options;
       const image = pinned.replace(/@.*/, "");
       await pull(image, auth);
       await expectCall("POST", `/containers/create?name=${name}`, {
@@ -93,6 +99,12 @@ export async function startDockerEngine({ listen = [] as string[] } = {}) {
         Labels: { "vedette.sentinel": "", "vedette.region": "eu", tier: "stable", ...labels },
         HostConfig: { NetworkMode: "host", ...host },
       });
+      for (const [network, EndpointConfig] of Object.entries(networks)) {
+        await expectCall("POST", `/networks/${network}/connect`, {
+          Container: name,
+          EndpointConfig,
+        });
+      }
       await expectCall("POST", `/containers/${name}/start`);
     },
     kill9: () => endProcess(daemon, "SIGKILL"),
@@ -135,6 +147,8 @@ type RunOptions = {
   auth?: Credential;
   host?: object;
   labels?: Record<string, string>;
+  /** Further ones, with its endpoint in each. */
+  networks?: Record<string, object>;
   [config: string]: unknown;
 };
 

@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import type { DockerHostSettings } from "#fleet/drivers/docker/driver.ts";
 import { openDockerRegistry } from "../servers/docker-registry.ts";
-import { startDockerEngine } from "./engine.ts";
+import { startDockerEngine, type TestEngine } from "./engine.ts";
 import { pushImage } from "./images.ts";
 
 export function buildDockerHost(
@@ -13,16 +13,28 @@ export function buildDockerHost(
 
 /** `images` names an image by its tag, with its digest. */
 export async function startDockerFleet(tags: readonly string[]) {
+  const { engines, ...rest } = await startDockerFleets(tags, 1);
+  const [engine] = engines;
+  if (engine === undefined) throw new Error("no engine was started");
+  return { engine, ...rest };
+}
+
+/** So many engines beside one registry. */
+export async function startDockerFleets(tags: readonly string[], count: number) {
   const registry = await openDockerRegistry({ auth: "open" });
   onTestFinished(registry.stop);
   const names = new Map<string, string>();
   for (const tag of tags) names.set(tag, await pushImage(registry, tag));
-  const engine = await startDockerEngine();
-  onTestFinished(engine.stop);
+  const engines: TestEngine[] = [];
+  for (let n = 0; n < count; n++) {
+    const engine = await startDockerEngine();
+    onTestFinished(engine.stop);
+    engines.push(engine);
+  }
   const images = (tag: string) => {
     const name = names.get(tag);
     if (name === undefined) throw new Error(`no image ${tag} was pushed`);
     return name;
   };
-  return { engine, registry, images };
+  return { engines, registry, images };
 }

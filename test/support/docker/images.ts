@@ -17,7 +17,8 @@ const sleep = (seconds: number) => ["/bin/busybox", "sleep", String(seconds)];
 const shell = (script: string) => ["/bin/busybox", "sh", "-c", script];
 
 /** Ends on SIGTERM at once, which process 1 of a container does not do by itself. */
-const serve = shell('trap "exit 0" TERM; while :; do /bin/busybox sleep 0.1; done');
+const untilEnded = 'trap "exit 0" TERM; /bin/busybox sleep 100000 & wait';
+const serve = shell(untilEnded);
 
 const second = 1_000_000_000;
 const check = (script: string) => ({
@@ -35,6 +36,8 @@ const behaviours: Record<string, ImageConfig> = {
   well: { Cmd: serve, Healthcheck: check("exit 0") },
   starting: { Cmd: serve, Healthcheck: { ...check("exit 1"), StartPeriod: second * 3_600 } },
   stubborn: { Cmd: sleep(1_000) },
+  /** Not where its environment says so. */
+  choosy: { Cmd: shell(`test -z "$BROKEN" || exit 5; ${untilEnded}`) },
   missing: { Cmd: ["/bin/nothing"] },
 };
 

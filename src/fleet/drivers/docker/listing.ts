@@ -45,8 +45,6 @@ export function createImages({ readImage }: Pick<Containers, "readImage">) {
   };
 }
 
-export type Images = ReturnType<typeof createImages>;
-
 /** `region`: of sentinels that name none. */
 export type HostNames = { name: string; region: string };
 

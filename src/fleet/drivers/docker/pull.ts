@@ -1,5 +1,5 @@
 /** Brings an image to a host. */
-import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { cleanText } from "#kernel/clean-text.ts";
 import { type Engine, messageOf } from "./engine.ts";
 import {
@@ -93,12 +93,15 @@ async function pull(
 const maxLine = 4_096;
 
 /** An engine may answer 200 and tell the error in a line of its progress; the image is there only at the body's end. */
-async function readFailure(body: NodeJS.ReadableStream): Promise<string | undefined> {
+async function readFailure(body: Readable): Promise<string | undefined> {
   let words: string | undefined;
-  for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })) {
-    words ??= failureIn(line.slice(0, maxLine));
+  let rest = "";
+  for await (const chunk of body.setEncoding("utf8")) {
+    const lines = `${rest}${chunk}`.split("\n");
+    rest = (lines.pop() ?? "").slice(0, maxLine);
+    for (const line of lines) words ??= failureIn(line.slice(0, maxLine));
   }
-  return words;
+  return words ?? failureIn(rest);
 }
 
 function failureIn(line: string): string | undefined {

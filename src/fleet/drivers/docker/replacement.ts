@@ -30,8 +30,6 @@ const mostConflicts = 10;
 
 type Job = { deployId: string; stopping: AbortController; ended: Promise<void> };
 
-export type Replacements = ReturnType<typeof createReplacements>;
-
 export function createReplacements(parts: ReplacementParts) {
   const jobs = new Map<string, Job>();
   const limit = pLimit(changesAtOnce);

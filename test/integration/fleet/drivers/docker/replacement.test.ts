@@ -152,6 +152,36 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     expect(cache(after)?.["Name"]).toBe(cache(before)?.["Name"]);
   });
 
+  it("keeps its networks, with aliases and its fixed address", async () => {
+    for (const [name, net] of [
+      ["front", "10.213.0"],
+      ["back", "10.214.0"],
+    ] as const) {
+      const IPAM = { Config: [{ Subnet: `${net}.0/24`, Gateway: `${net}.1` }] };
+      const body = { Name: name, Driver: "bridge", CheckDuplicate: true, IPAM };
+      const made = await engine.call("POST", "/networks/create", body);
+      expect(made).toMatchObject({ status: 201 });
+      onTestFinished(async () => {
+        await engine.call("DELETE", `/networks/${name}`);
+      });
+    }
+    const front = { IPAMConfig: { IPv4Address: "10.213.0.7" }, Aliases: ["gateway"] };
+    await run("gw", {
+      host: { NetworkMode: "front", PortBindings: { "80/tcp": [{ HostPort: "" }] } },
+      NetworkingConfig: { EndpointsConfig: { front } },
+      networks: { back: { Aliases: ["internal"] } },
+    });
+    const driver = await startDriver();
+
+    expect(await deploy(driver, order("v2-well"))).toMatchObject({ status: "ready" });
+
+    const { Networks: networks } = (await engine.inspect("gw")).NetworkSettings;
+    expect(networks).toMatchObject({
+      front: { IPAddress: "10.213.0.7", Aliases: expect.arrayContaining(["gateway"]) },
+      back: { Aliases: expect.arrayContaining(["internal"]) },
+    });
+  });
+
   it.each([
     ["v2-crash", /^crash_loop: exit code 1/],
     ["v2-late", /^crash_loop: exit code 7/],

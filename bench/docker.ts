@@ -1,0 +1,100 @@
+/**
+ * A rollout over three Docker hosts by the command, beside the engines' own time for the same changes. Root, with
+ * dockerd, docker-registry and busybox. BENCH_EACH: containers on each host.
+ */
+import { loadavg } from "node:os";
+import pLimit from "p-limit";
+import { startDockerEngine, type TestEngine } from "../test/support/docker/engine.ts";
+import { pushImage } from "../test/support/docker/images.ts";
+import { runVedette } from "../test/support/program/command.ts";
+import { startProgram } from "../test/support/program/program.ts";
+import { openDockerRegistry } from "../test/support/servers/docker-registry.ts";
+import { countFrom, cpuMsOf } from "./measure.ts";
+
+const hosts = ["edge-1", "edge-2", "edge-3"];
+const each = countFrom("BENCH_EACH", 10);
+const total = hosts.length * each;
+/** As many as a host is asked for at once by the driver. */
+const atOnce = 4;
+const stableSeconds = 1;
+
+async function runContainers(engine: TestEngine, image: string): Promise<void> {
+  for (let n = 1; n <= each; n++) await engine.run(`gw-${n}`, { image });
+}
+
+/** The changes that a replacement needs and no others, as fast as the engine takes them. */
+async function replaceByHand(engine: TestEngine, name: string, image: string): Promise<void> {
+  const change = async (method: "POST" | "DELETE", path: string, body?: object) => {
+    const { status } = await engine.call(method, path, body);
+    if (status >= 300 && status !== 304) throw new Error(`${path} answered ${status}`);
+  };
+  await change("POST", `/containers/create?name=${name}.next`, {
+    Image: image.replace(/:[^:@]+@/, "@"),
+    Labels: { "vedette.sentinel": "", "vedette.region": "eu" },
+    HostConfig: { NetworkMode: "host" },
+  });
+  await change("POST", `/containers/${name}/stop`);
+  await change("POST", `/containers/${name}/rename?name=${name}.prev`);
+  await change("POST", `/containers/${name}.next/rename?name=${name}`);
+  await change("POST", `/containers/${name}/start`);
+  await change("DELETE", `/containers/${name}.prev`);
+}
+
+async function measureByHand(engines: readonly TestEngine[], image: string): Promise<number> {
+  const startedAt = performance.now();
+  await Promise.all(
+    engines.flatMap((engine) => {
+      const limit = pLimit(atOnce);
+      return Array.from({ length: each }, (_, n) =>
+        limit(() => replaceByHand(engine, `gw-${n + 1}`, image)),
+      );
+    }),
+  );
+  return performance.now() - startedAt;
+}
+
+async function measureRollout(dataDir: string, image: string): Promise<number> {
+  const startedAt = performance.now();
+  const args = ["rollout", "start", image, "--waves", "100", "--wait"];
+  const ended = await runVedette(args, { VEDETTE_DATA_DIR: dataDir });
+  if (ended.code !== 0) throw new Error(`${ended.stdout}${ended.stderr}`);
+  return performance.now() - startedAt;
+}
+
+const registry = await openDockerRegistry({ auth: "open" });
+const [v1 = "", v2 = "", v3 = ""] = await Promise.all(
+  ["v1", "v2", "v3"].map((tag) => pushImage(registry, tag)),
+);
+const engines = await Promise.all(hosts.map(() => startDockerEngine()));
+for (const engine of engines) await runContainers(engine, v1);
+const program = await startProgram({
+  VEDETTE_FLEET__DRIVER: "docker",
+  VEDETTE_FLEET__DOCKER__HOSTS: engines.map(({ url }, n) => `${hosts[n]}=${url}`).join(","),
+  VEDETTE_FLEET__DOCKER__STABLE_SECONDS: String(stableSeconds),
+  VEDETTE_ROLLOUT__MAX_PARALLEL: String(hosts.length * atOnce),
+  VEDETTE_REGISTRY__INSECURE: registry.host,
+});
+try {
+  const { pid } = program.endpoints();
+  const cpuBefore = cpuMsOf(pid);
+  const rolloutMs = [await measureRollout(program.dataDir, v2)];
+  rolloutMs.push(await measureRollout(program.dataDir, v3));
+  const cpuMs = (cpuMsOf(pid) - cpuBefore) / 2 / total;
+  const handMs = await measureByHand(engines, v2);
+  console.table({
+    "rollout by the command, images pulled": { s: seconds(rolloutMs[0]) },
+    "a second one": { s: seconds(rolloutMs[1]) },
+    "the engines alone, without waiting": { s: seconds(handMs) },
+  });
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  console.log(`${total} containers on ${hosts.length} hosts, ${hosts.length * atOnce} at once, `);
+  console.log(`stable after ${stableSeconds} s; ${cpuMs.toFixed(0)} ms of CPU each; load ${load}`);
+} finally {
+  await program.dispose();
+  for (const engine of engines) await engine.stop();
+  await registry.stop();
+}
+
+function seconds(ms = 0): string {
+  return (ms / 1_000).toFixed(1);
+}
