@@ -16,7 +16,7 @@ const fates: [string, number, Omit<Fate, "at">][] = [
   ["a change is lost on its way", 0, { when: "before", isLast: false }],
   ["the answer to a change is lost", 1, { when: "after", isLast: false }],
   ["the process is killed before a change", 2, { when: "before", isLast: true }],
-  ["the process is killed after a change", 0, { when: "after", isLast: true }],
+  ["the process is killed after a change", 3, { when: "after", isLast: true }],
 ];
 
 const kinds: [string, Record<string, string>][] = [
@@ -59,7 +59,7 @@ async function deploy(driver: () => Driver, order: DeployOrder): Promise<Sentine
 
 describe.skipIf(!canRunEngines()).each(kinds)("a container %s", (_, labels) => {
   it.each(fates)("is replaced, or is as it was, although %s", async (__, turn, fate) => {
-    const chosen = inTurns(changes, turn, 3);
+    const chosen = inTurns(changes, turn, 4);
     const { engine, images } = await startDockerFleet(["v1", "v2", "v2-crash"]);
     const spare = createDriver(engine.url);
 

@@ -1,6 +1,6 @@
 /** Changes of containers on one host. Each is repeated safely: an engine has at most one container of a name. */
-import { UnreachableError } from "#fleet/drivers/driver.ts";
-import { type Engine, type EngineAnswer, messageOf } from "./engine.ts";
+import { type DriverCall, UnreachableError } from "#fleet/drivers/driver.ts";
+import { type Engine, type EngineAnswer, type EngineRequest, messageOf } from "./engine.ts";
 import type { Step } from "./plan.ts";
 
 /** `again`: it is not as it was, so look again; `refused`: the engine cannot do it. `words`: the engine's. */
@@ -18,10 +18,10 @@ const stopLimitMs = 330_000;
 
 export async function createContainer(
   engine: Engine,
-  name: string,
-  body: object,
+  { name, body, isWanted }: { name: string; body: object; isWanted: DriverCall["isWanted"] },
 ): Promise<Creation> {
-  const answer = await post(engine, { path: "/containers/create", query: { name }, body });
+  const query = { name };
+  const answer = await post(engine, { path: "/containers/create", query, body, isWanted });
   if (answer.status < 300) return "created";
   const words = messageOf(answer.body);
   if (answer.status === 409 || /already in use/i.test(words)) return "taken";
@@ -33,10 +33,11 @@ export async function carryOut(engine: Engine, change: Change): Promise<Outcome>
   const answer = await send(engine, change);
   if (answer.status < 300 || answer.status === 304) return { result: "done" };
   const words = messageOf(answer.body);
-  if (change.do === "start") return { result: "refused", words };
-  // Of all others a repetition may be refused: it is gone, has the name already, or is connected already.
-  if (answer.status < 500) return { result: "again", words };
-  throw new UnreachableError(`unreachable: ${change.do} of a container: ${answer.status} ${words}`);
+  const isFinal = answer.status < 500 && ![404, 409].includes(answer.status);
+  if (change.do === "start" && isFinal) return { result: "refused", words };
+  // A repetition may be refused: it is gone, has the name already, is connected already. And an engine that cannot do
+  // it now, as while it stops, can do it later.
+  return { result: "again", words };
 }
 
 function send(engine: Engine, change: Change): Promise<EngineAnswer> {
@@ -60,7 +61,7 @@ function send(engine: Engine, change: Change): Promise<EngineAnswer> {
   }
 }
 
-type Post = { path: string; query?: Record<string, string>; body?: object; limitMs?: number };
+type Post = Omit<EngineRequest, "method">;
 
 function post(engine: Engine, asked: Post): Promise<EngineAnswer> {
   return engine.call({ method: "POST", limitMs: changeLimitMs, ...asked });

@@ -1,4 +1,5 @@
 /** The body that creates a container like another one, of another image. Pure. */
+import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { isOfOneContainer } from "./family.ts";
@@ -58,14 +59,24 @@ function ownConfig(old: ContainerInfo, base: Json): Json {
   const config: Json = { ...old.Config };
   for (const key of dropped) delete config[key];
   for (const key of whole) if (isDeepStrictEqual(config[key], base[key])) delete config[key];
-  const isEntrypointOwn = !isDeepStrictEqual(config["Entrypoint"], base["Entrypoint"]);
-  if (!isEntrypointOwn) delete config["Entrypoint"];
+  const isEntrypointOwn = !isSame(config["Entrypoint"], base["Entrypoint"]);
+  // An empty one, which is what takes the image's away, is reported as none.
+  if (isEntrypointOwn) config["Entrypoint"] = listOr(config["Entrypoint"], [""]);
+  else delete config["Entrypoint"];
   // With an entrypoint of its own a container does not get the image's command.
-  if (!isEntrypointOwn && isDeepStrictEqual(config["Cmd"], base["Cmd"])) delete config["Cmd"];
+  if (!isEntrypointOwn && isSame(config["Cmd"], base["Cmd"])) delete config["Cmd"];
   config["Env"] = ownEntries(config["Env"], base["Env"]);
   for (const key of ["ExposedPorts", "Volumes"]) config[key] = ownKeys(config[key], base[key]);
   if (isHostnameGiven(old)) delete config["Hostname"];
   return config;
+}
+
+function isSame(own: unknown, inherited: unknown): boolean {
+  return isDeepStrictEqual(listOr(own, []), listOr(inherited, []));
+}
+
+function listOr(given: unknown, instead: string[]): unknown[] {
+  return Array.isArray(given) && given.length > 0 ? given : instead;
 }
 
 /** By the engine: the beginning of the id, or the host's own name. */
@@ -94,23 +105,43 @@ function ownLabels({ Config: { Labels: labels } }: ContainerInfo, base: Json) {
   );
 }
 
-/** With the volumes that have no name of the user's, which the settings do not mention and which have the data. */
+type Mount = ContainerInfo["Mounts"][number];
+
+/** With the volumes that have no name of the user's: without it they would be new ones, and the data left behind. */
 function mountsOf({ HostConfig: host, Mounts: mounts }: ContainerInfo): unknown[] {
-  const given = Array.isArray(host["Mounts"]) ? host["Mounts"] : [];
-  const binds = Array.isArray(host["Binds"]) ? host["Binds"] : [];
-  const named = new Set([
-    ...given.map(({ Target }: { Target?: string }) => Target),
-    ...binds.map((bind) => String(bind).split(":")[1]),
-  ]);
-  const others = mounts.filter(
-    ({ Type, Destination }) => Type === "volume" && !named.has(Destination),
+  const volumes = new Map(
+    mounts.filter(({ Type }) => Type === "volume").map((one) => [toPath(one.Destination), one]),
   );
-  const kept = others.map(({ Name, Destination }) => ({
-    Type: "volume",
-    Source: Name,
-    Target: Destination,
-  }));
-  return [...given, ...kept];
+  const given = objectsOf(host["Mounts"]);
+  const named = new Set([
+    ...given.map(({ Target }) => toPath(Target)),
+    ...(Array.isArray(host["Binds"]) ? host["Binds"] : []).map((bind) =>
+      toPath(String(bind).split(":")[1]),
+    ),
+  ]);
+  const kept = [...volumes].filter(([target]) => !named.has(target)).map(([, one]) => toMount(one));
+  return [
+    ...given.map((mount) => withSource(mount, volumes.get(toPath(mount["Target"])))),
+    ...kept,
+  ];
+}
+
+function withSource(mount: Json, volume: Mount | undefined): Json {
+  const isNameless = mount["Type"] === "volume" && !mount["Source"];
+  return isNameless && volume !== undefined ? { ...mount, Source: volume.Name } : mount;
+}
+
+function toMount({ Name, Destination }: Mount): Json {
+  return { Type: "volume", Source: Name, Target: Destination };
+}
+
+/** As an engine compares them. */
+function toPath(target: unknown): string {
+  return path.posix.join("/", String(target ?? "")).replace(/(?<=.)\/$/, "");
+}
+
+function objectsOf(list: unknown): Json[] {
+  return (Array.isArray(list) ? list : []).filter((one) => typeof one === "object" && one !== null);
 }
 
 /** Before API 1.44 an engine takes one network at creation, and the others afterwards. */

@@ -1,7 +1,7 @@
 /** The API of one Docker engine (https://docs.docker.com/reference/api/engine/). */
 import { type Dispatcher, request } from "undici";
 import type { z } from "zod";
-import { UnreachableError } from "#fleet/drivers/driver.ts";
+import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { type Connect, describeFailure } from "./connection.ts";
@@ -16,6 +16,8 @@ export type EngineRequest = {
   headers?: Record<string, string>;
   limitMs?: number;
   signal?: AbortSignal | undefined;
+  /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
+  isWanted?: (() => boolean) | undefined;
 };
 
 /** `nowMs`: by the engine's clock, to the second. */
@@ -44,6 +46,7 @@ export function createEngine(host: string, connect: Connect) {
     const whole = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     try {
       const { origin, dispatcher } = await connect.open(whole);
+      if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
       const query = asked.query && new URLSearchParams(asked.query);
       return await request(`${origin}${path}${query ? `?${query}` : ""}`, {
         method,
@@ -58,7 +61,10 @@ export function createEngine(host: string, connect: Connect) {
   };
 
   const fail = (error: unknown): Error => {
-    if (error instanceof UnreachableError || error instanceof RefusedError) return error;
+    const isTold = [UnreachableError, RefusedError, UnwantedError].some(
+      (one) => error instanceof one,
+    );
+    if (isTold) return error as Error;
     if (!isEnded(error)) {
       // What was read at the connection, such as certificates, is read again at the next one.
       version = undefined;
@@ -71,16 +77,8 @@ export function createEngine(host: string, connect: Connect) {
   const negotiate = async (): Promise<string> => {
     const answer = await send("/_ping", { method: "GET" });
     await answer.body.dump();
-    const theirs = String(answer.headers["api-version"] ?? "");
     judgeStatus(answer.statusCode, undefined, host);
-    if (!/^1\.\d+$/.test(theirs)) {
-      throw new UnreachableError(`unreachable: no Docker engine answers at ${host}`);
-    }
-    if (isOlder(theirs, oldestVersion)) {
-      const words = `the engine of ${host} has API ${theirs}, ${oldestVersion} is the oldest`;
-      throw new RefusedError(`config_invalid: ${words} that can be used`);
-    }
-    return isOlder(theirs, newestVersion) ? theirs : newestVersion;
+    return chooseVersion(String(answer.headers["api-version"] ?? ""), host);
   };
 
   const readVersion = (): Promise<string> => {
@@ -113,12 +111,29 @@ export function createEngine(host: string, connect: Connect) {
       }
       const body = readJson(bytes.toString());
       judgeStatus(answer.statusCode, body, host);
+      if (answer.statusCode === 400 && /client version .* is too/i.test(messageOf(body))) {
+        // It is another one than it was: the next call asks for its version.
+        version = undefined;
+        throw new UnreachableError(`unreachable: the engine of ${host} has another version now`);
+      }
       const nowMs = Date.parse(String(answer.headers["date"])) || Date.now();
       return { status: answer.statusCode, body, nowMs };
     },
     everyNetwork: async () => !isOlder(await readVersion(), everyNetworkVersion),
     stop: () => connect.stop(),
   };
+}
+
+/** `theirs`: the newest that the engine has. */
+function chooseVersion(theirs: string, host: string): string {
+  if (!/^1\.\d+$/.test(theirs)) {
+    throw new UnreachableError(`unreachable: no Docker engine answers at ${host}`);
+  }
+  if (isOlder(theirs, oldestVersion)) {
+    const words = `the engine of ${host} has API ${theirs}, ${oldestVersion} is the oldest`;
+    throw new RefusedError(`config_invalid: ${words} that can be used`);
+  }
+  return isOlder(theirs, newestVersion) ? theirs : newestVersion;
 }
 
 /** By us: the connection may well be good. */

@@ -13,9 +13,14 @@ export const replacesLabel = "vedette.replaces";
 /** `false`: the container that it replaces did not run, and is not started again if this one fails. */
 export const wasRunningLabel = "vedette.was-running";
 
+/** What is left of the deploy's time once its image is there (ms). */
+export const readyWithinLabel = "vedette.ready-within-ms";
+
+const ofOneContainer = [deployLabel, imageLabel, replacesLabel, wasRunningLabel, readyWithinLabel];
+
 /** Whether a label is of the container that has it alone, and not of those that are made after it. */
 export function isOfOneContainer(label: string): boolean {
-  return [deployLabel, imageLabel, replacesLabel, wasRunningLabel].includes(label);
+  return ofOneContainer.includes(label);
 }
 
 /**

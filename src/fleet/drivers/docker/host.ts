@@ -1,4 +1,5 @@
 /** One host of the fleet: its sentinels, and orders to them. */
+import { performance } from "node:perf_hooks";
 import type { ReasonCode } from "#fleet/contract.ts";
 import {
   type ApplyResult,
@@ -7,7 +8,6 @@ import {
   type ListedSentinel,
   type SentinelObservation,
   UnreachableError,
-  UnwantedError,
 } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
@@ -21,6 +21,7 @@ import {
   findOfDeploy,
   imageLabel,
   nameOf,
+  readyWithinLabel,
   replacesLabel,
   unfinishedDeploy,
   wasRunningLabel,
@@ -45,10 +46,15 @@ type HostParts = HostNames & {
 /** An order to the sentinel with this name on this host. */
 type HostOrder = Omit<DeployOrder, "sentinelId"> & { name: string };
 
+const mostAsked = 10_000;
+/** A container is started and looked at, however long its image took. */
+const leastLeftMs = 1_000;
+
 export class DockerHost {
   readonly #parts: HostParts;
   readonly #containers;
-  readonly #images;
+  /** By deploy: when its order was first asked for here. */
+  readonly #askedAtMs = new Map<string, number>();
   readonly #pull;
   readonly #replacements;
 
@@ -56,18 +62,18 @@ export class DockerHost {
     const { engine, label, limits, findCredential, log } = parts;
     this.#parts = parts;
     this.#containers = createContainers(engine, label);
-    this.#images = createImages(this.#containers);
     this.#pull = createPull(engine, { findCredential, limitMs: limits.readyTimeoutMs });
     this.#replacements = createReplacements({ engine, containers: this.#containers, limits, log });
   }
 
+  /** Goes on with replacements that nobody may ask about any more, too: their processes have ended. */
   async list(signal?: AbortSignal): Promise<ListedSentinel[]> {
     const families = groupListed(await this.#containers.list(signal));
+    this.#resume(families).catch(() => {});
+    const images = createImages(this.#containers, signal);
     const listed = await Promise.all(
       [...families].map(([name, members]) =>
-        toListed(this.#parts, { ...members, name }, (one) =>
-          this.#images.nameOfListed(one, signal),
-        ),
+        toListed(this.#parts, { ...members, name }, images.nameOfListed),
       ),
     );
     return listed.flat();
@@ -86,6 +92,8 @@ export class DockerHost {
       await within(this.#replacements.giveUp(name, before), call.signal);
       throw new UnreachableError(`unreachable: ${name} was still being replaced`);
     }
+    if (this.#askedAtMs.size >= mostAsked) this.#askedAtMs.clear();
+    if (!this.#askedAtMs.has(deployId)) this.#askedAtMs.set(deployId, performance.now());
     const prepared = await this.#prepare(order, family, call);
     if (prepared.old === undefined) return prepared;
     return this.#create(order, prepared, call);
@@ -94,14 +102,15 @@ export class DockerHost {
   async #prepare(order: HostOrder, family: Family, { signal }: DriverCall): Promise<Prepared> {
     const old = family.current ?? family.previous;
     if (old === undefined) return { failure: gone(order.name) };
-    if (runsWell(old) && (await this.#images.nameOf(old, signal)) === order.image) return {};
+    const images = createImages(this.#containers, signal);
+    if (runsWell(old) && (await images.nameOf(old)) === order.image) return {};
     const obstacle = findObstacle(old);
     if (obstacle !== undefined) return { failure: obstacle };
     const failure = await within(this.#pull(order.image), signal);
     if (failure?.isPermanent) return { failure: failure.reason };
     if (failure !== undefined) throw new UnreachableError(failure.reason);
     // An image that was removed by force has left its container behind: nothing tells what is the container's own.
-    const base = await this.#images.read(old.Image, signal);
+    const base = await images.read(old.Image);
     return base === undefined ? { failure: noBase } : { old, base };
   }
 
@@ -114,11 +123,12 @@ export class DockerHost {
       [imageLabel]: image,
       [replacesLabel]: old.Id,
       [wasRunningLabel]: String(old.State.Running),
+      [readyWithinLabel]: String(this.#leftMs(deployId)),
     };
     const everyNetwork = await engine.everyNetwork();
     const body = createBody(old, base, { image: nameForEngine(image), labels, everyNetwork });
-    if (call.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
-    const created = await createContainer(engine, nameOf(name, "next"), body);
+    const next = { name: nameOf(name, "next"), body, isWanted: call.isWanted };
+    const created = await createContainer(engine, next);
     if (created === "created") {
       this.#replacements.continue(name, deployId);
       return {};
@@ -129,19 +139,29 @@ export class DockerHost {
     return { failure: `${codeOf.conflict}: another container is named ${name}.next` };
   }
 
-  async observe(order: HostOrder, { signal }: DriverCall): Promise<SentinelObservation> {
-    const { family, nowMs } = await this.#containers.readFamily(order.name, signal);
-    const serving = family.current ?? family.previous;
-    const runningImage = serving && (await this.#images.nameOf(serving, signal));
-    const limits = { ...this.#parts.limits, nowMs, runningImage };
-    const seen = observeFamily(family, order, limits);
-    if (seen.isUnfinished) this.#replacements.continue(order.name, order.deployId);
-    return seen.observation;
+  /** Of the deploy's time, by what the pull has taken in this process. */
+  #leftMs(deployId: string): number {
+    const tookMs = performance.now() - (this.#askedAtMs.get(deployId) ?? performance.now());
+    this.#askedAtMs.delete(deployId);
+    return Math.max(leastLeftMs, Math.round(this.#parts.limits.readyTimeoutMs - tookMs));
   }
 
-  /** Goes on with replacements that nobody may ask about any more: their processes were killed. */
-  async resume(): Promise<void> {
-    const families = groupListed(await this.#containers.list());
+  async observe(order: HostOrder, { signal }: DriverCall): Promise<SentinelObservation> {
+    const { name, deployId } = order;
+    const { family, nowMs } = await this.#containers.readFamily(name, signal);
+    const serving = family.current ?? family.previous;
+    const images = createImages(this.#containers, signal);
+    const runningImage = serving && (await images.nameOf(serving));
+    const limits = { ...this.#parts.limits, nowMs, runningImage };
+    const { observation, isUnfinished } = observeFamily(family, order, limits);
+    if (!isUnfinished) return observation;
+    const refusal = this.#replacements.refusal(name, deployId);
+    this.#replacements.continue(name, deployId);
+    if (refusal !== undefined) throw refusal;
+    return observation;
+  }
+
+  async #resume(families: ReturnType<typeof groupListed>): Promise<void> {
     for (const [name, { next, previous, failing }] of families) {
       if ((next ?? previous ?? failing) === undefined) continue;
       const { family } = await this.#containers.readFamily(name);

@@ -2,6 +2,7 @@
 
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { readyWithinLabel } from "./family.ts";
 import type { ContainerInfo } from "./schemas.ts";
 
 export type Verdict = { status: "starting" | "ready" } | { status: "failed"; reason: string };
@@ -15,7 +16,8 @@ const maxOutput = 200;
  * `starting` includes a container that was never started. A container counts as ready when it has run for
  * `stableMs` without a restart and its own health check, if it has one, is content.
  */
-export function judgeContainer(container: ContainerInfo, limits: JudgeLimits): Verdict {
+export function judgeContainer(container: ContainerInfo, given: JudgeLimits): Verdict {
+  const limits = { ...given, readyTimeoutMs: readyWithin(container, given) };
   const { State: state, RestartCount: restarts } = container;
   if (state.OOMKilled) return failed("oom_killed", "its memory limit was reached");
   // While it waits for its restart an engine calls it running.
@@ -25,6 +27,11 @@ export function judgeContainer(container: ContainerInfo, limits: JudgeLimits): V
   if (probe !== undefined) return probe;
   if (!state.Running) return judgeEnded(state, limits);
   return judgeRunning(container, limits);
+}
+
+function readyWithin({ Config }: ContainerInfo, { readyTimeoutMs }: JudgeLimits): number {
+  const labelled = Number(Config.Labels[readyWithinLabel]);
+  return labelled > 0 ? Math.min(labelled, readyTimeoutMs) : readyTimeoutMs;
 }
 
 function failed(code: ReasonCode, words: string): Verdict {

@@ -12,36 +12,29 @@ type Labels = Record<string, string>;
 
 type Running = { labels: Labels; image: string; imageId: string };
 
-const mostImages = 2_000;
+/** For one call: an id stands for the same image for ever, but its tags do not. */
+export function createImages({ readImage }: Pick<Containers, "readImage">, signal?: AbortSignal) {
+  const images = new Map<string, Promise<ImageInfo | undefined>>();
 
-/** What images say, kept: an id stands for the same one for ever. */
-export function createImages({ readImage }: Pick<Containers, "readImage">) {
-  const images = new Map<string, ImageInfo>();
-
-  const read = async (id: string, signal?: AbortSignal): Promise<ImageInfo | undefined> => {
-    const known = images.get(id);
-    if (known !== undefined) return known;
-    const found = await readImage(id, signal);
-    if (found === undefined) return undefined;
-    if (images.size >= mostImages) images.clear();
+  const read = (id: string): Promise<ImageInfo | undefined> => {
+    const found = images.get(id) ?? readImage(id, signal);
     images.set(id, found);
     return found;
   };
 
-  /** The image as it was ordered; of a container that somebody else made, with its digest. */
-  const nameOf = async ({ labels, image, imageId }: Running, signal?: AbortSignal) => {
-    const ordered = labels[imageLabel];
-    if (ordered !== undefined && deployLabel in labels) return ordered;
-    const info = await read(imageId, signal);
-    return info === undefined ? image : pinnedName(image, info);
+  /** The image as it was ordered; of a container that somebody else made, as it was asked for. */
+  const nameOf = async ({ labels, image, imageId }: Running) => {
+    const ordered = deployLabel in labels ? labels[imageLabel] : undefined;
+    const info = await read(imageId);
+    return info === undefined ? (ordered ?? image) : pinnedName(ordered ?? image, info);
   };
 
   return {
     read,
-    nameOf: ({ Config, Image }: ContainerInfo, signal?: AbortSignal) =>
-      nameOf({ labels: Config.Labels, image: Config.Image, imageId: Image }, signal),
-    nameOfListed: ({ Labels: labels, Image, ImageID }: ListedContainer, signal?: AbortSignal) =>
-      nameOf({ labels, image: Image, imageId: ImageID }, signal),
+    nameOf: ({ Config, Image }: ContainerInfo) =>
+      nameOf({ labels: Config.Labels, image: Config.Image, imageId: Image }),
+    nameOfListed: ({ Labels: labels, Image, ImageID }: ListedContainer) =>
+      nameOf({ labels, image: Image, imageId: ImageID }),
   };
 }
 

@@ -40,7 +40,9 @@ const givenUp = `${"conflict" satisfies ReasonCode}: it was given up before it r
 function observeOrdered(verdict: Verdict, isUnfinished: boolean): SentinelObservation {
   const { status } = verdict;
   const reason = status === "failed" ? { reason: verdict.reason } : {};
-  return { status: isUnfinished || status === "starting" ? "progressing" : status, ...reason };
+  if (!isUnfinished && status !== "starting") return { status, ...reason };
+  // What the new container says of itself is not enough: it has to stay so.
+  return { status: "progressing", deniesReady: true, ...reason };
 }
 
 /** A container that runs the ordered image already is left as it is. */
@@ -53,5 +55,8 @@ function observeUnordered(
     return { status: "failed", reason: "target_gone: there is no such container" };
   }
   const isSame = runningImage === image && current !== undefined && runsWell(current);
-  return isSame ? { status: "ready" } : { status: "progressing", isOrdered: false };
+  if (isSame) return { status: "ready" };
+  return { status: "progressing", isOrdered: false, reason: removed };
 }
+
+const removed = `${"conflict" satisfies ReasonCode}: the container of this deploy is not there`;

@@ -44,7 +44,7 @@ function hasFixedPort(bindings: unknown): boolean {
   const lists = Object.values((bindings ?? {}) as Record<string, unknown>);
   return lists
     .flatMap((list) => (Array.isArray(list) ? list : []))
-    .some(({ HostPort: port }: { HostPort?: string }) => !["", "0", undefined].includes(port));
+    .some((one: { HostPort?: string } | null) => !["", "0", undefined].includes(one?.HostPort));
 }
 
 function hasFixedAddress({ IPAMConfig: config }: Endpoint): boolean {
@@ -61,7 +61,9 @@ function restoreOrphan({ name, current, previous }: Family): Step {
 /** The new container has its networks, and the old one is in its place. */
 function planSwap(family: Family, made: ContainerInfo, verdict: Verdict): Step {
   const { current: old, previous, name } = family;
-  if (verdict.status === "failed" && old !== undefined) return giveUp(family, made);
+  // Somebody has put another one in its place: that one stays.
+  const isOther = old !== undefined && old.Id !== replacedBy(made);
+  if (isOther || (verdict.status === "failed" && old !== undefined)) return giveUp(family, made);
   const connected = connectNext(made, old ?? previous);
   if (connected !== undefined) return connected;
   if (old === undefined) return { do: "rename", id: made.Id, name };
@@ -102,7 +104,14 @@ function planWatch(family: Family, made: ContainerInfo, verdict: Verdict): Step 
   if (verdict.status === "failed") return previous === undefined ? nothing : giveUp(family, made);
   if (isNew(made)) return { do: "start", id: made.Id };
   if (verdict.status === "starting") return { do: "wait" };
-  return previous === undefined ? nothing : { do: "remove", id: previous.Id };
+  return previous?.Id === replacedBy(made) && previous !== undefined
+    ? { do: "remove", id: previous.Id }
+    : nothing;
+}
+
+/** The id of the container that this one replaces. */
+function replacedBy({ Config: { Labels: labels } }: ContainerInfo): string | undefined {
+  return labels[replacesLabel];
 }
 
 function giveUp({ name }: Family, made: ContainerInfo): Step {
@@ -120,6 +129,7 @@ function planReturn(family: Family, made: ContainerInfo): Step {
   }
   const step = restoreBoth(family, made);
   if (step !== undefined) return step;
+  if (failed?.State.Running) return { do: "stop", id: failed.Id };
   if (failed !== undefined) return { do: "remove", id: failed.Id };
   return { do: "rename", id: made.Id, name: nameOf(name, "failed") };
 }
@@ -132,7 +142,7 @@ function keepMade(name: string, made: ContainerInfo): Step {
 /** Also after the end: another process may have carried out late what it had decided before. */
 function restoreBoth({ current }: Family, made: ContainerInfo): Step | undefined {
   if (made.State.Running) return { do: "stop", id: made.Id };
-  const isOld = current?.Id === made.Config.Labels[replacesLabel];
+  const isOld = current?.Id === replacedBy(made);
   const restored = isOld && current !== undefined ? restore(current, made) : undefined;
   if (restored !== undefined) return restored;
   if (isNever(made.HostConfig.RestartPolicy)) return undefined;

@@ -1,7 +1,7 @@
 /** Brings an image to a host. */
 import type { Readable } from "node:stream";
 import { cleanText } from "#kernel/clean-text.ts";
-import { type Engine, messageOf } from "./engine.ts";
+import { type Engine, messageOf, RefusedError } from "./engine.ts";
 import {
   type Credential,
   type ImageReference,
@@ -83,6 +83,9 @@ async function pull(
   });
   try {
     const words = await readFailure(answer.body);
+    if ([401, 403].includes(answer.statusCode)) {
+      throw new RefusedError(`unauthorized: the engine of ${engine.host} may not be told to pull`);
+    }
     if (words !== undefined) return pullFailure(words);
     return answer.statusCode < 300 ? undefined : pullFailure(`status ${answer.statusCode}`);
   } catch (error) {

@@ -33,19 +33,31 @@ export function registryOf({ repository }: ImageReference): string {
 }
 
 /**
- * The name of a container's image with its digest, so that the same one can be put back later: a tag may mean another
- * image by then. Without a digest of its repository, as for an image that was built on the host, the name alone.
+ * The name of a container's image, so that the same one can be put back later: with its digest, since a tag may mean
+ * another image by then; of an image without one, as it is built on the host, the tag if that still means it, else its
+ * id.
  */
-export function pinnedName(
-  image: string,
-  { RepoDigests, RepoTags }: { RepoDigests: readonly string[]; RepoTags: readonly string[] },
-): string {
+export function pinnedName(image: string, { Id, RepoDigests, RepoTags }: ImageNames): string {
   const name = id.test(image) ? (RepoTags[0] ?? RepoDigests[0] ?? image) : image;
   const reference = parseReference(name);
   if (reference === undefined || reference.digest !== undefined) return name;
   const { repository, tag } = reference;
-  const own = RepoDigests.find((digest) => digest.startsWith(`${repository}@`));
-  return own === undefined ? name : `${repository}:${tag}@${own.slice(repository.length + 1)}`;
+  const own = RepoDigests.map(splitDigest).find(([of]) => familiar(of) === familiar(repository));
+  if (own !== undefined) return `${repository}:${tag}@${own[1]}`;
+  const isStill = RepoTags.some((one) => familiar(one) === familiar(`${repository}:${tag}`));
+  return isStill ? name : Id;
+}
+
+type ImageNames = { Id: string; RepoDigests: readonly string[]; RepoTags: readonly string[] };
+
+function splitDigest(name: string): [repository: string, digest: string] {
+  const at = name.indexOf("@");
+  return [name.slice(0, at), name.slice(at + 1)];
+}
+
+/** As an engine names images of Docker Hub. */
+function familiar(name: string): string {
+  return name.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
 }
 
 export type Credential = { user: string; password: string } | { identityToken: string };

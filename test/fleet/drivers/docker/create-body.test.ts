@@ -111,6 +111,35 @@ describe("createBody", () => {
     ]);
   });
 
+  it.each(["/data", "/data/"])("keeps the data of a volume without a name at %s", (Target) => {
+    const body = create({
+      host: { Mounts: [{ Type: "volume", Target, ReadOnly: true }, null] },
+      mounts: [{ Type: "volume", Name: "4f1e", Destination: "/data" }],
+    });
+
+    expect(body.HostConfig["Mounts"]).toEqual([
+      { Type: "volume", Source: "4f1e", Target, ReadOnly: true },
+    ]);
+  });
+
+  it("names no volume twice whose place ends with a slash", () => {
+    const body = create({
+      host: { Binds: ["data:/data/"] },
+      mounts: [{ Type: "volume", Name: "data", Destination: "/data" }],
+    });
+
+    expect(body.HostConfig["Mounts"]).toEqual([]);
+  });
+
+  it.each([[null], [[]]])(
+    "takes the entrypoint away that the container has not: %j",
+    (Entrypoint) => {
+      const body = create({ config: { Entrypoint, Cmd: ["other"] } });
+
+      expect(body).toMatchObject({ Entrypoint: [""], Cmd: ["other"] });
+    },
+  );
+
   const networks = {
     front: {
       Aliases: ["gw", "0123456789ab"],
@@ -162,6 +191,12 @@ describe("findObstacle", () => {
 
     expect(obstacle).toMatch(/^config_invalid: /);
     expect(obstacle).toContain(word);
+  });
+
+  it("names a task of a swarm, which is made again by itself", () => {
+    const labels = { "com.docker.swarm.task.id": "t1" };
+
+    expect(findObstacle(buildContainer("gw", { labels }))).toMatch(/^config_invalid: .*swarm/);
   });
 
   it("finds none in a usual container", () => {

@@ -82,6 +82,16 @@ describe("judgeContainer", () => {
   });
 });
 
+it("gives up one sooner whose image has taken its time", () => {
+  const over = {
+    labels: { "vedette.ready-within-ms": "20000" },
+    state: { Health: health("starting", 1) },
+  };
+
+  expect(judge(over, 19)).toEqual({ status: "starting" });
+  expect(judge(over, 20)).toMatchObject({ reason: expect.stringMatching(/^progress_deadline/) });
+});
+
 describe("startFailure", () => {
   it.each([
     ["port_conflict", "Address already in use"],

@@ -119,8 +119,8 @@ describe.each([
     expect(engine.find("gw")?.State.Running).toBe(false);
   });
 
-  it("makes place for what failed before", () => {
-    const before = buildMade("gw.failed", "d0", { state: { Status: "exited" } });
+  it.each([true, false])("makes place for what failed before, running: %s", (Running) => {
+    const before = buildMade("gw.failed", "d0", { state: { Status: "exited", Running } });
     const engine = new Engine([old, made, before]);
 
     expect(engine.run(failing())).toBe("nothing");
@@ -217,6 +217,16 @@ describe("planStep", () => {
 
     expect(engine.find("gw")?.State.Running).toBe(true);
     expect(engine.find("gw.failed")).toBeDefined();
+  });
+
+  it("leaves one alone that somebody has put in the place of the old one", () => {
+    const other = buildContainer("gw", { id: "other", host: fixedPort });
+    const engine = new Engine([other, buildMade("gw.next", "d1", { host: fixedPort })]);
+
+    expect(engine.run(ready)).toBe("nothing");
+
+    expect(engine.find("gw")).toEqual(other);
+    expect(engine.names()).toEqual(["gw", "gw.failed"]);
   });
 
   it("keeps the new one when the old one was removed just before it failed", () => {

@@ -39,18 +39,32 @@ describe("registryOf", () => {
 });
 
 describe("pinnedName", () => {
+  const Id = `sha256:${"c".repeat(64)}`;
+  const none = { Id, RepoDigests: [], RepoTags: [] };
+
   it("adds the digest of the image's own repository", () => {
     const RepoDigests = [`other.io/a@sha256:${"b".repeat(64)}`, `r.io/a@${digest}`];
 
-    expect(pinnedName("r.io/a:v1", { RepoDigests, RepoTags: [] })).toBe(`r.io/a:v1@${digest}`);
+    expect(pinnedName("r.io/a:v1", { ...none, RepoDigests })).toBe(`r.io/a:v1@${digest}`);
   });
 
-  it("keeps the name of an image that was built on its host", () => {
-    expect(pinnedName("r.io/a:v1", { RepoDigests: [], RepoTags: [] })).toBe("r.io/a:v1");
+  it.each([
+    ["docker.io/org/a:v1", "org/a"],
+    ["docker.io/library/a:v1", "a"],
+    ["a:v1", "a"],
+  ])("knows %s, which an engine calls %s", (name, repository) => {
+    const RepoDigests = [`${repository}@${digest}`];
+
+    expect(pinnedName(name, { ...none, RepoDigests })).toBe(`${name}@${digest}`);
+  });
+
+  it("keeps the name of an image that was built on its host, as long as it means that one", () => {
+    expect(pinnedName("r.io/a:v1", { ...none, RepoTags: ["r.io/a:v1"] })).toBe("r.io/a:v1");
+    expect(pinnedName("r.io/a:v1", { ...none, RepoTags: ["r.io/a:v2"] })).toBe(Id);
   });
 
   it("finds a name for an image whose tag stands for another one by now", () => {
-    const info = { RepoDigests: [`r.io/a@${digest}`], RepoTags: [] };
+    const info = { ...none, RepoDigests: [`r.io/a@${digest}`] };
 
     expect(pinnedName(digest, info)).toBe(`r.io/a@${digest}`);
   });
