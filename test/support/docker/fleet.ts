@@ -1,6 +1,12 @@
 /** A Docker engine and a registry with images, for the test that asks for them. */
 import { onTestFinished } from "vitest";
-import type { DockerHostSettings } from "#fleet/drivers/docker/driver.ts";
+import {
+  createDockerDriver,
+  type DockerDriverSettings,
+  type DockerHostSettings,
+} from "#fleet/drivers/docker/driver.ts";
+import type { Driver } from "#fleet/drivers/driver.ts";
+import { createLog } from "#kernel/log.ts";
 import { openDockerRegistry } from "../servers/docker-registry.ts";
 import { startDockerEngine, type TestEngine } from "./engine.ts";
 import { pushImage } from "./images.ts";
@@ -9,6 +15,22 @@ export function buildDockerHost(
   over: Partial<DockerHostSettings> & { url: string },
 ): DockerHostSettings {
   return { name: "one", region: "", ca: "", cert: "", key: "", optional: false, ...over };
+}
+
+/** Ends with the test that asks for it. */
+export function createTestDriver(
+  over: Partial<DockerDriverSettings> & Pick<DockerDriverSettings, "hosts">,
+): Driver {
+  const driver = createDockerDriver({
+    label: "vedette.sentinel",
+    stableMs: 500,
+    readyTimeoutMs: 60_000,
+    findCredential: () => undefined,
+    log: createLog({ level: "silent", format: "json" }),
+    ...over,
+  });
+  onTestFinished(driver.stop);
+  return driver;
 }
 
 /** `images` names an image by its tag, with its digest. */

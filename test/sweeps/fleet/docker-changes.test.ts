@@ -1,11 +1,9 @@
 /** Replacements of a real engine's containers, each interrupted at another one of its changes. */
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createDockerDriver } from "#fleet/drivers/docker/driver.ts";
+import { describe, expect, it } from "vitest";
 import type { DeployOrder, Driver, SentinelObservation } from "#fleet/drivers/driver.ts";
-import { createLog } from "#kernel/log.ts";
 import { canRunEngines } from "../../support/docker/engine.ts";
 import { type Fate, startEngineProxy } from "../../support/docker/engine-proxy.ts";
-import { buildDockerHost, startDockerFleet } from "../../support/docker/fleet.ts";
+import { buildDockerHost, createTestDriver, startDockerFleet } from "../../support/docker/fleet.ts";
 import { inTurns } from "../../support/program/kill-and-restart.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -24,18 +22,7 @@ const kinds: [string, Record<string, string>][] = [
   ["beside its new one", {}],
 ];
 
-function createDriver(url: string): Driver {
-  const driver = createDockerDriver({
-    hosts: [buildDockerHost({ url })],
-    label: "vedette.sentinel",
-    stableMs: 500,
-    readyTimeoutMs: 60_000,
-    findCredential: () => undefined,
-    log: createLog({ level: "silent", format: "json" }),
-  });
-  onTestFinished(driver.stop);
-  return driver;
-}
+const createDriver = (url: string) => createTestDriver({ hosts: [buildDockerHost({ url })] });
 
 /** As the deploys do it: an order is repeated until it is given, then looked at. */
 async function deploy(driver: () => Driver, order: DeployOrder): Promise<SentinelObservation> {

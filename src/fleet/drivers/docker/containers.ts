@@ -21,7 +21,9 @@ export function createContainers(engine: Engine, label: string) {
     const query = { all: "true", filters: JSON.stringify({ label: [label], ...filters }) };
     const answer = await get("/containers/json", query, signal);
     const body = expectGood(answer, "listing containers", engine);
-    return { containers: parseAnswer(ContainerList, body, engine), nowMs: answer.nowMs };
+    // One that is being removed may have lost its name.
+    const containers = parseAnswer(ContainerList, body, engine).filter(({ Name }) => Name !== "");
+    return { containers, nowMs: answer.nowMs };
   };
 
   const inspect = async (id: string, signal?: AbortSignal): Promise<ContainerInfo[]> => {

@@ -1,5 +1,4 @@
 /** A fleet of containers on Docker hosts (docs/fleets.md, "Docker"). */
-
 import {
   type DeployOrder,
   type Driver,

@@ -69,7 +69,7 @@ export class DockerHost {
   /** Goes on with replacements that nobody may ask about any more, too: their processes have ended. */
   async list(signal?: AbortSignal): Promise<ListedSentinel[]> {
     const families = groupListed(await this.#containers.list(signal));
-    this.#resume(families).catch(() => {});
+    void this.#resume(families);
     const images = createImages(this.#containers, signal);
     const listed = await Promise.all(
       [...families].map(([name, members]) =>
@@ -164,10 +164,16 @@ export class DockerHost {
   async #resume(families: ReturnType<typeof groupListed>): Promise<void> {
     for (const [name, { next, previous, failing }] of families) {
       if ((next ?? previous ?? failing) === undefined) continue;
-      const { family } = await this.#containers.readFamily(name);
-      const deployId = unfinishedDeploy(family);
-      if (deployId !== undefined) this.#replacements.continue(name, deployId);
+      await this.#resumeOne(name).catch(({ message: reason }: Error) => {
+        this.#parts.log.warn({ sentinel: name, reason }, "replacement not gone on with");
+      });
     }
+  }
+
+  async #resumeOne(name: string): Promise<void> {
+    const { family } = await this.#containers.readFamily(name);
+    const deployId = unfinishedDeploy(family);
+    if (deployId !== undefined) this.#replacements.continue(name, deployId);
   }
 
   async stop(): Promise<void> {

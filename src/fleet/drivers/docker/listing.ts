@@ -1,11 +1,10 @@
 /** The sentinels of one host, as a list names them. */
-
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import type { Containers, ListedContainer } from "./containers.ts";
 import { deployLabel, imageLabel, isOfOneContainer, type Members, toFamilies } from "./family.ts";
 import { isListedWell } from "./judge.ts";
-import { pinnedName } from "./reference.ts";
+import { orderedName, pinnedName } from "./reference.ts";
 import type { ContainerInfo, ImageInfo } from "./schemas.ts";
 
 type Labels = Record<string, string>;
@@ -26,7 +25,8 @@ export function createImages({ readImage }: Pick<Containers, "readImage">, signa
   const nameOf = async ({ labels, image, imageId }: Running) => {
     const ordered = deployLabel in labels ? labels[imageLabel] : undefined;
     const info = await read(imageId);
-    return info === undefined ? (ordered ?? image) : pinnedName(ordered ?? image, info);
+    if (info === undefined) return ordered ?? image;
+    return ordered === undefined ? pinnedName(image, info) : orderedName(ordered, info);
   };
 
   return {

@@ -48,6 +48,12 @@ export function pinnedName(image: string, { Id, RepoDigests, RepoTags }: ImageNa
   return isStill ? name : Id;
 }
 
+/** The name by which an image was ordered, as long as that means it. */
+export function orderedName(ordered: string, image: ImageNames): string {
+  const isStill = image.RepoTags.some((one) => familiar(one) === familiar(nameForEngine(ordered)));
+  return isStill ? ordered : pinnedName(ordered, image);
+}
+
 type ImageNames = { Id: string; RepoDigests: readonly string[]; RepoTags: readonly string[] };
 
 function splitDigest(name: string): [repository: string, digest: string] {

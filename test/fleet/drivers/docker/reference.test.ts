@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   nameForEngine,
+  orderedName,
   parseReference,
   pinnedName,
   pullFailure,
@@ -67,6 +68,18 @@ describe("pinnedName", () => {
     const info = { ...none, RepoDigests: [`r.io/a@${digest}`] };
 
     expect(pinnedName(digest, info)).toBe(`r.io/a@${digest}`);
+  });
+});
+
+describe("orderedName", () => {
+  const image = { Id: `sha256:${"c".repeat(64)}`, RepoDigests: [`r.io/a@${digest}`] };
+
+  it.each([
+    ["r.io/a:v1", ["r.io/a:v1"], "r.io/a:v1"],
+    ["r.io/a:v1", [], `r.io/a:v1@${digest}`],
+    [`r.io/a:v1@${digest}`, [], `r.io/a:v1@${digest}`],
+  ])("of %s among the tags %j is %s", (ordered, RepoTags, expected) => {
+    expect(orderedName(ordered, { ...image, RepoTags })).toBe(expected);
   });
 });
 

@@ -2,28 +2,17 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDockerDriver, type DockerHostSettings } from "#fleet/drivers/docker/driver.ts";
-import { createLog } from "#kernel/log.ts";
+import type { DockerHostSettings } from "#fleet/drivers/docker/driver.ts";
 import { canRunEngines, startDockerEngine } from "../../../../support/docker/engine.ts";
-import { buildDockerHost } from "../../../../support/docker/fleet.ts";
+import { buildDockerHost, createTestDriver } from "../../../../support/docker/fleet.ts";
 import { canRunSsh, startSshServer } from "../../../../support/docker/ssh-server.ts";
 import { freePort } from "../../../../support/free-port.ts";
 import { createSelfSigned } from "../../../../support/http/self-signed.ts";
 import { tempDir } from "../../../../support/temp-dir.ts";
 import { waitFor } from "../../../../support/wait-for.ts";
 
-function startDriver(host: Partial<DockerHostSettings> & { url: string }) {
-  const driver = createDockerDriver({
-    hosts: [buildDockerHost(host)],
-    label: "vedette.sentinel",
-    stableMs: 0,
-    readyTimeoutMs: 10_000,
-    findCredential: () => undefined,
-    log: createLog({ level: "silent", format: "json" }),
-  });
-  onTestFinished(driver.stop);
-  return driver;
-}
+const startDriver = (host: Partial<DockerHostSettings> & { url: string }) =>
+  createTestDriver({ hosts: [buildDockerHost(host)] });
 
 async function writePair(): Promise<{ cert: string; key: string }> {
   const dir = tempDir();

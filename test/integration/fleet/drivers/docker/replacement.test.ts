@@ -1,14 +1,13 @@
 /** Containers of a real engine, replaced. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createDockerDriver, type DockerHostSettings } from "#fleet/drivers/docker/driver.ts";
+import type { DockerDriverSettings } from "#fleet/drivers/docker/driver.ts";
 import type { DeployOrder, Driver } from "#fleet/drivers/driver.ts";
-import { createLog } from "#kernel/log.ts";
 import {
   canRunEngines,
   startDockerEngine,
   type TestEngine,
 } from "../../../../support/docker/engine.ts";
-import { buildDockerHost } from "../../../../support/docker/fleet.ts";
+import { buildDockerHost, createTestDriver } from "../../../../support/docker/fleet.ts";
 import { pushImage } from "../../../../support/docker/images.ts";
 import { freePort } from "../../../../support/free-port.ts";
 import {
@@ -17,8 +16,6 @@ import {
   registryUser,
 } from "../../../../support/servers/docker-registry.ts";
 import { waitFor } from "../../../../support/wait-for.ts";
-
-type Options = { hosts?: DockerHostSettings[]; readyTimeoutMs?: number; stableMs?: number };
 
 describe.skipIf(!canRunEngines())("a container of a real engine", () => {
   let engine: TestEngine;
@@ -54,19 +51,12 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     }
   });
 
-  const startDriver = async ({ hosts, readyTimeoutMs = 60_000, stableMs = 500 }: Options = {}) => {
-    const driver = createDockerDriver({
-      hosts: hosts ?? [buildDockerHost({ url: engine.url })],
-      label: "vedette.sentinel",
-      stableMs,
-      readyTimeoutMs,
+  const startDriver = (over: Partial<DockerDriverSettings> = {}): Driver =>
+    createTestDriver({
+      hosts: [buildDockerHost({ url: engine.url })],
       findCredential: () => registryUser,
-      log: createLog({ level: "silent", format: "json" }),
+      ...over,
     });
-    onTestFinished(driver.stop);
-    await driver.start();
-    return driver;
-  };
 
   /** As the user runs it: by a tag. */
   const run = (name: string, options: object = {}) =>
@@ -99,7 +89,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("is listed by the image that runs, with its digest", async () => {
     await run("gw", { labels: { tier: "canary" } });
-    const driver = await startDriver();
+    const driver = startDriver();
 
     expect(await driver.list()).toEqual([
       {
@@ -130,7 +120,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
       Volumes: { "/cache": {} },
     });
     const before = await engine.inspect("gw");
-    const driver = await startDriver();
+    const driver = startDriver();
 
     expect(await deploy(driver, order("v2-well"))).toMatchObject({ status: "ready" });
 
@@ -173,7 +163,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
       NetworkingConfig: { EndpointsConfig: { front } },
       networks: { back: { Aliases: ["internal"] } },
     });
-    const driver = await startDriver();
+    const driver = startDriver();
 
     expect(await deploy(driver, order("v2-well"))).toMatchObject({ status: "ready" });
 
@@ -194,7 +184,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     images.set("nothing", `${registry.host}/vedette/sentinel:nothing`);
     await run("gw", { host: { RestartPolicy: { Name: "always" } } });
     const before = await engine.inspect("gw");
-    const driver = await startDriver({ stableMs: 2_000 });
+    const driver = startDriver({ stableMs: 2_000 });
 
     const seen = await deploy(driver, order(tag));
 
@@ -206,7 +196,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("comes back when the new one is not healthy in time", async () => {
     await run("gw");
-    const driver = await startDriver({ readyTimeoutMs: 2_000 });
+    const driver = startDriver({ readyTimeoutMs: 2_000 });
 
     expect(await deploy(driver, order("v2-starting"))).toMatchObject({
       status: "failed",
@@ -218,9 +208,9 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
   it("is told by any process why a deploy has failed", async () => {
     await run("gw");
     const wanted = order("v2-sick");
-    await deploy(await startDriver(), wanted);
+    await deploy(startDriver(), wanted);
 
-    const seen = await (await startDriver()).observe(wanted);
+    const seen = await startDriver().observe(wanted);
 
     expect(seen).toMatchObject({
       status: "failed",
@@ -230,7 +220,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("can go back to the image before, and forward again", async () => {
     await run("gw");
-    const driver = await startDriver();
+    const driver = startDriver();
 
     for (const tag of ["v2", "v1", "v2-sick", "v2"]) await deploy(driver, order(tag));
 
@@ -241,11 +231,11 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
   it("goes on when the process is killed in the middle, asked or not", async () => {
     await run("gw");
     const wanted = order("v2-well");
-    const first = await startDriver({ stableMs: 3_000 });
+    const first = startDriver({ stableMs: 3_000 });
     await first.apply(wanted);
     await first.stop();
 
-    await (await startDriver()).list();
+    await startDriver().list();
 
     await waitFor(
       async () => (await engine.inspect("gw")).Config["Image"] !== image("v1").replace(/@.*/, ""),
@@ -254,13 +244,13 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
         what: "the new container to be in its place",
       },
     );
-    expect(await untilSettled(await startDriver(), wanted)).toMatchObject({ status: "ready" });
+    expect(await untilSettled(startDriver(), wanted)).toMatchObject({ status: "ready" });
   });
 
   it("is replaced once although two processes are at it", async () => {
     await run("gw");
     const wanted = order("v2");
-    const drivers = await Promise.all([startDriver(), startDriver()]);
+    const drivers = [startDriver(), startDriver()];
 
     await Promise.allSettled(drivers.map((driver) => driver.apply(wanted)));
     const seen = await Promise.all(drivers.map((driver) => untilSettled(driver, wanted)));
@@ -271,7 +261,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("belongs to the newest order: one that is not at its end is given up", async () => {
     await run("gw");
-    const driver = await startDriver();
+    const driver = startDriver();
     await driver.apply(order("v2-starting"));
 
     const wanted = order("v2");
@@ -285,7 +275,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("is deployed although its engine is away in the middle", async () => {
     await run("gw");
-    const driver = await startDriver({ stableMs: 2_000 });
+    const driver = startDriver({ stableMs: 2_000 });
     const wanted = order("v2");
     await driver.apply(wanted);
     await engine.kill9();
@@ -299,7 +289,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("that somebody removes meanwhile leaves the old one in its place", async () => {
     await run("gw", { labels: { "vedette.replace": "stop-first" } });
-    const driver = await startDriver({ stableMs: 60_000 });
+    const driver = startDriver({ stableMs: 60_000 });
     const wanted = order("v2");
     await driver.apply(wanted);
     await waitFor(async () => (await names()).join() === "gw,gw.prev", {
@@ -320,7 +310,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     ["is removed when it stops", { host: { AutoRemove: true } }, /^config_invalid: .*--rm/],
   ])("is refused when it %s", async (_, options, reason) => {
     await run("gw", options);
-    const driver = await startDriver();
+    const driver = startDriver();
 
     const { failure } = await driver.apply(order("v2"));
 
@@ -333,7 +323,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     async (other) => {
       await run("gw");
       await run(other, { labels: { tier: "another" } });
-      const driver = await startDriver();
+      const driver = startDriver();
 
       const seen = await deploy(driver, order("v2"));
 
@@ -350,15 +340,7 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
 
   it("cannot be pulled without the registry's credentials", async () => {
     await run("gw");
-    const driver = createDockerDriver({
-      hosts: [buildDockerHost({ url: engine.url })],
-      label: "vedette.sentinel",
-      stableMs: 0,
-      readyTimeoutMs: 10_000,
-      findCredential: () => undefined,
-      log: createLog({ level: "silent", format: "json" }),
-    });
-    onTestFinished(driver.stop);
+    const driver = startDriver({ findCredential: () => undefined });
 
     const { failure } = await driver.apply({
       ...order("v2"),
