@@ -32,6 +32,7 @@ describe.each(modes)("a heartbeat, $mode", ({ alwaysReplay }) => {
     const bench = await startMonitorBench({ heartbeats: [heartbeat], alwaysReplay });
     const { ping } = await register(bench);
 
+    const sentMs = Date.now();
     const first = await ping();
     const pingedMs = Date.now();
     await bench.untilOrders(1);
@@ -41,11 +42,14 @@ describe.each(modes)("a heartbeat, $mode", ({ alwaysReplay }) => {
 
     expect(first).toEqual({ status: 200, body: "ok\n" });
     const [opened, resolved] = bench.orders.map(({ transition }) => transition);
-    expect((opened?.atMs ?? 0) - pingedMs).toBeGreaterThanOrEqual(1_900);
+    expect((opened?.atMs ?? 0) - sentMs).toBeGreaterThanOrEqual(2_000);
     expect((opened?.atMs ?? 0) - pingedMs).toBeLessThan(4_500);
-    const missedPings = Math.floor(((resolved?.atMs ?? 0) - pingedMs) / 1_000);
-    expect(missedPings).toBeGreaterThanOrEqual(3);
-    expect(resolved).toMatchObject({ kind: "resolved", episode: 1, missedPings });
+    expect(resolved).toMatchObject({ kind: "resolved", episode: 1 });
+    // It arrived at some moment between the two.
+    const periodsSince = (ms: number) => Math.floor(((resolved?.atMs ?? 0) - ms) / 1_000);
+    expect(periodsSince(pingedMs)).toBeGreaterThanOrEqual(3);
+    expect(resolved?.missedPings).toBeGreaterThanOrEqual(periodsSince(pingedMs));
+    expect(resolved?.missedPings).toBeLessThanOrEqual(periodsSince(sentMs));
   });
 
   it("stays well while its job pings on time", async () => {
