@@ -13,7 +13,8 @@ import { definitionsConfig } from "#definitions/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { faultLines } from "#kernel/faults.ts";
-import { wholeNumber } from "#kernel/setting.ts";
+import { readSecretVariable } from "#kernel/secret-file.ts";
+import { secretPaths, wholeNumber } from "#kernel/setting.ts";
 import { readToml } from "#kernel/toml.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
@@ -26,6 +27,8 @@ import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({
   data_dir: z.string().regex(/\S/, { error: "must name a directory" }).default(".vedette"),
+  /** "distributed": refuses to start with what only one process would have, because there are several. */
+  deployment: z.enum(["single", "distributed"]).default("single"),
   /** How long to announce the shutdown of this process before it stops accepting connections. */
   shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
   log: z
@@ -80,7 +83,8 @@ export function readConfig(source: ConfigSource): Config {
     throw new ConfigError(`config file ${file} does not exist`);
   }
   const fromFile = existsSync(path) ? readFile(path) : {};
-  const result = Config.safeParse(overlayEnvironment(fromFile, source.environment));
+  const environment = withSecretFiles(source.environment);
+  const result = Config.safeParse(overlayEnvironment(fromFile, environment));
   if (!result.success) throw new ConfigError(faultLines(result.error, "settings").join("\n"));
   return result.data;
 }
@@ -91,6 +95,31 @@ function readFile(path: string): Record<string, unknown> {
   } catch (error) {
     throw new ConfigError(`config file ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Each secret whose file is named takes its place in the environment. */
+function withSecretFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const read = { ...environment };
+  const faults: string[] = [];
+  for (const fileName of Object.keys(environment)) {
+    const name = fileName.replace(/_FILE$/, "");
+    if (name === fileName || !isSecret(name)) continue;
+    try {
+      read[name] = readSecretVariable(environment, name);
+      delete read[fileName];
+    } catch (error) {
+      faults.push((error as Error).message);
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  return read;
+}
+
+/** The dotted paths of the settings that are secrets. */
+export const secretSettings: readonly string[] = secretPaths(Config);
+
+function isSecret(name: string): boolean {
+  return secretSettings.includes(settingPath(name)?.join(".") ?? "");
 }
 
 function overlayEnvironment(
@@ -111,7 +140,7 @@ function byName([a]: [string, unknown], [b]: [string, unknown]): number {
 }
 
 /** The settings outside of any table. */
-const singleWords = new Set(["data_dir", "shutdown_delay_seconds"]);
+const singleWords = new Set(["data_dir", "deployment", "shutdown_delay_seconds"]);
 
 function settingPath(name: string): readonly string[] | undefined {
   if (name in environmentAliases) return environmentAliases[name];

@@ -113,6 +113,78 @@ describe("readConfig", () => {
     expect(read(config)).toBe("https://example.com/x");
   });
 
+  it.each([
+    ["INGRESS_TOKEN", (config: ReturnType<typeof readConfig>) => config.control.ingress_token],
+    ["VEDETTE_CONTROL__INGRESS_TOKEN", (config) => config.control.ingress_token],
+    ["VEDETTE_CONTROL__OIDC__CLIENT_SECRET", (config) => config.control.oidc.client_secret],
+    ["VEDETTE_ROOT_KEY", (config) => config.api.root_key],
+    ["VEDETTE_API__ENCRYPTION_KEYS", (config) => config.api.encryption_keys[0]],
+    ["DATABASE_URL", (config) => config.database.url],
+    ["CLICKHOUSE_URL", (config) => config.clickhouse.url],
+    ["VEDETTE_CRON__KEY_REFILL__HEARTBEAT_URL", (config) => config.cron.key_refill.heartbeat_url],
+    ["VEDETTE_FLEET__HTTP__TOKEN", (config) => config.fleet.http.token],
+    ["VEDETTE_CI__COMMIT__TOKEN", (config) => config.ci.commit.token],
+    ["VEDETTE_SLACK__QUOTA_CHECK_WEBHOOK_URL", (config) => config.slack.quota_check_webhook_url],
+    ["VEDETTE_MONITOR__ROOT_KEY", (config) => config.monitor.root_key],
+    ["VEDETTE_INCIDENT__API_KEY", (config) => config.incident.api_key],
+    ["VEDETTE_ALERTMANAGER__STAGING__URL", (config) => config.alertmanager.staging.url],
+  ] satisfies [string, (config: ReturnType<typeof readConfig>) => unknown][])(
+    "takes the secret %s from the file that a variable names",
+    (name, read) => {
+      const file = writeToml("https://example.com/x\n");
+      const settings = writeToml("[control]\ningress_token = 'of the file'\n");
+
+      const config = readConfig({ file: settings, environment: { [`${name}_FILE`]: file } });
+
+      expect(read(config)).toBe("https://example.com/x");
+    },
+  );
+
+  it("takes Redis' address, and a key in each line, from files", () => {
+    const environment = {
+      REDIS_URL_FILE: writeToml("rediss://:hunter2@redis\n"),
+      VEDETTE_API__ENCRYPTION_KEYS_FILE: writeToml("2:bbb\n1:aaa\n"),
+    };
+
+    const config = readConfig({ environment });
+
+    expect(config.redis.url).toBe("rediss://:hunter2@redis");
+    expect(config.api.encryption_keys).toEqual(["2:bbb", "1:aaa"]);
+  });
+
+  it("reports all secrets that no file has, without those that are set", () => {
+    const environment = {
+      REDIS_URL_FILE: "/nowhere/redis",
+      INGRESS_TOKEN_FILE: writeToml("\n"),
+      VEDETTE_ROOT_KEY: "hunter2",
+      VEDETTE_ROOT_KEY_FILE: writeToml("hunter3"),
+    };
+
+    const lines = faultsOf(() => readConfig({ environment }));
+
+    expect(lines).toEqual([
+      "REDIS_URL_FILE: /nowhere/redis does not exist",
+      expect.stringMatching(/^INGRESS_TOKEN_FILE: .* is empty$/),
+      "VEDETTE_ROOT_KEY and VEDETTE_ROOT_KEY_FILE are both set: unset one",
+    ]);
+  });
+
+  it("takes no file for what is no secret, or has a file of its own", () => {
+    const environment = {
+      VEDETTE_FLEET__DRIVER_FILE: writeToml("http"),
+      VEDETTE_CONTROL__PUBLIC_URL_FILE: writeToml("https://example.com"),
+    };
+    const own = { VEDETTE_ALERTS__PRODUCTION__TOKEN_FILE: "/run/secrets/token" };
+
+    expect(faultsOf(() => readConfig({ environment }))).toEqual([
+      'control: unknown name "public_url_file"',
+      'fleet: unknown name "driver_file"',
+    ]);
+    expect(readConfig({ environment: own }).alerts.production.token_file).toBe(
+      "/run/secrets/token",
+    );
+  });
+
   it("takes the address of Postgres behind a pooler, and refuses it alone", () => {
     const DATABASE_DIRECT_URL = "postgres://user:hunter2@db.example.com/vedette";
     const DATABASE_URL = "postgres://pooler.example.com/vedette";

@@ -1,14 +1,14 @@
 /** What the documents say, held against the repository: settings, links, paths, sizes. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { readConfig } from "#config.ts";
+import { readConfig, secretSettings } from "#config.ts";
 import { servedProcedures } from "./support/api/served-procedures.ts";
 import { anchorsOf, documents, linksOf, proseOf } from "./support/repository/documents.ts";
 
 /** The names in the first column; `.name` is short for one of the same part as the one before it. */
-function documentedSettings(): string[] {
+function documentedSettings(column: "Key" | "Setting" = "Key"): string[] {
   const page = readFileSync("docs/settings.md", "utf8");
-  const table = page.slice(page.indexOf("\n| Key "));
+  const table = page.slice(page.indexOf(`\n| ${column} `));
   const rows = table.slice(0, table.indexOf("\n\n")).trim().split("\n").slice(2);
   return rows.flatMap((row) => {
     let part = "";
@@ -65,6 +65,13 @@ it("docs/settings.md names no setting that there is not", () => {
   const isThere = (name: string) => settings.some((path) => patternOf(name).test(path));
 
   expect(documentedSettings().filter((name) => !isThere(name))).toEqual([]);
+});
+
+it("docs/settings.md names every secret, and no other setting as one", () => {
+  const patterns = documentedSettings("Setting").map(patternOf);
+
+  expect(secretSettings.filter((path) => !patterns.some((one) => one.test(path)))).toEqual([]);
+  expect(patterns.filter((one) => !secretSettings.some((path) => one.test(path)))).toEqual([]);
 });
 
 it("docs/public-api.md lists every procedure, and no other", () => {

@@ -2,10 +2,10 @@ import { z } from "zod";
 import {
   flag,
   networkList,
-  optionalText,
   optionalUrl,
   port,
-  textList,
+  secretList,
+  secretText,
   wholeNumber,
 } from "#kernel/setting.ts";
 
@@ -15,7 +15,7 @@ export const apiConfig = {
       host: z.string().min(1).default("127.0.0.1"),
       port: port(7070),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
-      root_key: optionalText(),
+      root_key: secretText(),
       /** How long an earlier root key remains valid after another one was set; 0: it ends at once. */
       root_key_grace_seconds: wholeNumber({ min: 0, max: 31_536_000, default: 0 }),
       /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
@@ -26,7 +26,7 @@ export const apiConfig = {
        * Keys that seal recoverable keys, `<id>:<32 bytes in base64>`. The first one seals; all open.
        * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.
        */
-      encryption_keys: textList(),
+      encryption_keys: secretList(),
       /**
        * Keys that are cached in memory, the least recently used one is evicted first: about 0.6 kB each.
        * 0: as many as fit into a third of the heap, a million at most.

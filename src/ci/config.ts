@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readPairs } from "#kernel/pairs.ts";
-import { optionalText, optionalUrl, textList } from "#kernel/setting.ts";
+import { optionalUrl, secretText, textList } from "#kernel/setting.ts";
 import { readRepository } from "./commit/repository.ts";
 import { sigstoreConfig } from "./sigstore/config.ts";
 
@@ -33,7 +33,7 @@ export const ciConfig = {
           /** Of GitHub, or of a server that answers as it does. */
           api_url: optionalUrl().transform((url) => url || "https://api.github.com"),
           /** A secret. Empty: only public repositories, and few requests an hour. */
-          token: optionalText(),
+          token: secretText(),
           /** The repositories whose commits count, as the images' labels have them. */
           repositories: repositories(),
           /** Branches on one of which the commit has to be. Empty: any commit, of a pull request too. */

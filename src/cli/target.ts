@@ -5,6 +5,7 @@ import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine } from "#kernel/address.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
+import { readSecretVariable } from "#kernel/secret-file.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
 export type TargetOptions = {
@@ -26,8 +27,8 @@ type Environment = Record<string, string | undefined>;
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
   if (options.tokenFile !== undefined) return { url, token: readToken(options.tokenFile) };
-  const named = environment["INGRESS_TOKEN"]?.trim();
-  if (named !== undefined && named !== "") return { url, token: named };
+  const named = readSecretVariable(environment, "INGRESS_TOKEN");
+  if (named !== undefined) return { url, token: named };
   const session = readSession(url, environment);
   if (session === undefined)
     return { url, token: readLocalToken(dataDirOf(options, environment), url) };

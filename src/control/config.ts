@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Role, roles } from "#kernel/roles.ts";
-import { networkList, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+import { networkList, optionalUrl, port, secretText, textList } from "#kernel/setting.ts";
 import { OperatorName } from "./contract.ts";
 import { OidcSetting } from "./oidc-config.ts";
 import { lowerCaseName } from "./person-name.ts";
@@ -79,7 +79,7 @@ export const controlConfig = {
       host: z.string().min(1).default("127.0.0.1"),
       port: port(7071),
       /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
-      ingress_token: optionalText(),
+      ingress_token: secretText(),
       /** Operators with a token of their own, and what each may do: history records who did what. */
       operators: z.record(OperatorName, OperatorSetting).default({}),
       /** Signing in at an identity provider, by OpenID Connect. */

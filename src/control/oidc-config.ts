@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isLoopback } from "#kernel/address.ts";
 import { Role } from "#kernel/roles.ts";
-import { optionalText, textList, wholeNumber } from "#kernel/setting.ts";
+import { optionalText, secretText, textList, wholeNumber } from "#kernel/setting.ts";
 
 const insecure = {
   error: "must be an https address (http only on this machine), without query and fragment",
@@ -51,7 +51,7 @@ export const OidcSetting = z
     issuer,
     client_id: optionalText(),
     /** Empty: a public client, which the provider knows by its redirect address alone. */
-    client_secret: optionalText(),
+    client_secret: secretText(),
     scopes: z.preprocess(
       (value) => (typeof value === "string" ? value.replaceAll(/\s+/g, ",") : value),
       textList()

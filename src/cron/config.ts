@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { optionalUrl } from "#kernel/setting.ts";
+import { secretUrl } from "#kernel/setting.ts";
 
 /** `heartbeat_url` is requested once after each successful run; it is a secret. Empty: none. */
-const job = () => z.strictObject({ heartbeat_url: optionalUrl() }).prefault({});
+const job = () => z.strictObject({ heartbeat_url: secretUrl() }).prefault({});
 
 export const cronConfig = {
   cron: z

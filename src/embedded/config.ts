@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, port, secretText, textList } from "#kernel/setting.ts";
 
 export const embeddedConfig = {
   restate: z
@@ -23,9 +23,9 @@ export const embeddedConfig = {
     .prefault({}),
   database: z
     .strictObject({
-      url: optionalText(),
+      url: secretText(),
       /** Where `url` is a connection pooler's: the Postgres behind it. Empty: `url` is Postgres itself. */
-      direct_url: optionalText(),
+      direct_url: secretText(),
       port: port(5480),
     })
     .refine((database) => database.url !== "" || database.direct_url === "", {

@@ -39,14 +39,37 @@ export const optionalUrl = () =>
     .default("")
     .transform((url) => url.replace(/\/+$/, ""));
 
-/** A list; from the environment separated by commas. */
+const secretSettings = z.registry<Record<never, never>>();
+
+/** Of a value that nobody else may see. The variable `<NAME>_FILE` may name a file that has it. */
+export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => {
+  secretSettings.add(schema, {});
+  return schema;
+};
+
+export const secretText = () => secret(optionalText());
+
+/** An address that contains a secret, such as a password or a token. */
+export const secretUrl = () => secret(optionalUrl());
+
+export const secretList = () => secret(textList());
+
+/** The dotted paths of the secrets in a schema of settings. */
+export function secretPaths(schema: z.core.$ZodType, path: readonly string[] = []): string[] {
+  if (secretSettings.has(schema)) return [path.join(".")];
+  if (schema instanceof z.ZodPrefault) return secretPaths(schema.def.innerType, path);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
+}
+
+/** A list; from the environment separated by commas or line ends. */
 export const textList = () =>
   z
     .union([
       z.array(z.string()),
       z.string().transform((text) =>
         text
-          .split(",")
+          .split(/[,\n]/)
           .map((part) => part.trim())
           .filter((part) => part !== ""),
       ),

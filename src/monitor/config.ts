@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, optionalText, optionalUrl, textList, wholeNumber } from "#kernel/setting.ts";
+import { flag, optionalUrl, secretText, textList, wholeNumber } from "#kernel/setting.ts";
 import { readWitness } from "./witness-address.ts";
 
 /** Of the rate-limit check, unless the setting names others. */
@@ -23,8 +23,8 @@ export const monitorConfig = {
       /** The location of this process. */
       location: z.string().trim().min(1).default("local"),
       /** The values of `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks; other secrets: `definitions.secrets_dir`. */
-      key: optionalText(),
-      root_key: optionalText(),
+      key: secretText(),
+      root_key: secretText(),
       /** Addresses that answer whenever the network of this location works; empty: every failure counts. */
       witness: textList()
         .default([])

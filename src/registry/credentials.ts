@@ -1,6 +1,7 @@
 /** Credentials for registries, from the environment or Docker's own configuration. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import { readSecretVariable } from "#kernel/secret-file.ts";
 import type { RegistryConfig } from "./config.ts";
 import { refuse } from "./refusal.ts";
 
@@ -24,7 +25,8 @@ const variablePrefix = "REGISTRY_AUTH_";
 
 /**
  * Finds a credential first in the variable `REGISTRY_AUTH_<HOST>` = "user:password" (`REGISTRY_AUTH_GHCR_IO`:
- * upper case, `-` as `__`, other characters than letters and digits as `_`), then in `auths` of the file
+ * upper case, `-` as `__`, other characters than letters and digits as `_`) or the file that `REGISTRY_AUTH_<HOST>_FILE`
+ * names, then in `auths` of the file
  * `docker_config` (empty: no file). Does not run that file's credential helpers. Throws, without quoting a
  * secret, when a variable or the file cannot be read. The returned function throws a `ProblemError`
  * (registry_auth) when a variable may be meant for another registry.
@@ -62,8 +64,11 @@ function refuseShared(registry: string) {
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {
-  const variables = Object.entries(environment).filter(([name]) => name.startsWith(variablePrefix));
-  return new Map(variables.map(([name, pair = ""]) => [name, splitPair(pair.trim(), name)]));
+  const named = Object.keys(environment).filter((name) => name.startsWith(variablePrefix));
+  const names = new Set(named.map((name) => name.replace(/_FILE$/, "")));
+  return new Map(
+    [...names].map((name) => [name, splitPair(readSecretVariable(environment, name) ?? "", name)]),
+  );
 }
 
 /** A password may hold colons, a user name may not (RFC 7617, section 2). */

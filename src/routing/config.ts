@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, wholeNumber } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, secretText, wholeNumber } from "#kernel/setting.ts";
 
 /** The incident service, for everything that calls it. */
 export const incidentConfig = {
@@ -8,7 +8,7 @@ export const incidentConfig = {
       /** Empty: alert events are recorded and not posted, and routes are not synced. */
       url: optionalUrl(),
       /** Manages alert routes and sources; alert events have tokens of their own. */
-      api_key: optionalText(),
+      api_key: secretText(),
       /** A TOML file with ids that cannot be looked up, mainly those of chat channels. */
       ids_file: optionalText(),
       /** How often routes are compared with their rows; 0: never. */

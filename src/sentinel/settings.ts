@@ -1,4 +1,5 @@
 /** A sentinel's settings, from its environment: all users of the machine could read arguments. */
+import { readSecretVariable } from "#kernel/secret-file.ts";
 
 export type SentinelSettings = {
   id: string;
@@ -24,7 +25,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
     image: text("IMAGE"),
     publicPort: Number(text("PUBLIC_PORT")),
     apiUrl: text("API_URL"),
-    rootKey: text("ROOT_KEY"),
+    rootKey: readSecretVariable(environment, "SENTINEL_ROOT_KEY") ?? "",
     upstreamUrl: text("UPSTREAM_URL"),
     trustedProxies: text("TRUSTED_PROXIES").split(",").filter(Boolean),
     activateWithinMs: Number(text("ACTIVATE_WITHIN_MS")) || 900_000,

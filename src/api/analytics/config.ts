@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { flag, optionalUrl, wholeNumber } from "#kernel/setting.ts";
+import { flag, secretUrl, wholeNumber } from "#kernel/setting.ts";
 
 export const analyticsConfig = {
   clickhouse: z
     .strictObject({
       /** With user, password and database as needed; empty: the embedded engine. */
-      url: optionalUrl(),
+      url: secretUrl(),
     })
     .prefault({}),
   analytics: z

@@ -4,6 +4,7 @@ import { startMonitorRunner } from "#app/runner.ts";
 import { untilStopSignal } from "#cli/stop-signal.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
+import { readSecretVariable } from "#kernel/secret-file.ts";
 
 type RunnerOptions = { location: string; control: string; tokenFile?: string; config?: string };
 
@@ -24,8 +25,9 @@ export async function runMonitorRunner(options: RunnerOptions): Promise<number> 
 }
 
 function readToken(file: string | undefined): string {
-  const token = file === undefined ? process.env["VEDETTE_RUNNER_TOKEN"] : readFile(file);
-  if (token !== undefined && token.trim() !== "") return token.trim();
+  const variable = "VEDETTE_RUNNER_TOKEN";
+  const token = file === undefined ? readSecretVariable(process.env, variable) : readFile(file);
+  if (token) return token;
   throw new Error(
     "no token: set VEDETTE_RUNNER_TOKEN, or name a file with --token-file; `vedette runners add` creates one",
   );
@@ -33,5 +35,5 @@ function readToken(file: string | undefined): string {
 
 function readFile(file: string): string {
   if (!existsSync(file)) throw new Error(`${file} does not exist`);
-  return readFileSync(file, "utf8");
+  return readFileSync(file, "utf8").trim();
 }

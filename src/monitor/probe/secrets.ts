@@ -1,10 +1,7 @@
 /** The values of the secrets that checks name as `{{NAME}}`, read at every use: a new value needs no restart. */
-import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { readSecretFile } from "#kernel/secret-file.ts";
 import type { ReadSecret } from "./request.ts";
-
-/** No token or password is longer; a whole disk must not be read. */
-const longestBytes = 65_536;
 
 /**
  * A secret is that of `given`, the settings, if it has the name and a value; else the environment's
@@ -24,19 +21,17 @@ export function createReadSecret(
       known ||
       // Of a secret whose name ends so, the variable would name a file instead.
       (!name.endsWith("_FILE") && environment[`VEDETTE_SECRET_${name}`]?.trim()) ||
-      (file && readSecretFile(file)) ||
-      (directory && readSecretFile(path.join(directory, name))) ||
+      (file && readIfUsable(file)) ||
+      (directory && readIfUsable(path.join(directory, name))) ||
       undefined
     );
   };
 }
 
 /** Undefined for a file that is absent, unreadable, empty or too long: the check is off until it is there. */
-function readSecretFile(file: string): string | undefined {
+function readIfUsable(file: string): string | undefined {
   try {
-    const about = statSync(file);
-    if (!about.isFile() || about.size > longestBytes) return undefined;
-    return readFileSync(file, "utf8").trim() || undefined;
+    return readSecretFile(file);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, textList, wholeNumber } from "#kernel/setting.ts";
+import { optionalText, secretUrl, textList, wholeNumber } from "#kernel/setting.ts";
 
 const alertManager = () =>
   z
@@ -8,7 +8,7 @@ const alertManager = () =>
        * Its address, with `user:password@` if it requires them; empty: its running configuration is not
        * read, and no reload is requested.
        */
-      url: optionalUrl(),
+      url: secretUrl(),
       /** Its configuration file on this machine, kept in step; two environments may share one. */
       config_file: optionalText(),
       /** The id of its alert source at the incident service; empty: looked up by the source's title. */
