@@ -5,6 +5,7 @@
  * (`#worker/owner.ts`).
  */
 import type { Config } from "#config.ts";
+import { findUnshared } from "./distributed.ts";
 import { findUselessCi } from "./image-gate.ts";
 import { findUnsignedWorker } from "./unsigned-worker.ts";
 import { findWeakSecrets } from "./weak-secrets.ts";
@@ -13,6 +14,7 @@ import { findWeakSecrets } from "./weak-secrets.ts";
 export function refuseSettings(config: Config, roles: readonly string[]): void {
   const faults = [
     ...findWeakSecrets(config),
+    ...findUnshared(config, roles),
     ...(roles.includes("worker") ? [...findUnsignedWorker(config), ...findUselessCi(config)] : []),
   ];
   if (faults.length > 0) throw new Error(faults.join("\n"));

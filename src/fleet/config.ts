@@ -5,6 +5,7 @@ import {
   optionalText,
   optionalUrl,
   port,
+  secretText,
   wholeNumber,
   wholeNumberIn,
 } from "#kernel/setting.ts";
@@ -14,9 +15,11 @@ const DockerHost = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, {
     error: "must be letters, digits, dots and dashes",
   }),
-  url: z.string().regex(/^(unix:\/\/\/.|(tcp|https?|ssh):\/\/[^/])/, {
-    error: "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host",
-  }),
+  url: z
+    .string()
+    .refine((url) => /^(unix:\/\/\/.|(tcp|https?|ssh):\/\/[^/])/.test(url) && URL.canParse(url), {
+      error: "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host",
+    }),
   region: optionalText(),
   /** Files for TLS: the authority of the engine's certificate, our certificate and its key. */
   ca: optionalText(),
@@ -68,7 +71,7 @@ export const fleetConfig = {
           base_port: port(0),
         })
         .prefault({}),
-      http: z.strictObject({ url: optionalUrl(), token: optionalText() }).prefault({}),
+      http: z.strictObject({ url: optionalUrl(), token: secretText() }).prefault({}),
       docker: z
         .strictObject({
           hosts: hostList(),

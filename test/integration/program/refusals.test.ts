@@ -1,5 +1,5 @@
 /** The errors with which `vedette start` refuses settings. */
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { runVedette } from "../../support/program/command.ts";
@@ -38,5 +38,30 @@ it("a worker that anyone in the network could call is refused with one line that
 
   expect(code).toBe(1);
   expect(stderr).toMatch(/^vedette: restate\.identity_keys: .*worker\.allow_unsigned.*\n$/);
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+it("a process that would keep from the others what they need is refused, with a line for each", async () => {
+  const root = path.join(tempDir(), "root-key");
+  writeFileSync(root, "hunter2-of-all-of-them\n");
+
+  const { code, stdout, stderr, dataDir } = await start({
+    VEDETTE_DEPLOYMENT: "distributed",
+    VEDETTE_ROOT_KEY_FILE: root,
+    CLICKHOUSE_URL: "http://127.0.0.1:9",
+  });
+
+  expect(code).toBe(1);
+  const named = [...stderr.matchAll(/^vedette: ([a-z_.]+): .+$/gm)].map(([, setting]) => setting);
+  expect(named).toEqual([
+    "database.url",
+    "restate.ingress_url",
+    "redis.url",
+    "fleet.driver",
+    "monitor.base_url",
+    "control.ingress_token",
+    "api.encryption_keys",
+  ]);
+  expect(stdout + stderr).not.toContain("hunter2");
   expect(existsSync(dataDir)).toBe(false);
 });
