@@ -10,6 +10,7 @@ import { withoutCredentials } from "#embedded/running.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
+import { requireHealth } from "#kernel/restate-address.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import { readActorKey } from "./actor-key.ts";
@@ -20,7 +21,7 @@ import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
 import { createDefinitions, readGiven } from "./definitions.ts";
-import { startMetrics, startProbing } from "./metrics.ts";
+import { type Metrics, startMetrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createMissingOfJob } from "./own-jobs.ts";
 import { refuseSettings } from "./refusals.ts";
@@ -109,8 +110,10 @@ async function startAll(
     departure,
     fail: failure.resolve,
   };
-  const { endpoints, issueTicket } = await startParts(base, of.roles, stops);
+  const metrics = await startMetrics(base, stops);
+  const { endpoints, issueTicket } = await startParts(base, of.roles, { metrics, stops });
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
+  metrics.noteStarted();
   // A failed program skips the announcement: another process may have taken over its work already.
   const stop = () =>
     departure
@@ -142,15 +145,18 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 
 type AppParts = Pick<App, "endpoints" | "issueTicket">;
 
-async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<AppParts> {
+async function startParts(
+  base: Base,
+  wanted: Role[],
+  { metrics, stops }: { metrics: Metrics; stops: Stops },
+): Promise<AppParts> {
   // Read first: a fault in the file is found before anything runs.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
-  const metrics = await startMetrics(base, stops);
   const { database, databaseUrl, directUrl } = await startDatabase(base, {
     roles: wanted,
     stops,
   });
-  startProbing(base, database, stops);
+  metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
   const servesApi = wanted.includes("api");
   const missingOfJob = createMissingOfJob(base.config, { servesApi });
   const definitions = createDefinitions(base, { database, given, missingOfJob });
@@ -161,7 +167,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<App
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
   const links = createConsoleLinks(base.config);
-  const parts = { database, missingOfJob, definitions, results, monitor, links, stops };
+  const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
   // A process that serves the public API only doesn't use Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })
@@ -169,19 +175,22 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<App
   const endpoints = {
     ...(api !== undefined && { api }),
     ...durable.addresses,
-    metrics,
+    metrics: metrics.url,
     ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
     pid: process.pid,
   };
   return { endpoints, issueTicket: durable.issueTicket };
 }
 
-type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey">;
+type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey"> & {
+  metrics: Metrics;
+};
 type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
 
 /** Starts Restate and the roles that use it. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
+  parts.metrics.watch({ name: "restate", ask: () => requireHealth(restate.ingressUrl) });
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);
   const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });

@@ -1,19 +1,31 @@
-/** Wires the metrics port, and the probes of the program's dependencies. */
-import type { Database } from "#kernel/database.ts";
+/** Wires the metrics port, which has the probes of a container too, and the polls of the program's dependencies. */
 import { listening } from "#kernel/listen.ts";
-import { startProber } from "#metrics/prober.ts";
+import { createProber, type Dependency } from "#metrics/prober.ts";
+import { createReadiness, type Readiness } from "#metrics/readiness.ts";
 import { createMetricsServer } from "#metrics/server.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-export async function startMetrics({ config, registry }: Base, stops: Stops): Promise<string> {
-  const { host, port } = config.metrics;
-  const server = createMetricsServer(registry);
-  stops.add("metrics", () => server.close());
-  return listening(server.listen({ host, port }), { port, setting: "metrics.port" });
-}
+export type Metrics = Pick<Readiness, "noteStarted"> & {
+  url: string;
+  /** Polls it until the parts that were started after this call have stopped. */
+  watch: (dependency: Dependency) => void;
+};
 
-export function startProbing({ registry, log }: Base, database: Database, stops: Stops): void {
-  const dependencies = [{ name: "postgres", ask: () => database.query("SELECT 1") }];
-  stops.add("prober", startProber({ registry, log, dependencies }).stop);
+export async function startMetrics(base: Base, stops: Stops): Promise<Metrics> {
+  const { registry, log, departure } = base;
+  const { host, port } = base.config.metrics;
+  const prober = createProber({ registry, log });
+  const readiness = createReadiness({
+    isLeaving: departure.isAnnounced,
+    dependencies: prober.states,
+  });
+  const server = createMetricsServer(registry, readiness.report);
+  stops.add("metrics", () => server.close());
+  const url = await listening(server.listen({ host, port }), { port, setting: "metrics.port" });
+  return {
+    url,
+    noteStarted: readiness.noteStarted,
+    watch: (dependency) => stops.add(`polls of ${dependency.name}`, prober.watch(dependency).stop),
+  };
 }

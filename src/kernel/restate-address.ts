@@ -28,6 +28,18 @@ export function requestRestate(
   return request(url, { ...options, dispatcher: agentOf(socketPath) });
 }
 
+/** Throws unless the server takes calls at its ingress. The caller limits the time. */
+export async function requireHealth(ingressUrl: string): Promise<void> {
+  const answer = await requestRestate(`${ingressUrl}/restate/health`, {
+    method: "GET",
+    ...healthLimits,
+  });
+  await answer.body.dump();
+  if (answer.statusCode !== 200) throw new Error(`Restate answered ${answer.statusCode}`);
+}
+
+const healthLimits = { headersTimeout: 2_000, bodyTimeout: 2_000 };
+
 const agents = new Map<string, Agent>();
 
 /** One agent per socket, never closed: a program has two, and idle connections keep no process alive. */

@@ -10,49 +10,69 @@ export type Dependency = { name: string; ask: () => Promise<unknown> };
 
 export type ProberSettings = {
   registry: Registry;
-  dependencies: readonly Dependency[];
   log: Log;
   intervalMs?: number;
   timeoutMs?: number;
 };
 
+export type DependencyState = "up" | "down";
+
 export type Prober = {
-  /** Polls every dependency once, as the timer does. Never throws. */
+  /** Polls it from now on, until `stop`. */
+  watch: (dependency: Dependency) => Watch;
+  /** Of each dependency that has been polled and is still watched, at its last poll. */
+  states: () => Record<string, DependencyState>;
+};
+
+export type Watch = {
+  /** Polls once, as the timer does; resolves with the poll in progress if there is one. Never throws. */
   probe: () => Promise<void>;
   stop: () => void;
 };
 
-export function startProber(settings: ProberSettings): Prober {
-  const { registry, dependencies, log, intervalMs = 5_000, timeoutMs = 2_000 } = settings;
+export function createProber(settings: ProberSettings): Prober {
+  const { registry, log, intervalMs = 5_000, timeoutMs = 2_000 } = settings;
   const gauges = createGauges(registry);
-  const states = new Map<string, boolean>();
+  const states = new Map<string, DependencyState>();
 
-  const probeOne = async ({ name, ask }: Dependency) => {
-    const startedAtMs = performance.now();
-    const failure = await failureOf(ask, timeoutMs);
-    const isUp = failure === undefined;
-    gauges.up.set({ dependency: name }, isUp ? 1 : 0);
-    gauges.seconds.set({ dependency: name }, (performance.now() - startedAtMs) / 1_000);
+  const note = (name: string, { failure, tookMs }: Poll) => {
+    const state = failure === undefined ? "up" : "down";
+    gauges.up.set({ dependency: name }, state === "up" ? 1 : 0);
+    gauges.seconds.set({ dependency: name }, tookMs / 1_000);
     // A dependency that is up from the start is not logged.
-    if (isUp !== (states.get(name) ?? true)) {
-      if (isUp) log.info({ dependency: name }, "dependency is back");
+    if (state !== (states.get(name) ?? "up")) {
+      if (state === "up") log.info({ dependency: name }, "dependency is back");
       else log.warn({ dependency: name, detail: failure }, "dependency is down");
     }
-    states.set(name, isUp);
+    states.set(name, state);
   };
 
-  let running: Promise<void> | undefined;
-  const probe = () => {
-    running ??= Promise.all(dependencies.map(probeOne)).then(() => {
-      running = undefined;
-    });
-    return running;
+  return {
+    states: () => Object.fromEntries(states),
+    watch: ({ name, ask }) => {
+      let isWatched = true;
+      let running: Promise<void> | undefined;
+      const poll = async () => {
+        const outcome = await pollOnce(ask, timeoutMs);
+        // One that was stopped meanwhile is not down.
+        if (isWatched) note(name, outcome);
+        running = undefined;
+      };
+      const probe = () => {
+        running ??= poll();
+        return running;
+      };
+      void probe();
+      const timer = setInterval(() => void probe(), intervalMs);
+      timer.unref();
+      const stop = () => {
+        isWatched = false;
+        clearInterval(timer);
+        states.delete(name);
+      };
+      return { probe, stop };
+    },
   };
-
-  void probe();
-  const timer = setInterval(() => void probe(), intervalMs);
-  timer.unref();
-  return { probe, stop: () => clearInterval(timer) };
 }
 
 function createGauges(registry: Registry) {
@@ -70,6 +90,15 @@ function createGauges(registry: Registry) {
       registers: [registry],
     }),
   };
+}
+
+/** `failure`: undefined when it answered. */
+type Poll = { failure: string | undefined; tookMs: number };
+
+async function pollOnce(ask: () => Promise<unknown>, timeoutMs: number): Promise<Poll> {
+  const startedAtMs = performance.now();
+  const failure = await failureOf(ask, timeoutMs);
+  return { failure, tookMs: performance.now() - startedAtMs };
 }
 
 /** The name or code of the error, not its message, which could quote an address with its password. */

@@ -1,16 +1,16 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { type Dependency, startProber } from "#metrics/prober.ts";
+import { createProber, type Dependency } from "#metrics/prober.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
 async function probeOnce(dependency: Dependency): Promise<string> {
   const registry = new Registry();
-  const settings = { registry, dependencies: [dependency], log, timeoutMs: 20 };
-  const prober = startProber({ ...settings, intervalMs: 60_000 });
-  await prober.probe();
-  prober.stop();
+  const prober = createProber({ registry, log, timeoutMs: 20, intervalMs: 60_000 });
+  const { probe, stop } = prober.watch(dependency);
+  await probe();
+  stop();
   return registry.metrics();
 }
 
@@ -44,12 +44,44 @@ it("polls a dependency only once at a time", async () => {
     asked += 1;
     await new Promise((resolve) => setTimeout(resolve, 5));
   };
-  const registry = new Registry();
-  const dependencies = [{ name: "postgres", ask }];
+  const prober = createProber({ registry: new Registry(), log, intervalMs: 60_000 });
 
-  const prober = startProber({ registry, dependencies, log, intervalMs: 60_000 });
-  await Promise.all([prober.probe(), prober.probe()]);
-  prober.stop();
+  const { probe, stop } = prober.watch({ name: "postgres", ask });
+  await Promise.all([probe(), probe()]);
+  stop();
 
   expect(asked).toBe(1);
+});
+
+it("tells the states of what is watched", async () => {
+  const prober = createProber({ registry: new Registry(), log, intervalMs: 60_000 });
+  const away = async () => {
+    throw new Error("refused");
+  };
+
+  const postgres = prober.watch({ name: "postgres", ask: async () => {} });
+  const restate = prober.watch({ name: "restate", ask: away });
+  const before = prober.states();
+  await Promise.all([postgres.probe(), restate.probe()]);
+  const polled = prober.states();
+  postgres.stop();
+  restate.stop();
+
+  expect(before).toEqual({});
+  expect(polled).toEqual({ postgres: "up", restate: "down" });
+  expect(prober.states()).toEqual({});
+});
+
+it("does not call down what fails because the program stops", async () => {
+  const registry = new Registry();
+  const prober = createProber({ registry, log, intervalMs: 60_000 });
+  const closing = Promise.withResolvers<void>();
+
+  const { probe, stop } = prober.watch({ name: "postgres", ask: () => closing.promise });
+  stop();
+  closing.reject(new Error("the pool has ended"));
+  await probe();
+
+  expect(prober.states()).toEqual({});
+  expect(await registry.metrics()).not.toContain('dependency="postgres"');
 });

@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => program?.dispose());
 
 it("announces its shutdown and continues to serve for the set time before it ends", async () => {
-  const { api, control } = program.endpoints();
+  const { api, control, metrics } = program.endpoints();
+  const ready = await fetch(`${metrics}/readyz`);
   const stopped = program.stop();
 
   await waitFor(async () => (await fetch(`${api}/v2/liveness`)).status === 503, {
@@ -29,6 +30,12 @@ it("announces its shutdown and continues to serve for the set time before it end
     body: JSON.stringify({ key: "any" }),
   });
 
+  const unready = await fetch(`${metrics}/readyz`);
+  const alive = await fetch(`${metrics}/livez`);
+
+  expect(ready.status).toBe(200);
+  expect(await unready.json()).toMatchObject({ status: "leaving" });
+  expect([unready.status, alive.status]).toEqual([503, 200]);
   expect(health.status).toBe(503);
   expect(health.headers.get("connection")).toBe("close");
   expect(served.status).toBe(401);

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { createReadiness } from "#metrics/readiness.ts";
+
+function startReadiness() {
+  const process = { isLeaving: false };
+  const readiness = createReadiness({
+    isLeaving: () => process.isLeaving,
+    dependencies: () => ({ postgres: "down" }),
+  });
+  return { process, readiness, status: () => readiness.report().status };
+}
+
+it("is starting until everything is up, and leaving from the announcement on", () => {
+  const { process, readiness, status } = startReadiness();
+
+  const starting = status();
+  readiness.noteStarted();
+  const started = status();
+  process.isLeaving = true;
+
+  expect([starting, started, status()]).toEqual(["starting", "ready", "leaving"]);
+});
+
+it("is leaving when it is ended while it starts", () => {
+  const { process, status } = startReadiness();
+
+  process.isLeaving = true;
+
+  expect(status()).toBe("leaving");
+});
+
+it("is ready while a dependency is away, and says so", () => {
+  const { readiness } = startReadiness();
+
+  readiness.noteStarted();
+
+  expect(readiness.report()).toEqual({ status: "ready", dependencies: { postgres: "down" } });
+});
