@@ -41,6 +41,7 @@ export function packageManifest(source: Manifest): Manifest {
       "migrations",
       "restate.toml",
       "schema/vedette.config.schema.json",
+      "deploy",
       "CHANGELOG.md",
     ],
     imports: { "#*.ts": "./lib/*.js" },

@@ -51,6 +51,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     actorKey: parts.actorKey,
     trustedProxies: trusted_proxies,
     log,
+    registry: base.registry,
     isLeaving: base.departure.isAnnounced,
     doors,
     signIn: parts.signIn,

@@ -5,6 +5,7 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
+import { countDeploys } from "#fleet/deploy-metrics.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
@@ -12,6 +13,7 @@ import { createFleetService } from "#fleet/fleet-service.ts";
 import { createListMetrics } from "#fleet/list-metrics.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
+import { showMembers } from "#fleet/member-metrics.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
@@ -74,6 +76,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const { adminUrl, database, results, stops } = parts;
   stops.add("results", results.startUpkeep().stop);
   const store = createFleetStore(database);
+  showMembers(database, base.registry);
   const driver = await createDriver(base, parts);
   stops.add("fleet driver", driver.stop);
   await driver.start();
@@ -177,7 +180,10 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
-    createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
+    createSentinelService({
+      deployer: countDeploys(createDeployer(driver, store), registry),
+      deployTimeoutMs,
+    }),
     createFleetService({ store, listing, readActor }),
     results.reads,
     ...parts.definitions.createService(readActor),

@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import type { Registry } from "prom-client";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
@@ -16,6 +17,7 @@ import { consoleAccess } from "./console-access.ts";
 import type { Door } from "./door.ts";
 import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
+import { timeCalls } from "./metrics.ts";
 import { trackResponses } from "./open-responses.ts";
 import {
   createRefuse,
@@ -41,6 +43,8 @@ export type ControlSettings = {
   /** Named operators: the SHA-256 of each one's token, in hex, and what each may do. */
   operators?: Readonly<Record<string, Operator>>;
   log: Log;
+  /** Has how long calls take; absent: they are not measured. */
+  registry?: Registry;
   /** Whether this process is about to end: responses then close the connection, so that clients move on. */
   isLeaving?: () => boolean;
   /** The proxies whose X-Forwarded-For is trusted; absent: none. */
@@ -80,11 +84,7 @@ const healthPath = "/healthz";
  */
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000 } = settings;
-  const ingress = createIngress({
-    url: settings.ingressUrl,
-    actorKey: settings.actorKey ?? randomBytes(32),
-    ...settings.ingressLimits,
-  });
+  const ingress = openIngress(settings);
   const identify = createIdentify(settings);
   const callers = createRequestCallers(createFindCaller(identify, settings.signIn?.find));
   const doors = [...(settings.doors ?? []), createSignInDoor(settings.signIn, identify)];
@@ -152,6 +152,15 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   return app;
+}
+
+function openIngress({ registry, ...settings }: ControlSettings): Ingress {
+  const ingress = createIngress({
+    url: settings.ingressUrl,
+    actorKey: settings.actorKey ?? randomBytes(32),
+    ...settings.ingressLimits,
+  });
+  return registry === undefined ? ingress : timeCalls(ingress, registry);
 }
 
 /** Whether a path responds only when a rollout has stopped or paused, or is an endless stream. */

@@ -22,7 +22,7 @@ const deployStatuses = ["progressing", "ready", "failed"] as const;
  * Why a deploy failed: stable codes for programs and people. A reason is a code, mostly followed by
  * `": "` and a sentence.
  */
-const reasonCodes = [
+export const reasonCodes = [
   "image_not_found",
   "image_auth",
   "image_platform",
@@ -47,10 +47,14 @@ const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** Whether a reason begins with a code. */
-export function hasReasonCode(reason: string): boolean {
+/** The code that a reason begins with, if it has one. */
+export function reasonCodeOf(reason: string): ReasonCode | undefined {
   const [word = ""] = /^\w*/.exec(reason) ?? [];
-  return reasonCodes.some((code) => code === word);
+  return reasonCodes.find((code) => code === word);
+}
+
+export function hasReasonCode(reason: string): boolean {
+  return reasonCodeOf(reason) !== undefined;
 }
 
 const DeployRequest = z.strictObject({

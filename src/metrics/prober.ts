@@ -24,7 +24,7 @@ export type Prober = {
   states: () => Record<string, DependencyState>;
 };
 
-export type Watch = {
+type Watch = {
   /** Polls once, as the timer does; resolves with the poll in progress if there is one. Never throws. */
   probe: () => Promise<void>;
   stop: () => void;

@@ -14,11 +14,11 @@ type Rollout = RolloutHistory["rollouts"][number];
 
 /** While there was no rollout, or history cannot be read in time, these metrics have no values. */
 export function showRollout(store: ReadNewest, registry: Registry): void {
-  const newest = async () => {
+  const newest = onceAtATime(async () => {
     const read = () => store.list({ limit: 1 });
     const none: RolloutHistory = { rollouts: [] };
     return (await inTime(read, { limitMs: readTimeoutMs, otherwise: none })).rollouts[0];
-  };
+  });
   for (const { valuesOf, ...gauge } of gauges) {
     new Gauge({
       ...gauge,
@@ -33,6 +33,17 @@ export function showRollout(store: ReadNewest, registry: Registry): void {
       },
     });
   }
+}
+
+/** A scrape collects all metrics at the same moment: they share one read, and agree. */
+function onceAtATime<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | undefined;
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
 }
 
 type Values = [label: string, value: number][];
@@ -71,4 +82,27 @@ const gauges: {
         rollout[one],
       ]),
   },
+  {
+    name: "vedette_rollout_wave",
+    help: "The newest rollout's current wave, from 1, and how many it has.",
+    labelNames: ["which"],
+    valuesOf: ({ current_wave: current, total_waves: total }) => [
+      ["current", current],
+      ["total", total],
+    ],
+  },
+  {
+    name: "vedette_rollout_timestamp_seconds",
+    help: "When the newest rollout was started, last changed, and ended (Unix time); ended has none before that.",
+    labelNames: ["event"],
+    valuesOf: ({ started_at, updated_at, ended_at }) => [
+      ["started", secondsOf(started_at)],
+      ["updated", secondsOf(updated_at)],
+      ...(ended_at === null ? [] : [["ended", secondsOf(ended_at)] as [string, number]]),
+    ],
+  },
 ];
+
+function secondsOf(time: string): number {
+  return Date.parse(time) / 1_000;
+}

@@ -31,7 +31,8 @@ const history = RolloutHistory.parse({
 
 it("has the newest rollout's state, its wait and its counts", async () => {
   const registry = new Registry();
-  showRollout({ list: async () => history }, registry);
+  const list = vi.fn(async () => history);
+  showRollout({ list }, registry);
 
   const text = await registry.metrics();
 
@@ -41,6 +42,11 @@ it("has the newest rollout's state, its wait and its counts", async () => {
   expect(text).toContain('vedette_rollout_waiting{for="gate"} 0');
   expect(text).toContain('vedette_rollout_sentinels{outcome="failed"} 1');
   expect(text).toContain('vedette_rollout_sentinels{outcome="left_out"} 2');
+  expect(text).toContain('vedette_rollout_wave{which="current"} 1');
+  expect(text).toContain('vedette_rollout_wave{which="total"} 2');
+  expect(text).toContain('vedette_rollout_timestamp_seconds{event="started"} 1795341600');
+  expect(text).not.toContain('event="ended"');
+  expect(list).toHaveBeenCalledTimes(1);
 });
 
 it("has no values while history cannot be read, and costs the scrape no other metric", async () => {

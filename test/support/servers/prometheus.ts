@@ -44,13 +44,16 @@ export async function probe(
   return value === "1";
 }
 
-type Changes = { blackbox: string; everySeconds: number };
+type Changes = { blackbox?: string; everySeconds: number };
 
 /**
  * Starts Prometheus with the exported scrapes and rules as they are, but for the address of the exporter
- * and how often all is done, which a test cannot wait for. Answers the alerts that fire.
+ * and how often all is done, which a test cannot wait for.
  */
-export async function startPrometheus(directory: string, { blackbox, everySeconds }: Changes) {
+export async function startPrometheus(
+  directory: string,
+  { blackbox = "127.0.0.1:9115", everySeconds }: Changes,
+) {
   const file = path.join(directory, "prometheus.yml");
   const config = parse(readFileSync(file, "utf8").replaceAll("127.0.0.1:9115", blackbox));
   for (const scrape of config.scrape_configs) {
@@ -69,6 +72,19 @@ export async function startPrometheus(directory: string, { blackbox, everySecond
   run("prometheus", [...args, "--web.listen-address", address]);
   await answers(`http://${address}/-/ready`);
   return {
+    /** The samples of an expression, now. Throws what Prometheus refuses it for. */
+    async query(expr: string): Promise<unknown[]> {
+      const answer = await fetch(
+        `http://${address}/api/v1/query?${new URLSearchParams({ query: expr })}`,
+      );
+      const { data, error } = (await answer.json()) as {
+        data: { result: unknown[] };
+        error?: string;
+      };
+      if (error !== undefined) throw new Error(`${expr}: ${error}`);
+      return data.result;
+    },
+
     async firing(): Promise<Record<string, string>[]> {
       const answer = await fetch(`http://${address}/api/v1/alerts`);
       const { data } = (await answer.json()) as { data: { alerts: FiredAlert[] } };

@@ -1,0 +1,55 @@
+/** Metrics of deploys, in the process that made their last step. */
+import { Counter, Histogram, type Registry } from "prom-client";
+import { reasonCodeOf, reasonCodes } from "./contract.ts";
+import type { Deployer, DeployStep } from "./deployer.ts";
+
+/** Upper bounds of the buckets, seconds. */
+const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+const noCode = "other";
+
+/**
+ * Wraps a deployer to count what its steps end with. A step is recorded once it has ended, and then never runs
+ * again: a kill in between counts the end of its deploy twice, in another process.
+ */
+export function countDeploys(deployer: Deployer, registry: Registry): Deployer {
+  const count = createCounts(registry);
+  return {
+    ...deployer,
+    begin: async (...step) => count(await deployer.begin(...step)),
+    observe: async (...step) => count(await deployer.observe(...step)),
+  };
+}
+
+function createCounts(registry: Registry): (step: DeployStep) => DeployStep {
+  const seconds = new Histogram({
+    name: "vedette_deploy_duration_seconds",
+    help: "How long deploys took, from their first step to ready or failed.",
+    labelNames: ["result"],
+    buckets,
+    registers: [registry],
+  });
+  const failures = new Counter({
+    name: "vedette_deploy_failures_total",
+    help: "Deploys that failed, by the code of their reason; other: it has none.",
+    labelNames: ["code"],
+    registers: [registry],
+  });
+  const retries = new Counter({
+    name: "vedette_deploy_order_retries_total",
+    help: "Orders that the fleet did not accept yet, which the next step of the deploy gives again.",
+    registers: [registry],
+  });
+  // Prometheus sees no increase of a counter that appears with its first value.
+  for (const result of ["ready", "failed"]) seconds.zero({ result });
+  for (const code of [...reasonCodes, noCode]) failures.inc({ code }, 0);
+  return (step) => {
+    const { status, reason = "", watch } = step;
+    if (status === "progressing" && step.isPending === true) retries.inc();
+    if (status === "failed") failures.inc({ code: reasonCodeOf(reason) ?? noCode });
+    if (status === "ready" || status === "failed") {
+      seconds.observe({ result: status }, (watch?.watchedMs ?? 0) / 1_000);
+    }
+    return step;
+  };
+}

@@ -1,0 +1,58 @@
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import { countDeploys } from "#fleet/deploy-metrics.ts";
+import type { Deployer, DeployStep, NextPoll } from "#fleet/deployer.ts";
+
+const order = { sentinelId: "eu-1", image: "registry.example.com/team/app:v2", deployId: "d" };
+const next: NextPoll = { isPending: false, pollMs: 200, isDue: false, isPushed: false };
+
+/** The metrics after a deploy with these steps, and what its steps answered. */
+async function countsOf(...steps: DeployStep[]): Promise<{ text: string; answers: DeployStep[] }> {
+  const registry = new Registry();
+  const left = [...steps];
+  const takeStep = async () => left.shift() as DeployStep;
+  const deployer: Deployer = { begin: takeStep, observe: takeStep, abandon: async () => {} };
+  const counted = countDeploys(deployer, registry);
+  const answers = [await counted.begin(order, 60_000)];
+  while (left.length > 0) answers.push(await counted.observe(order, next, 60_000));
+  return { text: await registry.metrics(), answers };
+}
+
+it("has how long a deploy took, once, and changes no step", async () => {
+  const steps: DeployStep[] = [
+    { status: "progressing", watch: { atMs: 0, watchedMs: 100 } },
+    { status: "ready", watch: { atMs: 0, watchedMs: 2_000 } },
+  ];
+
+  const { text, answers } = await countsOf(...steps);
+
+  expect(answers).toEqual(steps);
+  expect(text).toContain('vedette_deploy_duration_seconds_sum{result="ready"} 2');
+  expect(text).toContain('vedette_deploy_duration_seconds_count{result="ready"} 1');
+  expect(text).toContain('vedette_deploy_duration_seconds_bucket{le="1",result="ready"} 0');
+});
+
+it.each([
+  ["crash_loop: it ended 3 times", "crash_loop"],
+  ["something of the fleet's own", "other"],
+])("counts the failure %j by its code", async (reason, code) => {
+  const failed: DeployStep = { status: "failed", reason, watch: { atMs: 0, watchedMs: 500 } };
+
+  const { text } = await countsOf(failed);
+
+  expect(text).toContain(`vedette_deploy_failures_total{code="${code}"} 1`);
+  expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 1');
+});
+
+it("counts orders that are given again, and no duration of what was not ordered", async () => {
+  const { text } = await countsOf(
+    { status: "progressing", isPending: true },
+    { status: "progressing", isPending: true },
+    { status: "unordered" },
+  );
+
+  expect(text).toContain("vedette_deploy_order_retries_total 2");
+  expect(text).toContain('vedette_deploy_duration_seconds_count{result="ready"} 0');
+  expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 0');
+  expect(text).toContain('vedette_deploy_failures_total{code="oom_killed"} 0');
+});
