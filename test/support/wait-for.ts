@@ -9,6 +9,9 @@ type Wait = { withinMs: number; what: string };
  */
 const slack = 6;
 
+/** Often at first; seldom once it takes long, because each question costs the servers more than the wait. */
+const pauseMs = (waitedMs: number) => Math.min(150, Math.max(20, waitedMs / 20));
+
 /**
  * Asks again and again until the answer is neither undefined nor false. Throws after `slack` times
  * as long as a calm machine needs.
@@ -17,7 +20,8 @@ export async function waitFor<T>(
   ask: () => T | Promise<T>,
   { withinMs, what }: Wait,
 ): Promise<Exclude<T, undefined | false>> {
-  const deadline = Date.now() + withinMs * slack;
+  const startedMs = Date.now();
+  const deadline = startedMs + withinMs * slack;
   let lastError: unknown;
   while (Date.now() < deadline) {
     try {
@@ -28,7 +32,7 @@ export async function waitFor<T>(
     } catch (error) {
       lastError = error;
     }
-    await delay(20);
+    await delay(pauseMs(Date.now() - startedMs));
   }
   throw new Error(`waited ${withinMs * slack} ms in vain for ${what}`, { cause: lastError });
 }

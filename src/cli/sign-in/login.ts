@@ -55,7 +55,6 @@ function report(url: string, signedIn: SessionAnswer, { json }: LoginOptions): v
   const { actor, roles, ends_at } = signedIn;
   if (json) printJson({ url, actor, roles, ends_at });
   else print(`signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${ends_at}`);
-  if (process.env["INGRESS_TOKEN"]) {
-    complain("INGRESS_TOKEN is set: commands use that token, and not this session");
-  }
+  const other = ["INGRESS_TOKEN", "INGRESS_TOKEN_FILE"].find((name) => process.env[name]);
+  if (other !== undefined) complain(`${other} is set: commands use that token, not this session`);
 }
