@@ -1,7 +1,7 @@
 /** A Docker engine, or what stands before it, that answers anything. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fleetConfig } from "#fleet/config.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
@@ -49,6 +49,44 @@ function pour(answer: ServerResponse, chunk: string): void {
   answer.on("drain", go);
   go();
 }
+
+it.each(["removing", "dead"])(
+  "a new container that is %s leaves its place to the old one",
+  async (status) => {
+    const labels = { "vedette.sentinel": "", "vedette.deploy": "d1", "vedette.replaces": "c1" };
+    const base = { Image: "sha256:i1", ImageID: "sha256:i1", Status: "", Labels: labels };
+    const made = { ...base, Id: "c2", Names: ["/gw"], State: status };
+    const old = { ...base, Id: "c1", Names: ["/gw.prev"], State: "exited", Labels: {} };
+    const state = { Status: "exited", Running: false };
+    const started: string[] = [];
+    const { driver } = await start(({ method, path }, answer) => {
+      if (path.startsWith("/containers/json")) return answerJson(answer, 200, [made, old]);
+      if (path === "/containers/c1/json") {
+        const info = {
+          Id: "c1",
+          Name: "/gw.prev",
+          Image: "sha256:i1",
+          State: state,
+          ...unchanging,
+        };
+        return answerJson(answer, 200, info);
+      }
+      if (method === "POST" && path.endsWith("/start")) started.push(path);
+      return false;
+    });
+
+    await driver.observe(order);
+
+    await vi.waitUntil(() => started.length > 0, { timeout: 30_000 });
+    expect(started[0]).toBe("/containers/c1/start");
+  },
+);
+
+const unchanging = {
+  Config: { Image: "r.io/gateway:v1", Labels: { "vedette.sentinel": "" } },
+  HostConfig: { NetworkMode: "host" },
+  NetworkSettings: { Networks: {} },
+};
 
 const lists: [string, (answer: ServerResponse) => unknown][] = [
   ["no JSON", (answer) => answer.end("<html>")],

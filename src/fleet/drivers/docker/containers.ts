@@ -2,13 +2,18 @@
 import type { z } from "zod";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
 import { type Engine, expectGood, parseAnswer } from "./engine.ts";
-import { type Family, familyPattern, toFamily } from "./family.ts";
+import { type Family, familyPattern, readName, toFamily } from "./family.ts";
 import { ContainerInfo, ContainerList, ImageInfo } from "./schemas.ts";
 
 export type ListedContainer = z.infer<typeof ContainerList>[number];
 
 /** Another process may rename them between the list and the looks at each. */
 const mostReads = 10;
+
+/** Being removed, or left over from a removal that failed: its place is empty, so that the old one can come back. */
+function hasLeft(name: string, state: string): boolean {
+  return ["removing", "dead"].includes(state) && readName(name).role === "current";
+}
 
 export type Containers = ReturnType<typeof createContainers>;
 
@@ -22,7 +27,9 @@ export function createContainers(engine: Engine, label: string) {
     const answer = await get("/containers/json", query, signal);
     const body = expectGood(answer, "listing containers", engine);
     // One that is being removed may have lost its name.
-    const containers = parseAnswer(ContainerList, body, engine).filter(({ Name }) => Name !== "");
+    const containers = parseAnswer(ContainerList, body, engine).filter(
+      ({ Name, State }) => Name !== "" && !hasLeft(Name, State),
+    );
     return { containers, nowMs: answer.nowMs };
   };
 
@@ -44,7 +51,8 @@ export function createContainers(engine: Engine, label: string) {
         const { containers, nowMs } = await list({ name: [familyPattern(name)] }, signal);
         const found = await Promise.all(containers.map(({ Id }) => inspect(Id, signal)));
         const isSame = containers.every(({ Name }, index) => found[index]?.[0]?.Name === Name);
-        if (isSame) return { family: toFamily(name, found.flat()), nowMs };
+        const left = found.flat().filter(({ Name, State }) => !hasLeft(Name, State.Status));
+        if (isSame) return { family: toFamily(name, left), nowMs };
       }
       throw new UnreachableError(`unreachable: ${name} changes all the time`);
     },

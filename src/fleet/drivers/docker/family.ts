@@ -43,7 +43,8 @@ export type Family = { name: string } & Members<ContainerInfo>;
 /** What tells whose container one is. */
 type Identity = { id: string; name: string; labels: Record<string, string> };
 
-function readName(name: string): { sentinel: string; role: Role } {
+/** Whose container one with this name is, and which. */
+export function readName(name: string): { sentinel: string; role: Role } {
   for (const [role, suffix] of Object.entries(suffixes)) {
     if (name.endsWith(suffix) && name.length > suffix.length) {
       return { sentinel: name.slice(0, -suffix.length), role: role as Role };

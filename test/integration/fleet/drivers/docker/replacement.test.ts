@@ -291,15 +291,18 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     await run("gw", { labels: { "vedette.replace": "stop-first" } });
     const driver = startDriver({ stableMs: 60_000 });
     const wanted = order("v2");
+    const old = await engine.inspect("gw");
     await driver.apply(wanted);
-    await waitFor(async () => (await names()).join() === "gw,gw.prev", {
+    const isRunning = async () => (await engine.inspect("gw")).State["Running"] === true;
+    await waitFor(async () => (await names()).join() === "gw,gw.prev" && isRunning(), {
       withinMs: 20_000,
-      what: "the new one to be in the place of the old one",
+      what: "the new one to run in the place of the old one",
     });
 
     await engine.call("DELETE", "/containers/gw?force=1");
 
-    await waitFor(async () => (await engine.inspect("gw")).State["Running"] === true, {
+    const isBack = async () => (await engine.inspect("gw"))["Id"] === old["Id"] && isRunning();
+    await waitFor(() => driver.observe(wanted).then(isBack), {
       withinMs: 20_000,
       what: "the old one to be back",
     });
