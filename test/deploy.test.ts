@@ -18,6 +18,42 @@ function declaredMetrics(): Set<string> {
 
 const declared = declaredMetrics();
 
+/** The labels of each metric, by what stands after its name; a histogram of our own has none there. */
+function declaredLabels(): Map<string, Set<string>> {
+  const source = globSync("src/**/*.ts")
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+  const found = new Map([...declared].map((name) => [name, new Set<string>()]));
+  for (const [, name = "", below = ""] of source.matchAll(
+    /name: "(vedette_[a-z_]+)",((?:(?!name: ")[\s\S]){0,600}?labelNames: \[[^\]]*\])/g,
+  )) {
+    const list = below.slice(below.lastIndexOf("labelNames:"));
+    for (const [, label = ""] of list.matchAll(/"(\w+)"/g)) found.get(name)?.add(label);
+  }
+  found.get("vedette_api_request_duration_seconds")?.add("procedure");
+  return found;
+}
+
+const labels = declaredLabels();
+/** Of Prometheus, of every histogram, and of our rules. */
+const everywhere = ["job", "instance", "le", "exported_job", "role"];
+const everyLabel = new Set([...everywhere, ...[...labels.values()].flatMap((own) => [...own])]);
+
+/** Labels by which an expression selects or groups, and that there are not. */
+function unknownLabelsIn(expr: string): string[] {
+  const selected = [...expr.matchAll(/\b(vedette_[a-z_]+)\{([^}]*)\}/g)].flatMap(
+    ([, name = "", inside = ""]) => {
+      const own = labels.get(name.replace(/_(bucket|sum|count)$/, "")) ?? new Set();
+      const used = [...inside.matchAll(/(\w+)\s*(?:=|!)/g)].map(([, label = ""]) => label);
+      return used.filter((label) => !own.has(label) && !everywhere.includes(label));
+    },
+  );
+  const grouped = [...expr.matchAll(/\b(?:by|on|ignoring)\s*\(([^)]*)\)/g)].flatMap(
+    ([, list = ""]) => list.split(",").map((label) => label.trim()),
+  );
+  return [...selected, ...grouped.filter((label) => label !== "" && !everyLabel.has(label))];
+}
+
 type Rules = { groups: { rules: { record?: string; expr: string }[] }[] };
 const rules = (
   parse(readFileSync("deploy/prometheus/vedette.yml", "utf8")) as Rules
@@ -49,18 +85,21 @@ it("finds the metrics in the source", () => {
   expect(declared.size).toBeGreaterThan(40);
   expect(unknownIn('rate(vedette_api_request_duration_seconds_bucket{job="a"}[5m])')).toEqual([]);
   expect(unknownIn("max(vedette_of_nothing) + vedette:of:nothing")).toHaveLength(2);
+  expect(unknownLabelsIn('vedette_fleet_members{deploystatus="ready"}')).toEqual(["deploystatus"]);
+  expect(unknownLabelsIn("sum by (status, cause) (vedette_api_requests_total)")).toEqual(["cause"]);
 });
 
 describe.each(rules)("the rule $record $alert", ({ expr }) => {
   it("is of metrics that there are", () => {
     expect(expr).toMatch(/vedette/);
-    expect(unknownIn(expr)).toEqual([]);
+    expect([...unknownIn(expr), ...unknownLabelsIn(expr)]).toEqual([]);
   });
 });
 
 describe.each(panels)("the panel $title", ({ description, fieldConfig, targets = [] }) => {
   it("is of metrics that there are, says what it shows, and in which unit", () => {
-    expect(targets.flatMap(({ expr }) => unknownIn(expr))).toEqual([]);
+    const unknown = targets.flatMap(({ expr }) => [...unknownIn(expr), ...unknownLabelsIn(expr)]);
+    expect(unknown).toEqual([]);
     expect(targets.length).toBeGreaterThan(0);
     expect(description).toMatch(/\w.*\.$/);
     expect(fieldConfig?.defaults.unit).toBeDefined();

@@ -1,5 +1,6 @@
 /** Metrics of the calls that operators, pipelines and the console make. */
 import { Histogram, type Registry } from "prom-client";
+import { operations, rolloutServiceName } from "#rollout/contract.ts";
 import type { Ingress, IngressAnswer } from "./ingress.ts";
 
 /** Upper bounds of the buckets, seconds. A call that blocks takes as long as its rollout. */
@@ -17,6 +18,10 @@ export function timeCalls(ingress: Ingress, registry: Registry): Ingress {
     buckets,
     registers: [registry],
   });
+  // Prometheus sees no increase of a series that appears with its first value.
+  for (const handler of operations) {
+    seconds.zero({ service: rolloutServiceName, handler, result: "ok" });
+  }
   return {
     ...ingress,
     call: async (call) => {

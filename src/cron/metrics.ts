@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { CronJobName, CronRun } from "./contract.ts";
+import { type CronJobName, type CronRun, cronJobs } from "./contract.ts";
 
 export type CronMetrics = { count: (job: CronJobName, run: CronRun) => void };
 
@@ -10,6 +10,10 @@ export function createCronMetrics(registry: Registry): CronMetrics {
     labelNames: ["job", "outcome"],
     registers: [registry],
   });
+  // Prometheus sees no increase of a counter that appears with its first value.
+  for (const job of cronJobs) {
+    for (const outcome of ["succeeded", "failed"]) runs.inc({ job, outcome }, 0);
+  }
   const lastSuccess = new Gauge({
     name: "vedette_cron_last_success_timestamp_seconds",
     help: "When the last successful run ended, as far as this process knows.",

@@ -16,7 +16,8 @@ export const LabelValue = z
     error: "must be one line of text, 63 characters at most",
   });
 
-const deployStatuses = ["progressing", "ready", "failed"] as const;
+export const deployStatuses = ["progressing", "ready", "failed"] as const;
+export const healths = ["healthy", "unhealthy", "unknown"] as const;
 
 /**
  * Why a deploy failed: stable codes for programs and people. A reason is a code, mostly followed by
@@ -131,7 +132,7 @@ export const FleetList = z.object({
       previous_image: z.string().nullable(),
       deploy_status: z.enum(deployStatuses),
       deploy_reason: z.string().nullable(),
-      health: z.enum(["healthy", "unhealthy", "unknown"]),
+      health: z.enum(healths),
       /** As the fleet lists them. Absent: an earlier version. */
       labels: z.record(z.string(), z.string()).optional(),
       updated_at: z.string(),

@@ -36,20 +36,27 @@ function createCounts(registry: Registry): (step: DeployStep) => DeployStep {
     registers: [registry],
   });
   const retries = new Counter({
-    name: "vedette_deploy_order_retries_total",
-    help: "Orders that the fleet did not accept yet, which the next step of the deploy gives again.",
+    name: "vedette_deploy_retries_total",
+    help: "Orders and looks that the fleet did not answer, which the next step of the deploy repeats.",
+    labelNames: ["step"],
     registers: [registry],
   });
   // Prometheus sees no increase of a counter that appears with its first value.
   for (const result of ["ready", "failed"]) seconds.zero({ result });
+  for (const step of ["order", "look"]) retries.inc({ step }, 0);
   for (const code of [...reasonCodes, noCode]) failures.inc({ code }, 0);
   return (step) => {
     const { status, reason = "", watch } = step;
-    if (status === "progressing" && step.isPending === true) retries.inc();
+    if (isRepeated(step)) retries.inc({ step: step.isPending ? "order" : "look" });
     if (status === "failed") failures.inc({ code: reasonCodeOf(reason) ?? noCode });
     if (status === "ready" || status === "failed") {
       seconds.observe({ result: status }, (watch?.watchedMs ?? 0) / 1_000);
     }
     return step;
   };
+}
+
+/** Whether the fleet has not answered. One whose order may still be on its way waits, and gives no reason. */
+function isRepeated({ status, reason = "" }: DeployStep): boolean {
+  return status === "progressing" && reasonCodeOf(reason) === "unreachable";
 }

@@ -1,24 +1,32 @@
 /** The fleet by state, counted in Postgres at each scrape. */
 import { Gauge, type Registry } from "prom-client";
+import { deployStatuses, healths } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 
 /** A scrape waits for all metrics: a database that hangs must not cost it the others. */
 const readTimeoutMs = 2_000;
 
+const everyState = deployStatuses.flatMap((deploy_status) =>
+  healths.map((health) => ({ deploy_status, health })),
+);
+
 type Count = { deploy_status: string; health: string; sentinels: number };
 
 /** Every worker has the same values. While the database does not answer in time there are none. */
 export function showMembers(database: Database, registry: Registry): void {
-  const read = async () => (await database.query<Count>(countMembers)).rows;
+  const read = async (): Promise<Count[] | undefined> =>
+    (await database.query<Count>(countMembers)).rows;
   new Gauge({
     name: "vedette_fleet_members",
     help: "Known sentinels by the state of their last deploy and by health; progressing: in flight.",
     labelNames: ["deploy_status", "health"],
     registers: [registry],
     async collect() {
-      const counts = await inTime(read, { limitMs: readTimeoutMs, otherwise: [] });
+      const counts = await inTime(read, { limitMs: readTimeoutMs, otherwise: undefined });
       this.reset();
+      if (counts === undefined) return;
+      for (const labels of everyState) this.set(labels, 0);
       for (const { sentinels, ...labels } of counts) this.set(labels, sentinels);
     },
   });

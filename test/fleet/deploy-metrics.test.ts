@@ -44,14 +44,20 @@ it.each([
   expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 1');
 });
 
-it("counts orders that are given again, and no duration of what was not ordered", async () => {
+it("counts what the fleet did not answer, and no duration of what was not ordered", async () => {
+  const reason = "unreachable: the fleet did not answer in time";
   const { text } = await countsOf(
-    { status: "progressing", isPending: true },
+    { status: "progressing", isPending: true, reason },
+    { status: "progressing", isPending: true, reason },
+    { status: "progressing", reason },
+    { status: "progressing", reason: "pull_backoff: the image is not there yet" },
+    // Waits for an order that may be on its way.
     { status: "progressing", isPending: true },
     { status: "unordered" },
   );
 
-  expect(text).toContain("vedette_deploy_order_retries_total 2");
+  expect(text).toContain('vedette_deploy_retries_total{step="order"} 2');
+  expect(text).toContain('vedette_deploy_retries_total{step="look"} 1');
   expect(text).toContain('vedette_deploy_duration_seconds_count{result="ready"} 0');
   expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 0');
   expect(text).toContain('vedette_deploy_failures_total{code="oom_killed"} 0');

@@ -40,7 +40,19 @@ function dashboardQueries(): { title: string; expr: string }[] {
 }
 
 /** Panels that have values as soon as a rollout has ended. */
-const ofRollout = ["State", "Wave", "Since the start", "Done and failed", "Sentinels by outcome"];
+const ofRollout = [
+  "State",
+  "Wave",
+  "Since the start",
+  "Done and failed",
+  "Sentinels by outcome",
+  "In flight",
+  "Retries",
+  "Duration of deploys",
+  "Failures by reason",
+  "Sentinels by health",
+  "Dependencies",
+];
 
 describe.runIf(hasPrograms("promtool", "prometheus"))("deploy/prometheus/vedette.yml", () => {
   it("does what its tests say", () => {
@@ -65,9 +77,16 @@ describe.runIf(hasPrograms("promtool", "prometheus"))("deploy/prometheus/vedette
     });
 
     expect(code).toBe(0);
-    for (const { title, expr } of dashboardQueries()) {
-      const found = await prometheus.query(expr);
-      if (ofRollout.includes(title)) expect(found.length, title).toBeGreaterThan(0);
+    const queries = dashboardQueries();
+    for (const { expr } of queries) await prometheus.query(expr);
+    for (const wanted of ofRollout) {
+      const exprs = queries.filter(({ title }) => title === wanted).map(({ expr }) => expr);
+      expect(exprs.length, wanted).toBeGreaterThan(0);
+      const hasValues = async (expr: string) => (await prometheus.query(expr)).length > 0;
+      await waitFor(async () => (await Promise.all(exprs.map(hasValues))).every(Boolean), {
+        withinMs: 10_000,
+        what: `the panel "${wanted}" to have values`,
+      });
     }
     expect(
       await prometheus.query('vedette_fleet_members{deploy_status="ready"} == 4'),
