@@ -104,15 +104,26 @@ function withSecretFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const fileName of Object.keys(environment)) {
     const name = fileName.replace(/_FILE$/, "");
     if (name === fileName || !isSecret(name)) continue;
+    delete read[fileName];
+    if (!environment[fileName]) continue;
     try {
+      refuseOther(environment, fileName);
       read[name] = readSecretVariable(environment, name);
-      delete read[fileName];
     } catch (error) {
       faults.push((error as Error).message);
     }
   }
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return read;
+}
+
+/** A setting with two names may have been given by the other one. */
+function refuseOther(environment: NodeJS.ProcessEnv, fileName: string): void {
+  const settingOf = (name: string) => settingPath(name.replace(/_FILE$/, ""))?.join(".");
+  const other = Object.keys(environment).find(
+    (name) => name !== fileName && environment[name] && settingOf(name) === settingOf(fileName),
+  );
+  if (other !== undefined) throw new Error(`${other} and ${fileName} are both set: unset one`);
 }
 
 /** The dotted paths of the settings that are secrets. */

@@ -163,10 +163,31 @@ describe("readConfig", () => {
     const lines = faultsOf(() => readConfig({ environment }));
 
     expect(lines).toEqual([
-      "REDIS_URL_FILE: /nowhere/redis does not exist",
-      expect.stringMatching(/^INGRESS_TOKEN_FILE: .* is empty$/),
+      "REDIS_URL_FILE names a file that does not exist",
+      "INGRESS_TOKEN_FILE names a file that is empty",
       "VEDETTE_ROOT_KEY and VEDETTE_ROOT_KEY_FILE are both set: unset one",
     ]);
+  });
+
+  it("refuses a secret that is given by both of its names, and none for an empty name of a file", () => {
+    const file = writeToml("hunter2");
+    const both = [
+      { INGRESS_TOKEN_FILE: file, VEDETTE_CONTROL__INGRESS_TOKEN: "hunter3" },
+      { INGRESS_TOKEN: "hunter3", VEDETTE_CONTROL__INGRESS_TOKEN_FILE: file },
+      { INGRESS_TOKEN_FILE: file, VEDETTE_CONTROL__INGRESS_TOKEN_FILE: file },
+    ];
+    const settings = writeToml("[database]\nurl = 'postgres://db.example.com/vedette'\n");
+    const empty = { DATABASE_URL: "", DATABASE_URL_FILE: "" };
+
+    for (const environment of both) {
+      const lines = faultsOf(() => readConfig({ environment }));
+      expect(lines.join()).toMatch(/^\w+ and \w+ are both set: unset one/);
+      expect(lines.join()).not.toContain("hunter");
+    }
+    expect(readConfig({ file: settings, environment: empty }).database.url).toBe("");
+    expect(
+      readConfig({ file: settings, environment: { DATABASE_URL_FILE: "" } }).database.url,
+    ).toBe("postgres://db.example.com/vedette");
   });
 
   it("takes no file for what is no secret, or has a file of its own", () => {

@@ -19,9 +19,8 @@ const requirements: readonly Requirement[] = [
     line: "restate.ingress_url: the embedded Restate is for one machine: set it and restate.admin_url to the addresses of one that all processes reach",
   },
   {
-    lacks: ({ analytics, clickhouse }, { api }) =>
-      api && analytics.enabled && clickhouse.url === "",
-    line: "clickhouse.url: the embedded analytics store is for one process: set the address of a ClickHouse (CLICKHOUSE_URL), or analytics.enabled to false",
+    lacks: ({ analytics, clickhouse }) => analytics.enabled && clickhouse.url === "",
+    line: "clickhouse.url: the embedded analytics store is for one process: set the address of a ClickHouse that all processes reach (CLICKHOUSE_URL), or analytics.enabled to false at all of them",
   },
   {
     lacks: ({ redis }, { api }) => api && redis.url === "",
@@ -30,6 +29,10 @@ const requirements: readonly Requirement[] = [
   {
     lacks: ({ fleet }, { worker }) => worker && fleet.driver === "process",
     line: 'fleet.driver: the sentinels of "process" are processes of one machine: set another driver (docs/fleets.md)',
+  },
+  {
+    lacks: (config, { worker }) => worker && config.worker.advertised_url === "",
+    line: "worker.advertised_url: Restate would call this process alone, at its own address: set the one by which it reaches every worker",
   },
   {
     lacks: ({ monitor }, { worker, control }) => (worker || control) && monitor.base_url === "",

@@ -4,10 +4,13 @@ import { readFileSync, statSync } from "node:fs";
 /** No token, password or key is longer; a whole disk must not be read. */
 const longestBytes = 65_536;
 
-/** Space and line ends around a secret are no part of it. Throws an error without the secret. */
+/**
+ * Space and line ends around a secret are no part of it. Throws an error that says what the file is, and does not name
+ * it: where a file is expected a secret may have been given.
+ */
 export function readSecretFile(file: string): string {
   const secret = readShortFile(file).trim();
-  if (secret === "") throw new Error(`${file} is empty`);
+  if (secret === "") throw new Error("is empty");
   return secret;
 }
 
@@ -15,16 +18,12 @@ function readShortFile(file: string): string {
   try {
     const about = statSync(file);
     if (about.isFile() && about.size <= longestBytes) return readFileSync(file, "utf8");
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(
-      code === "ENOENT" ? `${file} does not exist` : `${file} cannot be read (${code})`,
-      {
-        cause,
-      },
-    );
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Without the cause, which has the path.
+    throw new Error(code === "ENOENT" ? "does not exist" : `cannot be read (${code})`);
   }
-  throw new Error(`${file} is not a file of at most ${longestBytes} bytes`);
+  throw new Error(`is no file of at most ${longestBytes} bytes`);
 }
 
 /**
@@ -41,7 +40,7 @@ export function readSecretVariable(
   if (value !== undefined) throw new Error(`${name} and ${name}_FILE are both set: unset one`);
   try {
     return readSecretFile(file);
-  } catch (cause) {
-    throw new Error(`${name}_FILE: ${(cause as Error).message}`, { cause });
+  } catch (error) {
+    throw new Error(`${name}_FILE names a file that ${(error as Error).message}`);
   }
 }

@@ -64,10 +64,14 @@ function refuseShared(registry: string) {
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {
-  const named = Object.keys(environment).filter((name) => name.startsWith(variablePrefix));
-  const names = new Set(named.map((name) => name.replace(/_FILE$/, "")));
+  const all = Object.keys(environment).map((name) => name.replace(/_FILE$/, ""));
+  // `REGISTRY_AUTH_FILE` is another program's, and has no host.
+  const names = new Set(all.filter((name) => name.startsWith(variablePrefix)));
   return new Map(
-    [...names].map((name) => [name, splitPair(readSecretVariable(environment, name) ?? "", name)]),
+    [...names].flatMap((name) => {
+      const pair = readSecretVariable(environment, name);
+      return pair === undefined ? [] : [[name, splitPair(pair, name)] as const];
+    }),
   );
 }
 

@@ -11,6 +11,7 @@ const shared = {
   CLICKHOUSE_URL: "http://clickhouse:8123",
   REDIS_URL: "redis://redis:6379",
   VEDETTE_FLEET__DRIVER: "docker",
+  VEDETTE_WORKER__ADVERTISED_URL: "http://worker:9480",
   VEDETTE_MONITOR__BASE_URL: "https://api.example.com",
   INGRESS_TOKEN: "one for all of them",
   VEDETTE_ROOT_KEY: "one for all of them",
@@ -35,6 +36,7 @@ describe("a distributed deployment", () => {
       "clickhouse.url",
       "redis.url",
       "fleet.driver",
+      "worker.advertised_url",
       "monitor.base_url",
       "control.ingress_token",
       "api.root_key",
@@ -42,31 +44,43 @@ describe("a distributed deployment", () => {
     ]);
   });
 
-  const all = ["DATABASE_URL", "VEDETTE_RESTATE__INGRESS_URL"];
-  it.each<[Role, string[]]>([
+  const stores = { DATABASE_URL: "database.url", CLICKHOUSE_URL: "clickhouse.url" };
+  const durable = {
+    ...stores,
+    VEDETTE_RESTATE__INGRESS_URL: "restate.ingress_url",
+    VEDETTE_MONITOR__BASE_URL: "monitor.base_url",
+  };
+  it.each<[Role, Record<string, string>]>([
     [
       "api",
-      [
-        "DATABASE_URL",
-        "CLICKHOUSE_URL",
-        "REDIS_URL",
-        "VEDETTE_ROOT_KEY",
-        "VEDETTE_API__ENCRYPTION_KEYS",
-      ],
+      {
+        ...stores,
+        REDIS_URL: "redis.url",
+        VEDETTE_ROOT_KEY: "api.root_key",
+        VEDETTE_API__ENCRYPTION_KEYS: "api.encryption_keys",
+      },
     ],
-    ["control", [...all, "VEDETTE_MONITOR__BASE_URL", "INGRESS_TOKEN"]],
-    ["worker", [...all, "VEDETTE_FLEET__DRIVER", "VEDETTE_MONITOR__BASE_URL"]],
-  ])("asks a process with the role %s only for what the role uses", (role, names) => {
+    ["control", { ...durable, INGRESS_TOKEN: "control.ingress_token" }],
+    [
+      "worker",
+      {
+        ...durable,
+        VEDETTE_FLEET__DRIVER: "fleet.driver",
+        VEDETTE_WORKER__ADVERTISED_URL: "worker.advertised_url",
+      },
+    ],
+  ])("asks a process with the role %s only for what the role uses", (role, settings) => {
+    const names = Object.keys(settings);
     const { VEDETTE_DEPLOYMENT } = shared;
     const admin = role === "api" ? [] : ["VEDETTE_RESTATE__ADMIN_URL"];
     const used = [...names, ...admin] as (keyof typeof shared)[];
     const own = Object.fromEntries(used.map((name) => [name, shared[name]]));
 
     expect(missing({ VEDETTE_DEPLOYMENT, ...own }, [role])).toEqual([]);
-    for (const name of names) {
+    for (const [name, setting] of Object.entries(settings)) {
       const { [name]: _left, ...rest } = own;
       if (name.includes("RESTATE")) delete rest["VEDETTE_RESTATE__ADMIN_URL"];
-      expect(missing({ VEDETTE_DEPLOYMENT, ...rest }, [role]), name).toHaveLength(1);
+      expect(missing({ VEDETTE_DEPLOYMENT, ...rest }, [role])).toEqual([setting]);
     }
   });
 

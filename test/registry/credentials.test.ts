@@ -39,10 +39,28 @@ describe("createFindCredential", () => {
     expect(find("ghcr.io")).toEqual({ user: "user", password: "pass" });
   });
 
-  it.each(["secretword", ":secretword", ""])("refuses a variable without a user: %j", (value) => {
+  it.each(["secretword", ":secretword"])("refuses a variable without a user: %j", (value) => {
     const create = () => createFindCredential({ REGISTRY_AUTH_GHCR_IO: value }, settings());
 
     expect(create).toThrow('REGISTRY_AUTH_GHCR_IO is not "user:password"');
+  });
+
+  it("reads a file that a variable names, and takes empty variables for none", () => {
+    const file = path.join(tempDir(), "auth");
+    writeFileSync(file, "user:pass\n");
+    const find = createFindCredential(
+      {
+        REGISTRY_AUTH_GHCR_IO_FILE: file,
+        REGISTRY_AUTH_QUAY_IO: "",
+        REGISTRY_AUTH_DOCKER_IO_FILE: "",
+        // Of podman, and no registry's.
+        REGISTRY_AUTH_FILE: "/nowhere/auth.json",
+      },
+      settings(),
+    );
+
+    expect(find("ghcr.io")).toEqual({ user: "user", password: "pass" });
+    expect([find("quay.io"), find("docker.io")]).toEqual([undefined, undefined]);
   });
 
   it.each([

@@ -58,6 +58,7 @@ it("a process that would keep from the others what they need is refused, with a 
     "restate.ingress_url",
     "redis.url",
     "fleet.driver",
+    "worker.advertised_url",
     "monitor.base_url",
     "control.ingress_token",
     "api.encryption_keys",
