@@ -3,26 +3,24 @@ import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
+const source = globSync("src/**/*.ts")
+  .map((file) => readFileSync(file, "utf8"))
+  .join("\n");
+
 /** Every metric of the source: a name before its help, or one that a constant has. */
 function declaredMetrics(): Set<string> {
-  const source = globSync("src/**/*.ts").map((file) => readFileSync(file, "utf8"));
   const patterns = [
     /"(vedette_[a-z_]+)",\s*(?:help:|")/g,
     /const durationName = "(vedette_[a-z_]+)"/g,
   ];
-  const found = source.flatMap((text) =>
-    patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name = ""]) => name)),
-  );
-  return new Set(found);
+  const found = patterns.flatMap((pattern) => [...source.matchAll(pattern)]);
+  return new Set(found.map(([, name = ""]) => name));
 }
 
 const declared = declaredMetrics();
 
 /** The labels of each metric, by what stands after its name; a histogram of our own has none there. */
 function declaredLabels(): Map<string, Set<string>> {
-  const source = globSync("src/**/*.ts")
-    .map((file) => readFileSync(file, "utf8"))
-    .join("\n");
   const found = new Map([...declared].map((name) => [name, new Set<string>()]));
   for (const [, name = "", below = ""] of source.matchAll(
     /name: "(vedette_[a-z_]+)",((?:(?!name: ")[\s\S]){0,600}?labelNames: \[[^\]]*\])/g,

@@ -150,7 +150,7 @@ async function startParts(
   wanted: Role[],
   { metrics, stops }: { metrics: Metrics; stops: Stops },
 ): Promise<AppParts> {
-  // Read first: a fault in the file is found before anything runs.
+  // Read first: a fault in the file is found before anything but the metrics port runs.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
   const { database, databaseUrl, directUrl } = await startDatabase(base, {
     roles: wanted,

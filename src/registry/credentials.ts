@@ -26,8 +26,7 @@ const variablePrefix = "REGISTRY_AUTH_";
 /**
  * Finds a credential first in the variable `REGISTRY_AUTH_<HOST>` = "user:password" (`REGISTRY_AUTH_GHCR_IO`:
  * upper case, `-` as `__`, other characters than letters and digits as `_`) or the file that `REGISTRY_AUTH_<HOST>_FILE`
- * names, then in `auths` of the file
- * `docker_config` (empty: no file). Does not run that file's credential helpers. Throws, without quoting a
+ * names, then in `auths` of the file `docker_config` (empty: no file). Does not run that file's credential helpers. Throws, without quoting a
  * secret, when a variable or the file cannot be read. The returned function throws a `ProblemError`
  * (registry_auth) when a variable may be meant for another registry.
  */
