@@ -5,6 +5,7 @@ import {
   optionalText,
   optionalUrl,
   port,
+  textList,
   secretText,
   wholeNumber,
   wholeNumberIn,
@@ -49,7 +50,7 @@ function readHosts(given: unknown): unknown {
 export const fleetConfig = {
   fleet: z
     .strictObject({
-      driver: z.enum(["process", "http", "docker"]).default("process"),
+      driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
       /** How long a sentinel may take to become ready before its deploy fails. */
       deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
       /** The interval at which the fleet is listed in the background. */
@@ -82,6 +83,21 @@ export const fleetConfig = {
             .default("vedette.sentinel"),
           /** How long a new container has to run without a restart, and be healthy, before it counts. */
           stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
+        })
+        .prefault({}),
+      kubernetes: z
+        .strictObject({
+          /** Of the kubeconfig; empty: its current one, and in a pod the service account. */
+          context: optionalText(),
+          /** Empty: that of the context, or the pod's own. */
+          namespaces: textList(),
+          /** The label selector of the workloads that are sentinels. */
+          selector: z.string().trim().min(1).default("vedette.sentinel"),
+          /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
+          container: optionalText(),
+          /** Whether an image that another field manager has set is taken from it. */
+          force: flag().default(false),
+          field_manager: z.string().trim().min(1).max(128).default("vedette"),
         })
         .prefault({}),
     })

@@ -7,6 +7,7 @@ import { createDockerDriver } from "./docker/driver.ts";
 import type { FindCredential } from "./docker/pull.ts";
 import type { Driver } from "./driver.ts";
 import { createHttpDriver } from "./http.ts";
+import { createKubernetesDriver } from "./kubernetes/driver.ts";
 import { createProcessDriver } from "./process.ts";
 
 type DriverParts = {
@@ -43,6 +44,18 @@ const created: Record<FleetConfig["driver"], CreateDriver> = {
       stableMs: fleet.docker.stable_seconds * 1_000,
       readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
       findCredential,
+      log,
+    }),
+  kubernetes: ({ fleet, log }) =>
+    createKubernetesDriver({
+      context: fleet.kubernetes.context,
+      namespaces: fleet.kubernetes.namespaces,
+      selector: fleet.kubernetes.selector,
+      container: fleet.kubernetes.container,
+      fieldManager: fleet.kubernetes.field_manager,
+      isForced: fleet.kubernetes.force,
+      readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
+      environment: process.env,
       log,
     }),
 };

@@ -1,0 +1,137 @@
+/** The few calls that a fleet of workloads takes: read, list, apply. */
+import type { z } from "zod";
+import { UnreachableError } from "#fleet/drivers/driver.ts";
+import type { DriverCall } from "#fleet/drivers/driver.ts";
+import { type Cluster, messageOf, parseAnswer } from "./client.ts";
+import { Pod, PodPage, StatusBody, Workload, WorkloadPage } from "./schemas.ts";
+
+export type Kind = "deployments" | "statefulsets" | "daemonsets";
+
+export const kindNames: Record<Kind, string> = {
+  deployments: "Deployment",
+  statefulsets: "StatefulSet",
+  daemonsets: "DaemonSet",
+};
+
+export type Place = { kind: Kind; namespace: string; name: string };
+
+const pageSize = 500;
+/** A list with more pages has cursors that repeat. */
+const maxPages = 200;
+
+/** What a change is sent with: `isForced` takes the image from whoever else has set it. */
+export type Manager = { name: string; isForced: boolean };
+
+export type Change = {
+  place: Place;
+  resourceVersion: string;
+  annotations: Record<string, string>;
+  container: string;
+  image: string;
+};
+
+/** `stale`: somebody has changed it since it was read. `refused`: for good, with a reason. */
+export type Changed = { kind: "done"; workload: Workload } | { kind: "stale" } | Refused;
+type Refused = { kind: "refused"; reason: string };
+
+export function createCalls(cluster: Cluster, manager: Manager) {
+  const pathOf = ({ kind, namespace, name }: Place) =>
+    `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${kind}/${encodeURIComponent(name)}`;
+
+  const listAll = async <Item>(
+    path: string,
+    query: Record<string, string>,
+    { page, signal }: { page: z.ZodType<PageOf<Item>>; signal: AbortSignal | undefined },
+  ): Promise<Item[]> => {
+    const items: Item[] = [];
+    let cursor = "";
+    for (let n = 0; n < maxPages; n++) {
+      const asked = { ...query, limit: String(pageSize), ...(cursor !== "" && { continue: cursor }) };
+      const url = `${path}?${new URLSearchParams(asked)}`;
+      const answer = await cluster.call({ method: "GET", path: url, signal });
+      const { metadata, items: more } = parseAnswer(page, answer);
+      items.push(...more);
+      cursor = metadata.continue;
+      if (cursor === "") return items;
+    }
+    throw new UnreachableError("unreachable: the API server's list has no end");
+  };
+
+  return {
+    /** undefined: there is no such workload. */
+    async read(place: Place, signal?: AbortSignal): Promise<Workload | undefined> {
+      const answer = await cluster.call({ method: "GET", path: pathOf(place), signal });
+      return answer.status === 404 ? undefined : parseAnswer(Workload, answer);
+    },
+
+    list: (kind: Kind, of: { namespace: string; selector: string; signal?: AbortSignal }) =>
+      listAll<Workload>(
+        `/apis/apps/v1/namespaces/${encodeURIComponent(of.namespace)}/${kind}`,
+        { labelSelector: of.selector },
+        { page: WorkloadPage, signal: of.signal },
+      ),
+
+    /** Those of a workload's selector that are not about to end. */
+    async pods({ metadata, spec }: Workload, signal?: AbortSignal): Promise<Pod[]> {
+      const path = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace)}/pods`;
+      const query = { labelSelector: selectorOf(spec.selector) };
+      const pods = await listAll<Pod>(path, query, { page: PodPage, signal });
+      return pods.filter((pod) => pod.metadata.deletionTimestamp === "");
+    },
+
+    /** Server-side apply: the image and our annotations are ours, everything else stays its owners'. */
+    async apply(change: Change, call: DriverCall = {}): Promise<Changed> {
+      const { place, resourceVersion, annotations, container, image } = change;
+      const force = manager.isForced ? { force: "true" } : {};
+      const query = new URLSearchParams({ fieldManager: manager.name, ...force });
+      const answer = await cluster.call({
+        method: "PATCH",
+        path: `${pathOf(place)}?${query}`,
+        contentType: "application/apply-patch+yaml",
+        body: {
+          apiVersion: "apps/v1",
+          kind: kindNames[place.kind],
+          metadata: { name: place.name, namespace: place.namespace, resourceVersion, annotations },
+          spec: { template: { spec: { containers: [{ name: container, image }] } } },
+        },
+        signal: call.signal,
+        isWanted: call.isWanted,
+      });
+      if (answer.status < 300) return { kind: "done", workload: parseAnswer(Workload, answer) };
+      return refusalOf(answer);
+    },
+  };
+}
+
+export type Calls = ReturnType<typeof createCalls>;
+
+type PageOf<Item> = { metadata: { continue: string }; items: Item[] };
+
+/** There are two conflicts: a field that is somebody else's, and a workload that has changed meanwhile. */
+function refusalOf({ status, body }: { status: number; body: unknown }): Changed {
+  const { data } = StatusBody.safeParse(body);
+  const causes = data?.details?.causes ?? [];
+  const owners = causes.filter(({ reason }) => reason === "FieldManagerConflict");
+  const words = messageOf(body);
+  if (status === 409 && owners.length === 0) return { kind: "stale" };
+  if (status === 409) return refused("conflict", owners[0]?.message ?? words);
+  // It would be created: it was deleted after it had been read.
+  const isGone = status === 404 || causes.some(({ field }) => field === "spec.selector");
+  if (isGone) return refused("target_gone", "the workload is not there any more");
+  return refused("config_invalid", words || `the API server answered ${status}`);
+}
+
+function refused(code: string, words: string): Refused {
+  return { kind: "refused", reason: `${code}: ${words}` };
+}
+
+/** As a query has it. */
+export function selectorOf({ matchLabels, matchExpressions }: Workload["spec"]["selector"]): string {
+  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  const others = matchExpressions.map(({ key, operator, values }) => {
+    if (operator === "Exists") return key;
+    if (operator === "DoesNotExist") return `!${key}`;
+    return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
+  });
+  return [...equal, ...others].join(",");
+}

@@ -1,0 +1,185 @@
+/** Calls to an API server (https://kubernetes.io/docs/reference/using-api/api-concepts/). */
+import pLimit from "p-limit";
+import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import type { z } from "zod";
+import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
+import { readBody } from "#kernel/body.ts";
+import { cleanText } from "#kernel/clean-text.ts";
+import { type Identity, type Identities, readPem } from "./identity.ts";
+import type { ClusterAccess } from "./kubeconfig.ts";
+import { StatusBody } from "./schemas.ts";
+
+/** `path` with its query. `limitMs` is of the whole call. */
+export type ClusterRequest = {
+  method: "GET" | "PATCH" | "POST" | "DELETE";
+  path: string;
+  body?: object;
+  contentType?: string;
+  signal?: AbortSignal | undefined;
+  limitMs?: number;
+  /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
+  isWanted?: (() => boolean) | undefined;
+};
+
+export type ClusterAnswer = { status: number; body: unknown };
+
+/** The API server refuses all that we ask, or this verb. The message begins with a reason code. */
+export class ForbiddenError extends Error {}
+
+const callLimitMs = 15_000;
+const maxAnswerBytes = 67_108_864;
+/** At one time, so that an API server's own limits are not what we run into. */
+const mostCalls = 16;
+/** As the server asks; longer than this it is away. */
+const longestPauseMs = 10_000;
+
+export type Cluster = ReturnType<typeof createCluster>;
+
+export function createCluster(access: ClusterAccess, identities: Identities) {
+  const limit = pLimit(mostCalls);
+  const connection = createConnection(access);
+  let pausedUntilMs = 0;
+
+  const send = async (asked: ClusterRequest, identity: Identity): Promise<ClusterAnswer> => {
+    const { method, path, body, contentType = "application/json", signal, limitMs } = asked;
+    const timeout = AbortSignal.timeout(limitMs ?? callLimitMs);
+    const whole = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
+    const answer = await request(`${access.server}${path}`, {
+      method,
+      dispatcher: connection.of(identity),
+      signal: whole,
+      headers: {
+        accept: "application/json",
+        "user-agent": "vedette",
+        ...(identity.authorization !== undefined && { authorization: identity.authorization }),
+        ...(body !== undefined && { "content-type": contentType }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const bytes = await readBody(answer.body, maxAnswerBytes);
+    if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
+    const status = answer.statusCode;
+    if (status === 429) pausedUntilMs = Date.now() + pauseOf(answer.headers["retry-after"]);
+    return { status, body: readJson(bytes.toString()) };
+  };
+
+  const attempt = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
+    if (Date.now() < pausedUntilMs) {
+      throw new UnreachableError("unreachable: the API server asks for fewer calls");
+    }
+    try {
+      const answer = await send(asked, await identify(identities));
+      if (answer.status !== 401) return answer;
+      // A token may have been replaced since it was read.
+      identities.refuse();
+      return await send(asked, await identify(identities));
+    } catch (error) {
+      throw describe(error as Error);
+    }
+  };
+
+  return {
+    namespace: access.namespace ?? "default",
+    /** Answers refusals that concern this call alone; throws for all others. */
+    call: async (asked: ClusterRequest): Promise<ClusterAnswer> => {
+      const answer = await limit(() => attempt(asked));
+      judgeStatus(answer);
+      return answer;
+    },
+    stop: () => connection.stop(),
+  };
+}
+
+async function identify(identities: Identities): Promise<Identity> {
+  try {
+    return await identities.current();
+  } catch (error) {
+    throw new UnreachableError(`unauthorized: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** One agent for each certificate: it belongs to the connection. */
+function createConnection(access: ClusterAccess) {
+  let made: { agent: Dispatcher; cert: Buffer | undefined } | undefined;
+  return {
+    of: ({ cert, key }: Identity): Dispatcher => {
+      if (made !== undefined && isSame(made.cert, cert)) return made.agent;
+      made?.agent.close().catch(() => {});
+      made = { agent: createAgent(access, { cert, key }), cert };
+      return made.agent;
+    },
+    stop: async () => made?.agent.destroy(),
+  };
+}
+
+function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : one.equals(other);
+}
+
+function createAgent(
+  { ca, servername, isInsecure, proxyUrl }: ClusterAccess,
+  { cert, key }: Pick<Identity, "cert" | "key">,
+): Dispatcher {
+  const tls = {
+    ...(ca !== undefined && { ca: readPem(ca) }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(servername !== undefined && { servername }),
+    rejectUnauthorized: !isInsecure,
+  };
+  const connections = 2 * mostCalls;
+  if (proxyUrl === undefined) return new Agent({ connections, connect: { ...tls, timeout: 5_000 } });
+  return new ProxyAgent({ uri: proxyUrl, connections, requestTls: tls });
+}
+
+function pauseOf(retryAfter: string | string[] | undefined): number {
+  const seconds = Number(retryAfter);
+  return Math.min(longestPauseMs, Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 1_000);
+}
+
+const temporary = new Set([408, 429, 500, 502, 503, 504]);
+
+function judgeStatus({ status, body }: ClusterAnswer): void {
+  const words = messageOf(body);
+  if (status === 401) throw new ForbiddenError("unauthorized: the API server does not know us");
+  if (status === 403) throw new ForbiddenError(`unauthorized: ${words || "403"}`);
+  if (temporary.has(status) || status > 504 || status < 200) {
+    throw new UnreachableError(`unreachable: the API server answered ${status}: ${words}`);
+  }
+}
+
+function describe(error: Error & { code?: unknown }): Error {
+  const isTold = [UnreachableError, UnwantedError].some((one) => error instanceof one);
+  if (isTold) return error;
+  const words =
+    error.name === "TimeoutError"
+      ? "no answer in time"
+      : error.name === "AbortError"
+        ? "the call was ended"
+        : String(error.code ?? error.message);
+  return new UnreachableError(`unreachable: the API server: ${words}`, { cause: error });
+}
+
+/** The words of a refusal. */
+export function messageOf(body: unknown): string {
+  return cleanText(StatusBody.safeParse(body).data?.message ?? "", 300).trim();
+}
+
+export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAnswer): T {
+  if (status >= 300) {
+    throw new UnreachableError(`unreachable: the API server answered ${status}: ${messageOf(body)}`);
+  }
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const where = result.error.issues[0]?.path.join(".") || "body";
+  throw new UnreachableError(`unreachable: the API server's answer is malformed at ${where}`);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/** What an API server answers, as far as it is read (https://kubernetes.io/docs/reference/kubernetes-api/). */
+import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
+
+/** More than one page has. */
+const maxItems = 1_000;
+
+const Texts = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((texts) => texts ?? {});
+
+const text = () =>
+  z
+    .string()
+    .nullish()
+    .transform((value) => value ?? "");
+
+/** Absent where it is 0. */
+const count = () =>
+  z
+    .number()
+    .nullish()
+    .transform((value) => value ?? 0);
+
+const many = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+
+const Metadata = z.object({
+  name: z.string().min(1),
+  namespace: z.string().min(1),
+  uid: z.string().min(1),
+  resourceVersion: z.string().min(1),
+  generation: count(),
+  labels: Texts,
+  annotations: Texts,
+  deletionTimestamp: text(),
+  ownerReferences: many(z.object({ uid: z.string(), controller: z.boolean().nullish() })),
+  managedFields: many(
+    z.object({ manager: text(), operation: text(), fieldsV1: z.unknown().optional() }),
+  ),
+});
+
+const Condition = z.object({ type: z.string(), status: z.string(), reason: text(), message: text() });
+export type Condition = z.infer<typeof Condition>;
+
+const Requirement = z.object({ key: z.string(), operator: z.string(), values: many(z.string()) });
+
+/** A Deployment, StatefulSet or DaemonSet. */
+export const Workload = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    /** Absent in a DaemonSet. */
+    replicas: z.number().nullish(),
+    paused: z.boolean().nullish(),
+    progressDeadlineSeconds: z.number().nullish(),
+    selector: z.object({ matchLabels: Texts, matchExpressions: many(Requirement) }),
+    updateStrategy: z
+      .object({
+        type: text(),
+        rollingUpdate: z.object({ partition: z.number().nullish() }).nullish(),
+      })
+      .nullish(),
+    template: z.object({
+      metadata: z.object({ annotations: Texts }).nullish(),
+      spec: z.object({ containers: z.array(z.object({ name: z.string(), image: text() })) }),
+    }),
+  }),
+  status: z
+    .object({
+      observedGeneration: count(),
+      replicas: count(),
+      updatedReplicas: count(),
+      readyReplicas: count(),
+      availableReplicas: count(),
+      updateRevision: text(),
+      conditions: many(Condition),
+    })
+    .nullish()
+    .transform((status) => status ?? emptyStatus),
+});
+export type Workload = z.infer<typeof Workload>;
+
+const emptyStatus = {
+  observedGeneration: 0,
+  replicas: 0,
+  updatedReplicas: 0,
+  readyReplicas: 0,
+  availableReplicas: 0,
+  updateRevision: "",
+  conditions: [] as Condition[],
+};
+
+const Terminated = z.object({ reason: text(), message: text(), exitCode: count() });
+
+const ContainerStatus = z.object({
+  name: z.string(),
+  ready: z.boolean().nullish(),
+  restartCount: count(),
+  state: z
+    .object({
+      waiting: z.object({ reason: text(), message: text() }).nullish(),
+      running: z.object({}).nullish(),
+      terminated: Terminated.nullish(),
+    })
+    .nullish(),
+  lastState: z.object({ terminated: Terminated.nullish() }).nullish(),
+});
+export type ContainerStatus = z.infer<typeof ContainerStatus>;
+
+export const Pod = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    nodeName: text(),
+    containers: z.array(z.object({ name: z.string(), image: text() })),
+  }),
+  status: z
+    .object({
+      phase: text(),
+      reason: text(),
+      message: text(),
+      conditions: many(Condition),
+      initContainerStatuses: many(ContainerStatus),
+      containerStatuses: many(ContainerStatus),
+    })
+    .nullish()
+    .transform((status) => status ?? emptyPodStatus),
+});
+export type Pod = z.infer<typeof Pod>;
+
+const emptyPodStatus = {
+  phase: "",
+  reason: "",
+  message: "",
+  conditions: [] as Condition[],
+  initContainerStatuses: [] as ContainerStatus[],
+  containerStatuses: [] as ContainerStatus[],
+};
+
+const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ metadata: z.object({ continue: text() }), items: listOf(item, maxItems) });
+
+export const WorkloadPage = pageOf(Workload);
+export const PodPage = pageOf(Pod);
+
+/** The body of every refusal. */
+export const StatusBody = z.object({
+  message: text(),
+  reason: text(),
+  details: z
+    .object({ causes: many(z.object({ reason: text(), message: text(), field: text() })) })
+    .nullish(),
+});
