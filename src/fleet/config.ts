@@ -5,8 +5,8 @@ import {
   optionalText,
   optionalUrl,
   port,
-  textList,
   secretText,
+  textList,
   wholeNumber,
   wholeNumberIn,
 } from "#kernel/setting.ts";

@@ -8,6 +8,13 @@ import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
 import { canRunEngines } from "../../support/docker/engine.ts";
 import { buildDockerHost, startDockerFleet } from "../../support/docker/fleet.ts";
+import { startApiServer } from "../../support/kubernetes/api-server.ts";
+import {
+  addDeployment,
+  createTestDriver,
+  kubeImage,
+  untilAvailable,
+} from "../../support/kubernetes/fleet.ts";
 import { startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -63,6 +70,13 @@ const startFleet: Record<FleetConfig["driver"], () => Promise<TestFleet>> = {
     onTestFinished(driver.stop);
     return { driver, image: images };
   },
+  kubernetes: async () => {
+    const server = await startApiServer();
+    addDeployment(server, "gw-1", { labels: { tier: "canary" } });
+    addDeployment(server, "gw-2", { labels: { tier: "stable" } });
+    await untilAvailable(server);
+    return { driver: createTestDriver(server.url), image: kubeImage };
+  },
 };
 
 const parts = {
@@ -73,7 +87,7 @@ const parts = {
   log: createLog({ level: "silent", format: "json" }),
 };
 
-const isRunnable = { process: true, http: true, docker: canRunEngines() };
+const isRunnable = { process: true, http: true, docker: canRunEngines(), kubernetes: true };
 
 function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
   return waitFor(

@@ -1,8 +1,8 @@
 /** Where the cluster is and who we are there: inside of it by its service account, else by a kubeconfig. */
 import { existsSync, readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import path from "node:path";
-import { isIPv6 } from "node:net";
 import { type ClusterAccess, readAccess } from "./kubeconfig.ts";
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";

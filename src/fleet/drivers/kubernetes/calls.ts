@@ -1,26 +1,15 @@
 /** The few calls that a fleet of workloads takes: read, list, apply. */
 import type { z } from "zod";
-import { UnreachableError } from "#fleet/drivers/driver.ts";
 import type { DriverCall } from "#fleet/drivers/driver.ts";
+import { UnreachableError } from "#fleet/drivers/driver.ts";
 import { type Cluster, messageOf, parseAnswer } from "./client.ts";
-import { Pod, PodPage, StatusBody, Workload, WorkloadPage } from "./schemas.ts";
+import { type Pod, PodPage, StatusBody, Workload, WorkloadPage } from "./schemas.ts";
 
-export type Kind = "deployments" | "statefulsets" | "daemonsets";
-
-export const kindNames: Record<Kind, string> = {
-  deployments: "Deployment",
-  statefulsets: "StatefulSet",
-  daemonsets: "DaemonSet",
-};
-
-export type Place = { kind: Kind; namespace: string; name: string };
+export type Place = { namespace: string; name: string };
 
 const pageSize = 500;
 /** A list with more pages has cursors that repeat. */
 const maxPages = 200;
-
-/** What a change is sent with: `isForced` takes the image from whoever else has set it. */
-export type Manager = { name: string; isForced: boolean };
 
 export type Change = {
   place: Place;
@@ -28,15 +17,18 @@ export type Change = {
   annotations: Record<string, string>;
   container: string;
   image: string;
+  /** Takes the image from whoever else has set it. */
+  isForced: boolean;
 };
 
 /** `stale`: somebody has changed it since it was read. `refused`: for good, with a reason. */
 export type Changed = { kind: "done"; workload: Workload } | { kind: "stale" } | Refused;
 type Refused = { kind: "refused"; reason: string };
 
-export function createCalls(cluster: Cluster, manager: Manager) {
-  const pathOf = ({ kind, namespace, name }: Place) =>
-    `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${kind}/${encodeURIComponent(name)}`;
+/** `fieldManager`: under which name the API server notes what is ours. */
+export function createCalls(cluster: Cluster, fieldManager: string) {
+  const pathOf = ({ namespace, name }: Place) =>
+    `${deploymentsOf(namespace)}/${encodeURIComponent(name)}`;
 
   const listAll = async <Item>(
     path: string,
@@ -46,7 +38,11 @@ export function createCalls(cluster: Cluster, manager: Manager) {
     const items: Item[] = [];
     let cursor = "";
     for (let n = 0; n < maxPages; n++) {
-      const asked = { ...query, limit: String(pageSize), ...(cursor !== "" && { continue: cursor }) };
+      const asked = {
+        ...query,
+        limit: String(pageSize),
+        ...(cursor !== "" && { continue: cursor }),
+      };
       const url = `${path}?${new URLSearchParams(asked)}`;
       const answer = await cluster.call({ method: "GET", path: url, signal });
       const { metadata, items: more } = parseAnswer(page, answer);
@@ -61,12 +57,12 @@ export function createCalls(cluster: Cluster, manager: Manager) {
     /** undefined: there is no such workload. */
     async read(place: Place, signal?: AbortSignal): Promise<Workload | undefined> {
       const answer = await cluster.call({ method: "GET", path: pathOf(place), signal });
-      return answer.status === 404 ? undefined : parseAnswer(Workload, answer);
+      return isNotFound(answer) ? undefined : parseAnswer(Workload, answer);
     },
 
-    list: (kind: Kind, of: { namespace: string; selector: string; signal?: AbortSignal }) =>
+    list: (of: { namespace: string; selector: string; signal?: AbortSignal }) =>
       listAll<Workload>(
-        `/apis/apps/v1/namespaces/${encodeURIComponent(of.namespace)}/${kind}`,
+        deploymentsOf(of.namespace),
         { labelSelector: of.selector },
         { page: WorkloadPage, signal: of.signal },
       ),
@@ -81,16 +77,16 @@ export function createCalls(cluster: Cluster, manager: Manager) {
 
     /** Server-side apply: the image and our annotations are ours, everything else stays its owners'. */
     async apply(change: Change, call: DriverCall = {}): Promise<Changed> {
-      const { place, resourceVersion, annotations, container, image } = change;
-      const force = manager.isForced ? { force: "true" } : {};
-      const query = new URLSearchParams({ fieldManager: manager.name, ...force });
+      const { place, resourceVersion, annotations, container, image, isForced } = change;
+      const force = isForced ? { force: "true" } : {};
+      const query = new URLSearchParams({ fieldManager, ...force });
       const answer = await cluster.call({
         method: "PATCH",
         path: `${pathOf(place)}?${query}`,
         contentType: "application/apply-patch+yaml",
         body: {
           apiVersion: "apps/v1",
-          kind: kindNames[place.kind],
+          kind: "Deployment",
           metadata: { name: place.name, namespace: place.namespace, resourceVersion, annotations },
           spec: { template: { spec: { containers: [{ name: container, image }] } } },
         },
@@ -103,12 +99,22 @@ export function createCalls(cluster: Cluster, manager: Manager) {
   };
 }
 
+export function deploymentsOf(namespace: string): string {
+  return `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments`;
+}
+
 export type Calls = ReturnType<typeof createCalls>;
 
 type PageOf<Item> = { metadata: { continue: string }; items: Item[] };
 
+/** A proxy or another server may answer 404 too, which says nothing about the workload. */
+function isNotFound({ status, body }: { status: number; body: unknown }): boolean {
+  return status === 404 && StatusBody.safeParse(body).data?.reason === "NotFound";
+}
+
 /** There are two conflicts: a field that is somebody else's, and a workload that has changed meanwhile. */
-function refusalOf({ status, body }: { status: number; body: unknown }): Changed {
+function refusalOf(answer: { status: number; body: unknown }): Changed {
+  const { status, body } = answer;
   const { data } = StatusBody.safeParse(body);
   const causes = data?.details?.causes ?? [];
   const owners = causes.filter(({ reason }) => reason === "FieldManagerConflict");
@@ -116,7 +122,7 @@ function refusalOf({ status, body }: { status: number; body: unknown }): Changed
   if (status === 409 && owners.length === 0) return { kind: "stale" };
   if (status === 409) return refused("conflict", owners[0]?.message ?? words);
   // It would be created: it was deleted after it had been read.
-  const isGone = status === 404 || causes.some(({ field }) => field === "spec.selector");
+  const isGone = isNotFound(answer) || causes.some(({ field }) => field === "spec.selector");
   if (isGone) return refused("target_gone", "the workload is not there any more");
   return refused("config_invalid", words || `the API server answered ${status}`);
 }
@@ -126,7 +132,10 @@ function refused(code: string, words: string): Refused {
 }
 
 /** As a query has it. */
-export function selectorOf({ matchLabels, matchExpressions }: Workload["spec"]["selector"]): string {
+export function selectorOf({
+  matchLabels,
+  matchExpressions,
+}: Workload["spec"]["selector"]): string {
   const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   const others = matchExpressions.map(({ key, operator, values }) => {
     if (operator === "Exists") return key;

@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
-import { type Identity, type Identities, readPem } from "./identity.ts";
+import { type Identities, type Identity, readPem } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import { StatusBody } from "./schemas.ts";
 
@@ -23,6 +23,14 @@ export type ClusterRequest = {
 
 export type ClusterAnswer = { status: number; body: unknown };
 
+export type Stream = {
+  path: string;
+  limitMs: number;
+  signal: AbortSignal;
+  /** A longer line ends the stream with an error. */
+  maxLineBytes: number;
+};
+
 /** The API server refuses all that we ask, or this verb. The message begins with a reason code. */
 export class ForbiddenError extends Error {}
 
@@ -38,14 +46,16 @@ export type Cluster = ReturnType<typeof createCluster>;
 export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
   const connection = createConnection(access);
+  const clock = createClock();
   let pausedUntilMs = 0;
 
-  const send = async (asked: ClusterRequest, identity: Identity): Promise<ClusterAnswer> => {
+  const open = async (asked: ClusterRequest) => {
     const { method, path, body, contentType = "application/json", signal, limitMs } = asked;
     const timeout = AbortSignal.timeout(limitMs ?? callLimitMs);
     const whole = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const identity = await identify(identities);
     if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
-    const answer = await request(`${access.server}${path}`, {
+    return request(`${access.server}${path}`, {
       method,
       dispatcher: connection.of(identity),
       signal: whole,
@@ -57,6 +67,11 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+  };
+
+  const send = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
+    const answer = await open(asked);
+    clock.note(answer.headers["date"]);
     const bytes = await readBody(answer.body, maxAnswerBytes);
     if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
     const status = answer.statusCode;
@@ -69,11 +84,11 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       throw new UnreachableError("unreachable: the API server asks for fewer calls");
     }
     try {
-      const answer = await send(asked, await identify(identities));
+      const answer = await send(asked);
       if (answer.status !== 401) return answer;
       // A token may have been replaced since it was read.
       identities.refuse();
-      return await send(asked, await identify(identities));
+      return await send(asked);
     } catch (error) {
       throw describe(error as Error);
     }
@@ -87,8 +102,44 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       judgeStatus(answer);
       return answer;
     },
+    /** The lines of an answer as they come, until it ends or `limitMs` has passed. */
+    async *stream(asked: Stream): AsyncGenerator<string> {
+      const { path, limitMs, signal, maxLineBytes } = asked;
+      const answer = await open({ method: "GET", path, limitMs, signal });
+      if (answer.statusCode !== 200) {
+        answer.body.destroy();
+        throw new UnreachableError(`unreachable: the API server answered ${answer.statusCode}`);
+      }
+      yield* linesOf(answer.body, maxLineBytes);
+    },
+    /** By the clock of the API server, which all who ask it share (Unix ms). */
+    nowMs: () => Date.now() + clock.aheadMs(),
     stop: () => connection.stop(),
   };
+}
+
+/** How far the API server's clock is ahead of ours: its header has whole seconds, less than that is none. */
+function createClock() {
+  let aheadMs = 0;
+  return {
+    note: (header: string | string[] | undefined) => {
+      const ahead = Date.parse(String(header)) - Date.now();
+      if (Number.isFinite(ahead)) aheadMs = Math.abs(ahead) < 2_000 ? 0 : ahead;
+    },
+    aheadMs: () => aheadMs,
+  };
+}
+
+async function* linesOf(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of body) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n")) {
+      yield rest.subarray(0, end).toString();
+      rest = rest.subarray(end + 1);
+    }
+    if (rest.length > maxBytes) throw new UnreachableError("unreachable: too long a line");
+  }
 }
 
 async function identify(identities: Identities): Promise<Identity> {
@@ -129,13 +180,17 @@ function createAgent(
     rejectUnauthorized: !isInsecure,
   };
   const connections = 2 * mostCalls;
-  if (proxyUrl === undefined) return new Agent({ connections, connect: { ...tls, timeout: 5_000 } });
+  if (proxyUrl === undefined)
+    return new Agent({ connections, connect: { ...tls, timeout: 5_000 } });
   return new ProxyAgent({ uri: proxyUrl, connections, requestTls: tls });
 }
 
 function pauseOf(retryAfter: string | string[] | undefined): number {
   const seconds = Number(retryAfter);
-  return Math.min(longestPauseMs, Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 1_000);
+  return Math.min(
+    longestPauseMs,
+    Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 1_000,
+  );
 }
 
 const temporary = new Set([408, 429, 500, 502, 503, 504]);
@@ -144,7 +199,8 @@ function judgeStatus({ status, body }: ClusterAnswer): void {
   const words = messageOf(body);
   if (status === 401) throw new ForbiddenError("unauthorized: the API server does not know us");
   if (status === 403) throw new ForbiddenError(`unauthorized: ${words || "403"}`);
-  if (temporary.has(status) || status > 504 || status < 200) {
+  const isRedirect = status >= 300 && status < 400;
+  if (temporary.has(status) || isRedirect || status > 504 || status < 200) {
     throw new UnreachableError(`unreachable: the API server answered ${status}: ${words}`);
   }
 }
@@ -168,7 +224,9 @@ export function messageOf(body: unknown): string {
 
 export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAnswer): T {
   if (status >= 300) {
-    throw new UnreachableError(`unreachable: the API server answered ${status}: ${messageOf(body)}`);
+    throw new UnreachableError(
+      `unreachable: the API server answered ${status}: ${messageOf(body)}`,
+    );
   }
   const result = schema.safeParse(body);
   if (result.success) return result.data;

@@ -7,123 +7,123 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { Calls, Place } from "./calls.ts";
+import type { Calls, Changed, Place } from "./calls.ts";
 import { chooseContainer } from "./container.ts";
 import { imageOf, isComplete, judgeDeployment, type Verdict } from "./judge.ts";
-import { type DeployRecord, readRecord, recordKey, withRecord } from "./record.ts";
+import { ownersOfImage } from "./owners.ts";
+import { type DeployRecord, readRecord, writeRecord } from "./record.ts";
 import type { Pod, Workload } from "./schemas.ts";
 
 export type DeploymentParts = {
   calls: Calls;
   /** The container's name; empty: the workload says it, or has only one. */
   container: string;
+  fieldManager: string;
+  /** Takes the image from those who apply it, too. */
+  isForced: boolean;
   readyTimeoutMs: number;
   nowMs: () => number;
 };
 
 type Order = Omit<DeployOrder, "sentinelId">;
 
-const key = recordKey();
 /** Somebody else may change the workload between our read and our change, and again. */
 const mostTries = 3;
 
 export function createDeployments(parts: DeploymentParts) {
-  const { calls } = parts;
-
-  const change = async (
-    place: Place,
-    workload: Workload,
-    { record, image, call }: { record: DeployRecord; image: string; call?: DriverCall },
-  ) =>
-    calls.apply(
-      {
-        place,
-        resourceVersion: workload.metadata.resourceVersion,
-        annotations: withRecord(workload.metadata.annotations, key, record),
-        container: nameOf(workload, parts),
-        image,
-      },
-      call,
-    );
-
-  const apply = async (place: Place, order: Order, call: DriverCall): Promise<ApplyResult> => {
-    for (let tries = 0; tries < mostTries; tries++) {
-      const workload = await calls.read(place, call.signal);
-      if (workload === undefined) return { failure: gone };
-      const { metadata } = workload;
-      const before = readRecord(metadata.annotations, key);
-      if (before?.id === order.deployId) return {};
-      const obstacle = findObstacle(workload, parts);
-      if (obstacle !== undefined) return { failure: obstacle };
-      const record = recordOf(workload, before, { ...order, parts });
-      const changed = await change(place, workload, { record, image: order.image, call });
-      if (changed.kind === "done") return {};
-      if (changed.kind === "refused") return { failure: changed.reason };
-    }
-    throw new UnreachableError("unreachable: the workload changes all the time");
+  return {
+    apply: (place: Place, order: Order, call: DriverCall) => apply(place, order, { call, parts }),
+    observe: (place: Place, order: Order, signal?: AbortSignal) =>
+      observe(place, order, { signal, parts }),
+    /** Ends what nobody asks about any more: its process has ended, or its deadline came first. */
+    finish: async (workload: Workload): Promise<void> => {
+      const record = readRecord(workload.metadata.annotations);
+      if (record === undefined || record.failed !== undefined || isComplete(workload)) return;
+      if (parts.nowMs() < record.atMs + parts.readyTimeoutMs) return;
+      const order = { image: record.image, deployId: record.id };
+      await observe(workload.metadata, order, { signal: undefined, parts });
+    },
   };
+}
 
-  const observe = async (
-    place: Place,
-    order: Order,
-    { signal }: DriverCall,
-  ): Promise<SentinelObservation> => {
-    const workload = await calls.read(place, signal);
-    if (workload === undefined) return { status: "failed", reason: gone };
-    const record = readRecord(workload.metadata.annotations, key);
-    const container = nameOf(workload, parts);
-    if (record?.id !== order.deployId) {
-      const running_image = await runningImage(workload, { record, container, signal });
-      return { status: "progressing", isOrdered: false, running_image };
-    }
-    const pods = isComplete(workload) ? [] : await calls.pods(workload, signal);
-    if (record.failed !== undefined) return observeFailed(workload, record, { container, pods });
-    const verdict = judge(workload, record, { container, pods });
-    const serving = servingImage(workload, { record, container, pods });
-    if (verdict.status === "failed" && verdict.isForeign !== true) {
-      await restore(place, workload, { record, reason: verdict.reason });
-      return { ...progressing(verdict.reason), running_image: serving };
-    }
-    return { ...observationOf(verdict), running_image: serving };
-  };
+async function apply(
+  place: Place,
+  order: Order,
+  { call, parts }: { call: DriverCall; parts: DeploymentParts },
+): Promise<ApplyResult> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const workload = await parts.calls.read(place, call.signal);
+    if (workload === undefined) return { failure: gone };
+    const before = readRecord(workload.metadata.annotations);
+    if (before?.id === order.deployId) return {};
+    const obstacle = findObstacle(workload, parts);
+    if (obstacle !== undefined) return { failure: obstacle };
+    const record = recordOf(workload, before, { ...order, parts });
+    const changed = await change({ place, workload, record, image: order.image }, { parts, call });
+    if (changed.kind === "done") return {};
+    if (changed.kind === "refused") return { failure: changed.reason };
+  }
+  throw new UnreachableError("unreachable: the workload changes all the time");
+}
 
-  const judge = (
-    workload: Workload,
-    { image, atMs }: DeployRecord,
-    { container, pods }: { container: string; pods: readonly Pod[] },
-  ): Verdict => {
-    const untilMs = atMs + timeToJudge(parts.readyTimeoutMs);
-    return judgeDeployment({ workload, pods, container, image, untilMs, nowMs: parts.nowMs() });
-  };
+type ImageChange = { place: Place; workload: Workload; record: DeployRecord; image: string };
 
-  /** The reason is kept with the image that comes back: whoever looks next knows it. */
-  const restore = async (
-    place: Place,
-    workload: Workload,
-    { record, reason }: { record: DeployRecord; reason: string },
-  ): Promise<void> => {
-    const failed = { ...record, failed: reason };
-    // If it has changed meanwhile the next look judges it anew.
-    await change(place, workload, { record: failed, image: record.previous });
-  };
+function change(
+  { place, workload, record, image }: ImageChange,
+  { parts, call }: { parts: DeploymentParts; call?: DriverCall },
+): Promise<Changed> {
+  const container = nameOf(workload, parts);
+  const owners = ownersOfImage(workload, container, parts.fieldManager);
+  return parts.calls.apply(
+    {
+      place,
+      resourceVersion: workload.metadata.resourceVersion,
+      annotations: writeRecord(record),
+      container,
+      image,
+      // Whoever has written it once leaves it to the next who writes. One who applies it would set it back.
+      isForced: parts.isForced || owners.every(({ isApplied }) => !isApplied),
+    },
+    call,
+  );
+}
 
-  const runningImage = async (
-    workload: Workload,
-    { signal, ...of }: { record: DeployRecord | undefined; container: string; signal?: AbortSignal | undefined },
-  ): Promise<string> => {
-    const pods = isComplete(workload) ? [] : await calls.pods(workload, signal);
-    return servingImage(workload, { ...of, pods });
-  };
+async function observe(
+  place: Place,
+  order: Order,
+  { signal, parts }: { signal: AbortSignal | undefined; parts: DeploymentParts },
+): Promise<SentinelObservation> {
+  const workload = await parts.calls.read(place, signal);
+  if (workload === undefined) return { status: "failed", reason: gone };
+  const record = readRecord(workload.metadata.annotations);
+  const container = nameOf(workload, parts);
+  const pods = isComplete(workload) ? [] : await parts.calls.pods(workload, signal);
+  const running_image = servingImage(workload, { record, container, pods });
+  if (record?.id !== order.deployId) {
+    return { status: "progressing", isOrdered: false, running_image };
+  }
+  if (record.failed !== undefined)
+    return observeFailed(workload, record, { container, running_image });
+  const verdict = judge(workload, record, { container, pods, parts });
+  if (verdict.status !== "failed" || verdict.isForeign === true) {
+    return { ...observationOf(verdict), running_image };
+  }
+  // The reason is kept with the image that comes back: whoever looks next knows it. If the workload has changed
+  // meanwhile the next look judges it anew.
+  const failed = { ...record, failed: verdict.reason };
+  await change({ place, workload, record: failed, image: record.previous }, { parts });
+  return { ...progressing(verdict.reason), running_image };
+}
 
-  /** Ends what nobody asks about any more: its process has ended, or its deadline came first. */
-  const finish = async (place: Place, workload: Workload): Promise<void> => {
-    const record = readRecord(workload.metadata.annotations, key);
-    if (record === undefined || record.failed !== undefined || isComplete(workload)) return;
-    if (parts.nowMs() < record.atMs + parts.readyTimeoutMs) return;
-    await observe(place, { image: record.image, deployId: record.id }, {});
-  };
-
-  return { apply, observe, finish };
+function judge(
+  workload: Workload,
+  { image, atMs }: DeployRecord,
+  { container, pods, parts }: { container: string; pods: readonly Pod[]; parts: DeploymentParts },
+): Verdict {
+  const owners = ownersOfImage(workload, container, parts.fieldManager);
+  const untilMs = atMs + timeToJudge(parts.readyTimeoutMs);
+  const nowMs = parts.nowMs();
+  return judgeDeployment({ workload, pods, container, image, owners, untilMs, nowMs });
 }
 
 /** Before the deploy's own deadline, after which nobody looks any more. */
@@ -152,7 +152,8 @@ function recordOf(
   { image, deployId, parts }: Order & { parts: DeploymentParts },
 ): DeployRecord {
   const present = imageOf(workload, nameOf(workload, parts));
-  const isUnproven = before?.image === present && before.failed === undefined && !isComplete(workload);
+  const isUnproven =
+    before?.image === present && before.failed === undefined && !isComplete(workload);
   const previous = isUnproven ? before.previous : present;
   return { id: deployId, image, previous, atMs: parts.nowMs() };
 }
@@ -164,18 +165,20 @@ function servingImage(workload: Workload, { record, container, pods }: Seen): st
   const present = imageOf(workload, container);
   if (isComplete(workload)) return present;
   const ready = pods.flatMap((pod) => {
-    const isReady = pod.status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    const isReady = pod.status.conditions.some(
+      ({ type, status }) => type === "Ready" && status === "True",
+    );
     return isReady ? (pod.spec.containers.find(({ name }) => name === container)?.image ?? []) : [];
   });
   return ready.find((image) => image !== present) ?? ready[0] ?? record?.previous ?? present;
 }
 
+/** It has failed for good once what was there before runs again, or somebody else has set another image. */
 function observeFailed(
   workload: Workload,
   record: DeployRecord,
-  { container, pods }: { container: string; pods: readonly Pod[] },
+  { container, running_image }: { container: string; running_image: string },
 ): SentinelObservation {
-  const running_image = servingImage(workload, { record, container, pods });
   const reason = record.failed ?? "";
   const isBack = isComplete(workload) || imageOf(workload, container) !== record.previous;
   if (!isBack && record.previous !== record.image) return { ...progressing(reason), running_image };

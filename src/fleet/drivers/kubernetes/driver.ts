@@ -3,19 +3,19 @@ import {
   type DeployOrder,
   type Driver,
   type ListedSentinel,
-  type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
 import { type Calls, createCalls, type Place } from "./calls.ts";
+import { createChanges } from "./changes.ts";
 import { createCluster, ForbiddenError } from "./client.ts";
 import { chooseContainer } from "./container.ts";
 import { createDeployments } from "./deployment.ts";
 import { createIdentities } from "./identity.ts";
-import { imageOf, isComplete } from "./judge.ts";
-import { readRecord, recordKey } from "./record.ts";
+import { imageOf, isAvailable, isComplete } from "./judge.ts";
+import { readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
 
 export type KubernetesSettings = {
@@ -36,36 +36,44 @@ export type KubernetesSettings = {
 export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const access = findAccess(settings.context, settings.environment);
   const cluster = createCluster(access, createIdentities(access));
-  const manager = { name: settings.fieldManager, isForced: settings.isForced };
-  const calls = createCalls(cluster, manager);
+  const calls = createCalls(cluster, settings.fieldManager);
+  const changes = createChanges(cluster, settings.selector);
   const namespaces = settings.namespaces.length > 0 ? settings.namespaces : [cluster.namespace];
-  const { container, readyTimeoutMs, log } = settings;
-  const deployments = createDeployments({ calls, container, readyTimeoutMs, nowMs: Date.now });
+  const { container, log } = settings;
+  const deployments = createDeployments({ ...settings, calls, nowMs: cluster.nowMs });
+  let isFinishing = false;
 
   const place = ({ sentinelId }: DeployOrder): Place | undefined => {
     const [namespace = "", name = "", ...more] = sentinelId.split("/");
     const isKnown = namespaces.includes(namespace) && name !== "" && more.length === 0;
-    return isKnown ? { kind: "deployments", namespace, name } : undefined;
+    return isKnown ? { namespace, name } : undefined;
   };
 
-  /** What is not there to be told by a call: it ended for good before it began. */
-  const told = async <Answer>(ask: () => Promise<Answer>, otherwise: (reason: string) => Answer) => {
+  /** A look, and another one as soon as the workload has changed: sooner than the next poll would come. */
+  const observe = async (at: Place, order: DeployOrder, signal: AbortSignal | undefined) => {
+    const over = new AbortController();
+    const ends = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
+    // Waits from before the look on: a change during it counts.
+    const changed = changes.next(at, changeWithinMs, ends);
     try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof ForbiddenError) return otherwise(error.message);
-      throw error;
+      const seen = await deployments.observe(at, order, signal);
+      if (seen.status !== "progressing" || seen.isOrdered !== true) return seen;
+      await changed;
+      return ends.aborted ? seen : await deployments.observe(at, order, signal);
+    } finally {
+      over.abort();
     }
   };
 
   const finish = async (workloads: readonly Workload[]): Promise<void> => {
+    if (isFinishing) return;
+    isFinishing = true;
     for (const workload of workloads) {
-      const { namespace, name } = workload.metadata;
-      const at: Place = { kind: "deployments", namespace, name };
-      await deployments.finish(at, workload).catch(({ message: reason }: Error) => {
-        log.warn({ sentinel: `${namespace}/${name}`, reason }, "deploy not brought to its end");
+      await deployments.finish(workload).catch(({ message: reason }: Error) => {
+        log.warn({ sentinel: idOf(workload), reason }, "deploy not brought to its end");
       });
     }
+    isFinishing = false;
   };
 
   return {
@@ -77,38 +85,50 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
     apply: async (order, call = {}) => {
       const at = place(order);
       if (at === undefined) return { failure: unknown };
-      return told(
-        () => deployments.apply(at, order, call),
-        (failure) => ({ failure, isOfApi: true }),
-      );
+      try {
+        return await deployments.apply(at, order, call);
+      } catch (error) {
+        if (!(error instanceof ForbiddenError)) throw error;
+        return { failure: error.message, isOfApi: true };
+      }
     },
     observe: async (order, call = {}) => {
       const at = place(order);
       if (at === undefined) return { status: "failed", reason: unknown };
-      return told<SentinelObservation>(
-        () => deployments.observe(at, order, call),
-        (reason) => ({ status: "failed", reason, isOfApi: true }),
-      );
+      try {
+        return await observe(at, order, call.signal);
+      } catch (error) {
+        if (!(error instanceof ForbiddenError)) throw error;
+        return { status: "failed", reason: error.message, isOfApi: true };
+      }
     },
     // The list goes on with what was under way.
     start: async () => {},
-    stop: () => cluster.stop(),
+    stop: async () => {
+      changes.stop();
+      await cluster.stop();
+    },
   };
 }
+
+/** As long as a deploy waits between two polls at most. */
+const changeWithinMs = 1_500;
 
 const unknown = "target_gone: its namespace is not in fleet.kubernetes.namespaces";
 
 async function listWorkloads(
   calls: Calls,
-  { namespaces, selector, signal }: Pick<KubernetesSettings, "namespaces" | "selector"> & {
+  {
+    namespaces,
+    selector,
+    signal,
+  }: Pick<KubernetesSettings, "namespaces" | "selector"> & {
     signal: AbortSignal | undefined;
   },
 ): Promise<Workload[]> {
   try {
     const lists = await Promise.all(
-      namespaces.map((namespace) =>
-        calls.list("deployments", { namespace, selector, ...(signal && { signal }) }),
-      ),
+      namespaces.map((namespace) => calls.list({ namespace, selector, ...(signal && { signal }) })),
     );
     return lists.flat();
   } catch (error) {
@@ -117,20 +137,24 @@ async function listWorkloads(
   }
 }
 
+function idOf({ metadata }: Workload): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
 const regionLabel = "topology.kubernetes.io/region";
 
 function toListed(workload: Workload, wanted: string): ListedSentinel {
-  const { namespace, name, labels, annotations } = workload.metadata;
+  const { namespace, labels, annotations } = workload.metadata;
   const image = imageOf(workload, chooseContainer(workload, wanted) ?? "");
-  const record = readRecord(annotations, recordKey());
+  const record = readRecord(annotations);
   const isDone = isComplete(workload);
   const isUnderWay = !isDone && record !== undefined && record.image === image;
   return {
-    id: `${namespace}/${name}`,
+    id: idOf(workload),
     region: labels[regionLabel] ?? labels["vedette.region"] ?? namespace,
     image,
     running_image: isUnderWay ? record.previous : image,
-    healthy: isDone,
+    healthy: isAvailable(workload),
     labels: boundLabels({ ...labels, namespace }),
   };
 }

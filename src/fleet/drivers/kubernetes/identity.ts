@@ -1,6 +1,6 @@
 /** Who we are at an API server: a token in a header, or a certificate of the connection. */
 import { readFileSync } from "node:fs";
-import { runPlugin, type PluginCredential } from "./exec-plugin.ts";
+import { type PluginCredential, runPlugin } from "./exec-plugin.ts";
 import type { ClusterAccess, Pem } from "./kubeconfig.ts";
 
 /** `authorization` undefined: the certificate is enough. */

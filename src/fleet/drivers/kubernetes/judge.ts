@@ -2,6 +2,7 @@
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { worstFault } from "./judge-pod.ts";
+import type { ImageOwner } from "./owners.ts";
 import type { Condition, Pod, Workload } from "./schemas.ts";
 
 export type Verdict =
@@ -16,6 +17,8 @@ export type Judged = {
   pods: readonly Pod[];
   container: string;
   image: string;
+  /** Who else has set the image. */
+  owners: readonly ImageOwner[];
   /** Until when it has to be ready (Unix ms), and now. */
   untilMs: number;
   nowMs: number;
@@ -27,7 +30,7 @@ export function judgeDeployment(judged: Judged): Verdict {
   if (workload.status.observedGeneration < workload.metadata.generation) {
     return { status: "progressing" };
   }
-  if (imageOf(workload, container) !== image) return setBack(workload);
+  if (imageOf(workload, container) !== image) return setBack(judged.owners);
   if (isComplete(workload)) return { status: "ready" };
   const fault = worstFault(ofImage(judged));
   if (fault?.isFinal) return failed(fault.reason);
@@ -54,6 +57,11 @@ export function isComplete({ metadata, spec, status }: Workload): boolean {
   return [replicas, updatedReplicas, availableReplicas].every((have) => have === wanted);
 }
 
+/** Whether as many replicas serve as its strategy asks for, of whatever image. */
+export function isAvailable(workload: Workload): boolean {
+  return conditionOf(workload, "Available")?.status === "True";
+}
+
 /** The pods of the ordered image: an earlier attempt's have been ended with their template. */
 function ofImage({ pods, container, image }: Judged): Pod[] {
   return pods.filter(({ spec }) =>
@@ -61,18 +69,10 @@ function ofImage({ pods, container, image }: Judged): Pod[] {
   );
 }
 
-function setBack({ metadata }: Workload): Verdict {
-  const [manager] = metadata.managedFields
-    .filter(({ manager: name, fieldsV1 }) => name !== "vedette" && setsImage(fieldsV1))
-    .map(({ manager: name }) => cleanText(name, 60));
-  const by = manager === undefined ? "" : ` by ${manager}`;
+function setBack(owners: readonly ImageOwner[]): Verdict {
+  const by = owners[0] === undefined ? "" : ` by ${owners[0].manager}`;
   const code: ReasonCode = "conflict";
   return { status: "failed", reason: `${code}: the image was changed${by}`, isForeign: true };
-}
-
-/** Whether fields of a manager, in their own notation, have an image of the template. */
-function setsImage(fields: unknown): boolean {
-  return JSON.stringify(fields ?? "").includes('"f:image"');
 }
 
 function conditionOf({ status }: Workload, type: string): Condition | undefined {

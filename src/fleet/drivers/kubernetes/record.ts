@@ -1,7 +1,7 @@
-/** What a workload's annotations say of deploys: the state of a replacement, which any process can go on with. Pure. */
+/** What a workload's annotation says of its deploy: the state of a replacement, which any process can go on with. Pure. */
 import { z } from "zod";
 
-const prefix = "vedette.dev/deploy";
+const key = "vedette.dev/deploy";
 
 const DeployRecord = z.object({
   id: z.string(),
@@ -15,15 +15,9 @@ const DeployRecord = z.object({
 });
 export type DeployRecord = z.infer<typeof DeployRecord>;
 
-/** `member`: an ordinal or a node's name; absent: the workload is a sentinel itself. */
-export function recordKey(member?: string): string {
-  return member === undefined ? prefix : `${prefix}.${member}`;
-}
-
 /** undefined: there is none, or one that somebody has changed. */
 export function readRecord(
   annotations: Readonly<Record<string, string>>,
-  key: string,
 ): DeployRecord | undefined {
   try {
     return DeployRecord.parse(JSON.parse(annotations[key] ?? ""));
@@ -32,14 +26,7 @@ export function readRecord(
   }
 }
 
-/** Every annotation of ours, with this record changed: what an apply leaves out it removes. */
-export function withRecord(
-  annotations: Readonly<Record<string, string>>,
-  key: string,
-  record: DeployRecord,
-): Record<string, string> {
-  const ours = Object.entries(annotations).filter(
-    ([name]) => name === prefix || name.startsWith(`${prefix}.`),
-  );
-  return { ...Object.fromEntries(ours), [key]: JSON.stringify(record) };
+/** All annotations of ours: what an apply leaves out it removes. */
+export function writeRecord(record: DeployRecord): Record<string, string> {
+  return { [key]: JSON.stringify(record) };
 }

@@ -44,26 +44,23 @@ const Metadata = z.object({
   ),
 });
 
-const Condition = z.object({ type: z.string(), status: z.string(), reason: text(), message: text() });
+const Condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: text(),
+  message: text(),
+});
 export type Condition = z.infer<typeof Condition>;
 
 const Requirement = z.object({ key: z.string(), operator: z.string(), values: many(z.string()) });
 
-/** A Deployment, StatefulSet or DaemonSet. */
+/** A Deployment. */
 export const Workload = z.object({
   metadata: Metadata,
   spec: z.object({
-    /** Absent in a DaemonSet. */
     replicas: z.number().nullish(),
     paused: z.boolean().nullish(),
-    progressDeadlineSeconds: z.number().nullish(),
     selector: z.object({ matchLabels: Texts, matchExpressions: many(Requirement) }),
-    updateStrategy: z
-      .object({
-        type: text(),
-        rollingUpdate: z.object({ partition: z.number().nullish() }).nullish(),
-      })
-      .nullish(),
     template: z.object({
       metadata: z.object({ annotations: Texts }).nullish(),
       spec: z.object({ containers: z.array(z.object({ name: z.string(), image: text() })) }),
@@ -74,9 +71,7 @@ export const Workload = z.object({
       observedGeneration: count(),
       replicas: count(),
       updatedReplicas: count(),
-      readyReplicas: count(),
       availableReplicas: count(),
-      updateRevision: text(),
       conditions: many(Condition),
     })
     .nullish()
@@ -88,9 +83,7 @@ const emptyStatus = {
   observedGeneration: 0,
   replicas: 0,
   updatedReplicas: 0,
-  readyReplicas: 0,
   availableReplicas: 0,
-  updateRevision: "",
   conditions: [] as Condition[],
 };
 
@@ -114,7 +107,6 @@ export type ContainerStatus = z.infer<typeof ContainerStatus>;
 export const Pod = z.object({
   metadata: Metadata,
   spec: z.object({
-    nodeName: text(),
     containers: z.array(z.object({ name: z.string(), image: text() })),
   }),
   status: z

@@ -1,0 +1,105 @@
+/**
+ * Wakes whoever waits for a workload, by a watch of each namespace
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes). It only shortens a
+ * wait: what a workload is like is always read anew, so a watch that is late, lossy or refused does no harm.
+ */
+import { z } from "zod";
+import { pause } from "#kernel/pause.ts";
+import { deploymentsOf } from "./calls.ts";
+import type { Cluster } from "./client.ts";
+
+/** How long the API server leaves a watch open (s). */
+const watchSeconds = 240;
+/** After a watch has failed, and for as long as nobody waits. */
+const restMs = 5_000;
+/** Of one event. */
+const maxLineBytes = 4_194_304;
+
+const Page = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+
+const WatchEvent = z.object({
+  type: z.string(),
+  object: z.object({ metadata: z.object({ name: z.string() }).nullish() }),
+});
+
+export type Changes = {
+  /** Resolves at the next change of the workload, after `limitMs`, or once `signal` is aborted. */
+  next: (workload: Named, limitMs: number, signal?: AbortSignal) => Promise<void>;
+  stop: () => void;
+};
+
+type Named = { namespace: string; name: string };
+type Wake = () => void;
+
+export function createChanges(
+  cluster: Pick<Cluster, "call" | "stream">,
+  selector: string,
+): Changes {
+  const waiting = new Map<string, Map<string, Set<Wake>>>();
+  const watched = new Set<string>();
+  const stopped = new AbortController();
+
+  const waitersOf = (namespace: string) => {
+    const known = waiting.get(namespace) ?? new Map<string, Set<Wake>>();
+    waiting.set(namespace, known);
+    return known;
+  };
+
+  const wake = (namespace: string, name?: string): void => {
+    for (const [one, wakes] of waitersOf(namespace)) {
+      if (name === undefined || name === one) for (const each of [...wakes]) each();
+    }
+  };
+
+  const watchOnce = async (namespace: string): Promise<void> => {
+    const path = deploymentsOf(namespace);
+    const { signal } = stopped;
+    const query = { labelSelector: selector };
+    const first = new URLSearchParams({ ...query, limit: "1" });
+    const page = Page.parse(
+      (await cluster.call({ method: "GET", path: `${path}?${first}`, signal })).body,
+    );
+    const { resourceVersion } = page.metadata;
+    // What has changed before the watch begins.
+    wake(namespace);
+    const more = { watch: "1", resourceVersion, timeoutSeconds: String(watchSeconds) };
+    const asked = `${path}?${new URLSearchParams({ ...query, ...more })}`;
+    const limitMs = (watchSeconds + 15) * 1_000;
+    for await (const line of cluster.stream({ path: asked, limitMs, signal, maxLineBytes })) {
+      const event = WatchEvent.parse(JSON.parse(line));
+      if (event.type === "ERROR") return;
+      if (event.object.metadata) wake(namespace, event.object.metadata.name);
+    }
+  };
+
+  /** For as long as somebody waits. */
+  const watch = async (namespace: string): Promise<void> => {
+    if (watched.has(namespace)) return;
+    watched.add(namespace);
+    while (!stopped.signal.aborted && waitersOf(namespace).size > 0) {
+      await watchOnce(namespace).catch(() => {});
+      await pause(restMs * (0.5 + Math.random()), stopped.signal);
+    }
+    watched.delete(namespace);
+  };
+
+  return {
+    next: async ({ namespace, name }, limitMs, signal) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const waiters = waitersOf(namespace);
+      const wakes = waiters.get(name) ?? new Set<Wake>();
+      waiters.set(name, wakes.add(resolve));
+      void watch(namespace);
+      const timer = setTimeout(resolve, limitMs);
+      signal?.addEventListener("abort", () => resolve(), { once: true });
+      await promise;
+      clearTimeout(timer);
+      wakes.delete(resolve);
+      if (wakes.size === 0 && waiters.get(name) === wakes) waiters.delete(name);
+    },
+    stop: () => {
+      stopped.abort();
+      for (const namespace of waiting.keys()) wake(namespace);
+    },
+  };
+}

@@ -1,0 +1,212 @@
+/** What a controller manager, a scheduler and a kubelet do with Deployments, at a fraction of their time. */
+import { createHash, randomUUID } from "node:crypto";
+import type { KubeObject, Objects } from "./objects.ts";
+import { creating, fateOf, type PodStatus } from "./pod-states.ts";
+
+export type Pace = {
+  /** Until the controller has seen a change. */
+  observeMs: number;
+  /** Until a pod of a good image is ready. */
+  readyMs: number;
+  /** Whether pods of an image are refused by a quota. */
+  isOverQuota: (image: string) => boolean;
+};
+
+const now = () => new Date().toISOString().replace(/\.\d+/, "");
+
+export function startDeploymentController(objects: Objects, pace: Pace) {
+  const timers = new Set<NodeJS.Timeout>();
+  const overdue = new Set<string>();
+
+  const later = (ms: number, act: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, ms);
+    timers.add(timer);
+  };
+
+  const podsOf = ({ metadata }: KubeObject) =>
+    objects
+      .list("pods", metadata.namespace)
+      .filter(({ metadata: of }) => of.labels?.["owner"] === metadata.name);
+
+  const live = ({ metadata }: KubeObject) => objects.get({ resource: "deployments", ...metadata });
+
+  const follow = (pod: KubeObject, image: string): void => {
+    let atMs = 0;
+    for (const { afterMs, status } of fateOf(image, pace.readyMs)) {
+      atMs += afterMs;
+      later(atMs, () => {
+        const present = objects.get({ resource: "pods", ...pod.metadata });
+        if (present === undefined) return;
+        objects.put("pods", { ...present, status: namedFor(status, present) });
+        const owner = objects.get({
+          resource: "deployments",
+          namespace: pod.metadata.namespace,
+          name: pod.metadata.labels?.["owner"] ?? "",
+        });
+        if (owner !== undefined) reconcile(owner);
+      });
+    }
+  };
+
+  const addPod = (deployment: KubeObject, hash: string): void => {
+    const pod = buildPod(deployment, hash);
+    objects.put("pods", pod);
+    follow(pod, imagesOf(pod)[0] ?? "");
+  };
+
+  const remove = (pods: readonly KubeObject[]) => {
+    for (const { metadata } of pods) objects.remove({ resource: "pods", ...metadata });
+  };
+
+  /** New pods beside the old ones; those end once all of the new are ready. */
+  const reconcile = (of: KubeObject): void => {
+    const deployment = live(of);
+    if (deployment === undefined || deployment.spec.paused === true) return;
+    const hash = hashOf(deployment.spec.template);
+    const wanted: number = deployment.spec.replicas ?? 1;
+    const [own, others] = partition(podsOf(deployment), hash);
+    const isRefused = pace.isOverQuota(imagesOf(deployment.spec.template)[0] ?? "");
+    if (!isRefused) for (let n = own.length; n < wanted; n++) addPod(deployment, hash);
+    remove(own.slice(wanted));
+    // A pod that never became ready is ended with its template.
+    const isDone = own.length >= wanted && own.every(isReady);
+    remove(others.filter((pod) => isDone || !isReady(pod)));
+    writeStatus(deployment, { hash, isRefused });
+  };
+
+  const writeStatus = (
+    of: KubeObject,
+    { hash, isRefused }: { hash: string; isRefused: boolean },
+  ) => {
+    const deployment = live(of);
+    if (deployment === undefined) return;
+    const status = statusOf(deployment, podsOf(deployment), {
+      hash,
+      isRefused,
+      isOverdue: overdue.has(`${deployment.metadata.uid}/${deployment.metadata.generation}`),
+    });
+    if (JSON.stringify(status) === JSON.stringify(deployment.status)) return;
+    objects.put("deployments", { ...deployment, status });
+  };
+
+  const stopWatching = objects.watch(0, ({ type, resource, object }) => {
+    if (resource !== "deployments" || type === "DELETED") return;
+    const { generation = 1, uid } = object.metadata;
+    if (object.status?.observedGeneration === generation) return;
+    later(pace.observeMs, () => reconcile(object));
+    later((object.spec.progressDeadlineSeconds ?? 600) * 1_000, () => {
+      overdue.add(`${uid}/${generation}`);
+      reconcile(object);
+    });
+  });
+
+  return () => {
+    stopWatching();
+    for (const timer of timers) clearTimeout(timer);
+  };
+}
+
+function hashOf(template: object): string {
+  return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
+}
+
+/** Those of a template, and all others. */
+function partition(pods: readonly KubeObject[], hash: string): [KubeObject[], KubeObject[]] {
+  const isOwn = ({ metadata }: KubeObject) => metadata.labels?.["pod-template-hash"] === hash;
+  return [pods.filter(isOwn), pods.filter((pod) => !isOwn(pod))];
+}
+
+function imagesOf({ spec }: Pick<KubeObject, "spec">): string[] {
+  return spec.containers.map(({ image }: { image: string }) => image);
+}
+
+function isReady({ status }: KubeObject): boolean {
+  return status?.conditions?.some(
+    (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
+  );
+}
+
+function buildPod({ metadata, spec }: KubeObject, hash: string): KubeObject {
+  const labels = { ...spec.template.metadata?.labels, owner: metadata.name };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: `${metadata.name}-${hash}-${randomUUID().slice(0, 5)}`,
+      namespace: metadata.namespace,
+      uid: randomUUID(),
+      resourceVersion: "",
+      creationTimestamp: now(),
+      labels: { ...labels, "pod-template-hash": hash },
+    },
+    spec: structuredClone(spec.template.spec),
+    status: creating,
+  };
+}
+
+/** The kubelet's words for this pod's own container. */
+function namedFor(status: PodStatus, pod: KubeObject): PodStatus {
+  const [container] = pod.spec.containers;
+  const named = status.containerStatuses?.map((one) => ({
+    ...one,
+    name: container.name,
+    image: container.image,
+  }));
+  return { ...status, ...(named && { containerStatuses: named }) };
+}
+
+/** Counts that are 0 are absent, as in Kubernetes. */
+function statusOf(
+  { metadata, spec, status: before }: KubeObject,
+  pods: readonly KubeObject[],
+  { hash, isRefused, isOverdue }: { hash: string; isRefused: boolean; isOverdue: boolean },
+) {
+  const wanted: number = spec.replicas ?? 1;
+  const updated = pods.filter(({ metadata: of }) => of.labels?.["pod-template-hash"] === hash);
+  const readyCount = pods.filter(isReady).length;
+  const isComplete = updated.length === wanted && updated.every(isReady) && pods.length === wanted;
+  const counts = {
+    replicas: pods.length,
+    updatedReplicas: updated.length,
+    readyReplicas: readyCount,
+    availableReplicas: readyCount,
+    unavailableReplicas: Math.max(0, wanted - readyCount),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)),
+    observedGeneration: metadata.generation,
+    conditions: [
+      // As with the default strategy: a quarter of the replicas, rounded down, may be away.
+      condition("Available", readyCount >= wanted - Math.floor(wanted / 4), "MinimumReplicas"),
+      isOverdue && !isComplete
+        ? condition("Progressing", false, "ProgressDeadlineExceeded")
+        : condition(
+            "Progressing",
+            true,
+            isComplete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
+          ),
+      ...(isRefused
+        ? [{ ...condition("ReplicaFailure", true, "FailedCreate"), message: quotaWords }]
+        : []),
+    ].map((one) => withTimes(one, before?.conditions)),
+  };
+}
+
+const quotaWords = 'pods "gw-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2';
+
+type Condition = { type: string; status: string; reason: string; message?: string };
+
+function condition(type: string, is: boolean, reason: string): Condition {
+  return { type, status: is ? "True" : "False", reason };
+}
+
+function withTimes(one: Condition, before: (Condition & { lastUpdateTime: string })[] = []) {
+  const same = before.find(({ type, status, reason }) =>
+    [type === one.type, status === one.status, reason === one.reason].every(Boolean),
+  );
+  const time = same?.lastUpdateTime ?? now();
+  return { ...one, lastUpdateTime: time, lastTransitionTime: time };
+}

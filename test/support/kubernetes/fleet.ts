@@ -1,0 +1,117 @@
+/** A fleet of Deployments at an API server, and a driver for it. */
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import type { Driver } from "#fleet/drivers/driver.ts";
+import {
+  createKubernetesDriver,
+  type KubernetesSettings,
+} from "#fleet/drivers/kubernetes/driver.ts";
+import { createLog } from "#kernel/log.ts";
+import { tempDir } from "../temp-dir.ts";
+import { waitFor } from "../wait-for.ts";
+import {
+  type ApiServer,
+  type ApiServerSettings,
+  adminToken,
+  startApiServer,
+} from "./api-server.ts";
+import type { KubeObject } from "./objects.ts";
+import { newObject } from "./resources.ts";
+
+export const namespace = "edge";
+export const kubeImage = (tag: string) => `registry.example.com/team/gateway:${tag}`;
+
+type Deployment = {
+  image?: string;
+  replicas?: number;
+  labels?: Record<string, string>;
+  /** Who has created it. */
+  manager?: string;
+  /** Merged into its spec. */
+  spec?: object;
+};
+
+export function buildDeployment(name: string, over: Deployment = {}): KubeObject {
+  const { image = kubeImage("v1"), replicas = 1, labels = {}, spec = {} } = over;
+  const app = { app: name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace, labels: { "vedette.sentinel": "", ...labels } } as never,
+    spec: {
+      replicas,
+      selector: { matchLabels: app },
+      template: {
+        metadata: { labels: app },
+        spec: { containers: [{ name: "gateway", image }] },
+      },
+      ...spec,
+    },
+  };
+}
+
+export function addDeployment({ objects }: ApiServer, name: string, over: Deployment = {}) {
+  const made = newObject(buildDeployment(name, over), namespace, over.manager ?? "kubectl-create");
+  objects.put("deployments", { ...made, metadata: { ...made.metadata, uid: randomUUID() } });
+}
+
+export function imageAt({ objects }: ApiServer, name: string): string {
+  const found = objects.get({ resource: "deployments", namespace, name });
+  return found?.spec.template.spec.containers[0].image;
+}
+
+/** The file that names an API server, for whoever has the token. */
+export function writeKubeconfig(url: string, token = adminToken): string {
+  const file = path.join(tempDir(), `${randomUUID()}.kubeconfig`);
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "test",
+    contexts: [{ name: "test", context: { cluster: "test", user: "test", namespace } }],
+    clusters: [{ name: "test", cluster: { server: url } }],
+    users: [{ name: "test", user: { token } }],
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+/** Ends with the test that asks for it. */
+export function createTestDriver(
+  url: string,
+  { token, ...over }: Partial<KubernetesSettings> & { token?: string } = {},
+): Driver {
+  const driver = createKubernetesDriver({
+    context: "",
+    namespaces: [],
+    selector: "vedette.sentinel",
+    container: "",
+    fieldManager: "vedette",
+    isForced: false,
+    readyTimeoutMs: 60_000,
+    environment: { KUBECONFIG: writeKubeconfig(url, token) },
+    log: createLog({ level: "silent", format: "json" }),
+    ...over,
+  });
+  onTestFinished(driver.stop);
+  return driver;
+}
+
+/** Once all Deployments run what their templates say. */
+export async function untilAvailable({ objects }: ApiServer): Promise<void> {
+  const isAvailable = ({ spec, status }: KubeObject) => status?.availableReplicas === spec.replicas;
+  const all = () => objects.list("deployments", namespace);
+  await waitFor(() => all().every(isAvailable), { withinMs: 5_000, what: "the Deployments" });
+}
+
+/** A fleet of these names, whose Deployments run v1. */
+export async function startKubernetesFleet(
+  names: readonly string[],
+  settings: ApiServerSettings = {},
+): Promise<ApiServer> {
+  const server = await startApiServer(settings);
+  for (const name of names) addDeployment(server, name);
+  await untilAvailable(server);
+  return server;
+}
