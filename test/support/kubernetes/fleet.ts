@@ -29,11 +29,12 @@ type Deployment = {
   labels?: Record<string, string>;
   /** Who has created it. */
   manager?: string;
+  operation?: "Apply" | "Update";
   /** Merged into its spec. */
   spec?: object;
 };
 
-export function buildDeployment(name: string, over: Deployment = {}): KubeObject {
+function buildDeployment(name: string, over: Deployment = {}): KubeObject {
   const { image = kubeImage("v1"), replicas = 1, labels = {}, spec = {} } = over;
   const app = { app: name };
   return {
@@ -52,9 +53,10 @@ export function buildDeployment(name: string, over: Deployment = {}): KubeObject
   };
 }
 
-export function addDeployment({ objects }: ApiServer, name: string, over: Deployment = {}) {
-  const made = newObject(buildDeployment(name, over), namespace, over.manager ?? "kubectl-create");
-  objects.put("deployments", { ...made, metadata: { ...made.metadata, uid: randomUUID() } });
+export function addDeployment({ objects }: ApiServer, name: string, over: Deployment = {}): void {
+  const { manager = "kubectl-create", operation = "Update" } = over;
+  const made = newObject(buildDeployment(name, over), namespace, { manager, operation });
+  objects.put("deployments", made);
 }
 
 export function imageAt({ objects }: ApiServer, name: string): string {

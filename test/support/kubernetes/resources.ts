@@ -164,13 +164,17 @@ export function watch(asked: Asked, objects: Objects, outgoing: ServerResponse):
 
 function create(asked: Asked, { objects, faults }: Parts): Answer {
   const object = JSON.parse(asked.body) as KubeObject;
-  const made = newObject(object, asked.namespace, managerOf(asked));
+  const made = newObject(object, asked.namespace, { manager: managerOf(asked) });
   const refused = findRefusal(asked, made, faults);
   return refused ?? { status: 201, body: objects.put(asked.resource, made) };
 }
 
 /** What an API server adds to what a client has written. */
-export function newObject(object: KubeObject, namespace: string, manager: string): KubeObject {
+export function newObject(
+  object: KubeObject,
+  namespace: string,
+  { manager, operation = "Update" }: { manager: string; operation?: "Apply" | "Update" },
+): KubeObject {
   const made: KubeObject = {
     ...object,
     metadata: {
@@ -183,6 +187,7 @@ export function newObject(object: KubeObject, namespace: string, manager: string
     },
   };
   noteUpdate(undefined, made, manager);
+  for (const fields of made.metadata.managedFields ?? []) fields.operation = operation;
   return made;
 }
 

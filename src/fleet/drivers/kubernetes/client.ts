@@ -107,7 +107,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       const { path, limitMs, signal, maxLineBytes } = asked;
       const answer = await open({ method: "GET", path, limitMs, signal });
       if (answer.statusCode !== 200) {
-        answer.body.destroy();
+        await answer.body.dump();
         throw new UnreachableError(`unreachable: the API server answered ${answer.statusCode}`);
       }
       yield* linesOf(answer.body, maxLineBytes);

@@ -111,8 +111,8 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   };
 }
 
-/** As long as a deploy waits between two polls at most. */
-const changeWithinMs = 1_500;
+/** A pod that fails does not change its Deployment, which is looked at after this time anyway. */
+const changeWithinMs = 1_000;
 
 const unknown = "target_gone: its namespace is not in fleet.kubernetes.namespaces";
 
