@@ -1,42 +1,57 @@
 /** Where the cluster is and who we are there: inside of it by its service account, else by a kubeconfig. */
-import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import path from "node:path";
 import { type ClusterAccess, readAccess } from "./kubeconfig.ts";
+import { readShortFile } from "./short-file.ts";
 
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+const mount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Without a context of its own name a pod uses its service account. Throws an error that says what to set. */
-export function findAccess(context: string, environment: NodeJS.ProcessEnv): ClusterAccess {
-  const named = environment["KUBECONFIG"];
+/**
+ * Without a context or a kubeconfig that is set a pod uses its service account, which is mounted at `serviceAccount`.
+ * Throws an error that says what to set.
+ */
+export function findAccess(
+  context: string,
+  environment: NodeJS.ProcessEnv,
+  serviceAccount = mount,
+): ClusterAccess {
+  const named = (environment["KUBECONFIG"] ?? "").split(path.delimiter).filter(Boolean);
   const host = environment["KUBERNETES_SERVICE_HOST"];
-  if (context === "" && !named && host) return inCluster(host, environment);
-  const given = named ? named.split(path.delimiter) : [path.join(homedir(), ".kube", "config")];
-  const files = given.filter((file) => file !== "" && existsSync(file));
-  if (files.length === 0) {
-    throw new Error(
-      `fleet.driver "kubernetes" finds no cluster: ${given.join(", ")} does not exist, and this is no pod; set KUBECONFIG`,
-    );
+  if (context === "" && named.length === 0 && host) {
+    const port = environment["KUBERNETES_SERVICE_PORT"] || "443";
+    return inCluster(`${isIPv6(host) ? `[${host}]` : host}:${port}`, serviceAccount);
   }
-  return readAccess(
-    files.map((file) => ({ file, text: readFileSync(file, "utf8") })),
-    context,
+  const home = environment["HOME"] || homedir();
+  const given = named.length > 0 ? named : [path.join(home, ".kube", "config")];
+  // As in kubectl one that is not there is left out.
+  const files = given.flatMap((file) => {
+    const bytes = readShortFile(file);
+    return bytes === undefined ? [] : [{ file, text: bytes.toString() }];
+  });
+  if (files.length > 0) return readAccess(files, context);
+  throw new Error(
+    `fleet.driver "kubernetes" finds no cluster: there is no ${given.join(", ")}, and ${host ? "fleet.kubernetes.context is set" : "this is no pod"}; set KUBECONFIG`,
   );
 }
 
-function inCluster(host: string, environment: NodeJS.ProcessEnv): ClusterAccess {
-  const port = environment["KUBERNETES_SERVICE_PORT"] || "443";
-  const file = path.join(serviceAccount, "namespace");
+function inCluster(address: string, serviceAccount: string): ClusterAccess {
+  const token = path.join(serviceAccount, "token");
+  if (readShortFile(token) === undefined) {
+    throw new Error(
+      `fleet.driver "kubernetes": this pod has no ${token}; set automountServiceAccountToken in its spec, or KUBECONFIG`,
+    );
+  }
+  const namespace = readShortFile(path.join(serviceAccount, "namespace"))?.toString().trim();
   return {
-    server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
-    namespace: existsSync(file) ? readFileSync(file, "utf8").trim() : undefined,
+    server: `https://${address}`,
+    namespace: namespace || undefined,
     ca: { file: path.join(serviceAccount, "ca.crt") },
     servername: undefined,
     isInsecure: false,
     proxyUrl: undefined,
     cert: undefined,
     key: undefined,
-    login: { kind: "token-file", file: path.join(serviceAccount, "token") },
+    login: { kind: "token-file", file: token },
   };
 }

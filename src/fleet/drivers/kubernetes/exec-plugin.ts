@@ -1,24 +1,24 @@
 /** Credentials from a program of the cloud (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). */
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
-import type { ExecPlugin } from "./kubeconfig.ts";
+import type { ExecPlugin } from "./login.ts";
+import { isPem, readPem } from "./pem.ts";
+import { type PluginEnd, runProgram } from "./plugin-process.ts";
 
-const limitMs = 30_000;
 const maxOutputBytes = 1_048_576;
 
 const ExecCredential = z.object({
+  apiVersion: z.string(),
   kind: z.literal("ExecCredential"),
   status: z.object({
-    token: z.string().optional(),
-    clientCertificateData: z.string().optional(),
-    clientKeyData: z.string().optional(),
-    expirationTimestamp: z.iso.datetime({ offset: true }).optional(),
+    token: z.string().nullish(),
+    clientCertificateData: z.string().nullish(),
+    clientKeyData: z.string().nullish(),
+    expirationTimestamp: z.iso.datetime({ offset: true }).nullish(),
   }),
 });
 
-/** `expiresAtMs` undefined: it is good until the API server refuses it. */
+/** A token, or a certificate with its key, or both. `expiresAtMs` undefined: it is good until the API server refuses it. */
 export type PluginCredential = {
   token: string | undefined;
   cert: string | undefined;
@@ -26,37 +26,122 @@ export type PluginCredential = {
   expiresAtMs: number | undefined;
 };
 
-/** Throws an error with what the program says on stderr, and nothing of its output, which is a secret. */
-export async function runPlugin(plugin: ExecPlugin): Promise<PluginCredential> {
-  const { apiVersion, command, args, env, cluster } = plugin;
-  const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false, cluster } };
-  const told = { KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+/**
+ * The program gets `limitMs` in all, and of `environment` what clouds' programs need. Throws an error with the last line
+ * that it says on stderr, less what looks like a secret, and nothing of its output.
+ */
+export async function runPlugin(
+  plugin: ExecPlugin,
+  { limitMs = 30_000, environment = process.env } = {},
+): Promise<PluginCredential> {
+  const { command, args, apiVersion } = plugin;
+  const env = {
+    ...allowed(environment),
+    ...plugin.env,
+    KUBERNETES_EXEC_INFO: JSON.stringify(infoOf(plugin)),
+  };
+  const end = await runProgram({ command, args, env }, { limitMs, maxBytes: maxOutputBytes });
+  if (end.kind !== "ended" || end.code !== 0) {
+    throw new Error(`${command} ${describe(end, limitMs)}${quoteLast(end, env)}`);
+  }
   try {
-    const { stdout } = await promisify(execFile)(command, args, {
-      env: { ...process.env, ...env, ...told },
-      timeout: limitMs,
-      killSignal: "SIGKILL",
-      maxBuffer: maxOutputBytes,
-    });
-    return readCredential(stdout);
+    return readCredential(end.output, apiVersion);
   } catch (error) {
-    throw new Error(`${command}: ${wordsOf(error as Failure)}`);
+    throw new Error(`${command} printed ${(error as Error).message}`);
   }
 }
 
-function readCredential(output: string): PluginCredential {
-  const { status } = ExecCredential.parse(JSON.parse(output));
-  const { token, clientCertificateData: cert, clientKeyData: key } = status;
-  const expires = status.expirationTimestamp;
-  return { token, cert, key, expiresAtMs: expires === undefined ? undefined : Date.parse(expires) };
+/** What programs of the clouds read. Our own settings and secrets are no business of theirs. */
+const names = new Set([
+  ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "KUBECONFIG"],
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"],
+  ...["http_proxy", "https_proxy", "no_proxy", "all_proxy"],
+  ...["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
+]);
+const families = /^(?:LC|XDG|AWS|GOOGLE|CLOUDSDK|AZURE|AAD)_/;
+
+function allowed(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => names.has(name) || families.test(name)),
+  );
 }
 
-type Failure = Error & { code?: number | string; killed?: boolean; stderr?: string };
+function infoOf({ apiVersion, cluster }: ExecPlugin) {
+  const told = cluster && {
+    server: cluster.server,
+    "tls-server-name": cluster.servername,
+    "insecure-skip-tls-verify": cluster.isInsecure || undefined,
+    "certificate-authority-data": readPem(cluster.ca)?.toString("base64"),
+    "proxy-url": cluster.proxyUrl,
+    config: cluster.config,
+  };
+  return { apiVersion, kind: "ExecCredential", spec: { interactive: false, cluster: told } };
+}
 
-function wordsOf({ name, code, killed, stderr = "" }: Failure): string {
-  if (killed === true) return `it did not end within ${limitMs / 1_000} s`;
-  if (code === "ENOENT") return "there is no such program";
-  const said = cleanText(stderr.trim().split("\n").at(-1) ?? "", 200);
-  if (code !== undefined) return `it ended with ${code}${said === "" ? "" : `: ${said}`}`;
-  return name === "ZodError" || name === "SyntaxError" ? "it printed no ExecCredential" : name;
+function describe(end: PluginEnd, limitMs: number): string {
+  switch (end.kind) {
+    case "unstarted":
+      return end.code === "ENOENT"
+        ? "is not there: install it where Vedette runs, in a folder of PATH"
+        : `cannot be started (${end.code})`;
+    case "late":
+      return `did not end within ${limitMs / 1_000} s`;
+    case "large":
+      return `printed more than ${maxOutputBytes / 1_048_576} MiB`;
+    case "ended":
+      return end.code === null ? `was ended by ${end.signal}` : `ended with ${end.code}`;
+  }
+}
+
+/** A name such as `AWS_WEB_IDENTITY_TOKEN_FILE` has no secret. */
+const secretName = /(?:SECRET|TOKEN|PASSWORD|PASSWD|KEY|CREDENTIAL)(?!.*_(?:FILE|PATH|URI)$)/i;
+/** Web tokens, what stands behind "token:" or "Bearer", passwords in addresses, and whatever is long enough. */
+const secretForms = [
+  /eyJ[\w-]+(?:\.[\w-]*)*/g,
+  /(?<=\bbearer\s+)\S{8,}/gi,
+  /(?<=(?:token|password|secret|key)["']?\s*[:=]\s*["']?)[^\s"',]{8,}/gi,
+  /(?<=:\/\/)[^\s/@]+(?=@)/g,
+  /[\w+=~-]{40,}(?:[./][\w+=~-]+)*/g,
+  /(?<![\w+/])(?=\S*[A-Z])(?=\S*\d)[\w+/=]{40,}/g,
+];
+
+function quoteLast(end: PluginEnd, env: NodeJS.ProcessEnv): string {
+  const last = "words" in end ? (end.words.trim().split("\n").at(-1) ?? "") : "";
+  const secrets = Object.entries(env).flatMap(([name, value = ""]) =>
+    secretName.test(name) && value.length >= 6 ? [value] : [],
+  );
+  const bare = secrets.reduce((words, secret) => words.replaceAll(secret, "[secret]"), last);
+  const safe = secretForms.reduce((words, form) => words.replaceAll(form, "[secret]"), bare);
+  return safe === "" ? "" : `: ${cleanText(safe, 200).trim()}`;
+}
+
+function readCredential(output: string, apiVersion: string): PluginCredential {
+  const result = ExecCredential.safeParse(parseJson(output));
+  if (!result.success) throw new Error("no ExecCredential");
+  if (result.data.apiVersion !== apiVersion) {
+    throw new Error(`an ExecCredential of another apiVersion than ${apiVersion}: update it`);
+  }
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = result.data.status;
+  const cert = readPart(clientCertificateData, "certificate");
+  const key = readPart(clientKeyData, "key");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new Error("a certificate without its key, or a key alone");
+  }
+  if (!token && cert === undefined) throw new Error("neither a token nor a certificate");
+  const expiresAtMs = expirationTimestamp ? Date.parse(expirationTimestamp) : undefined;
+  return { token: token || undefined, cert, key, expiresAtMs };
+}
+
+function readPart(text: string | null | undefined, what: string): string | undefined {
+  if (!text) return undefined;
+  if (!isPem(text)) throw new Error(`a ${what} that is no PEM`);
+  return text;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -2,12 +2,9 @@
 import path from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-
-const text = () =>
-  z
-    .string()
-    .nullish()
-    .transform((value) => value || undefined);
+import { cleanText } from "#kernel/clean-text.ts";
+import { type ClusterPlace, type Login, readLogin, text, User } from "./login.ts";
+import { type Pem, pemOf } from "./pem.ts";
 
 const Cluster = z.object({
   server: z.url({ protocol: /^https?$/ }),
@@ -15,76 +12,34 @@ const Cluster = z.object({
   "certificate-authority-data": text(),
   "insecure-skip-tls-verify": z.boolean().nullish(),
   "tls-server-name": text(),
-  "proxy-url": text(),
+  "proxy-url": text().pipe(z.url({ protocol: /^(https?|socks5)$/ }).optional()),
+  extensions: z.array(z.object({ name: z.string(), extension: z.unknown().optional() })).nullish(),
 });
 
-const Exec = z.object({
-  apiVersion: z.string(),
-  command: z.string().min(1),
-  args: z.array(z.string()).nullish(),
-  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
-  provideClusterInfo: z.boolean().nullish(),
-});
+const Context = z.object({ cluster: z.string(), user: text(), namespace: text() });
 
-const User = z.object({
-  "client-certificate": text(),
-  "client-certificate-data": text(),
-  "client-key": text(),
-  "client-key-data": text(),
-  token: text(),
-  tokenFile: text(),
-  username: text(),
-  password: text(),
-  exec: Exec.nullish(),
-  "auth-provider": z.unknown().optional(),
-});
-
-const Context = z.object({ cluster: z.string(), user: z.string().default(""), namespace: text() });
-
-const named = <Key extends string, Value extends z.ZodType>(key: Key, value: Value) =>
+/** Only what is used is read further: a fault of another cluster's entry is no concern of ours. */
+const named = <Key extends string>(key: Key) =>
   z
-    .array(z.object({ name: z.string() }).and(z.object({ [key]: value } as Record<Key, Value>)))
+    .array(
+      z.looseObject({ name: z.string() }).transform((one) => ({ name: one.name, entry: one[key] })),
+    )
     .nullish()
     .transform((list) => list ?? []);
 
 const Kubeconfig = z.object({
   "current-context": text(),
-  clusters: named("cluster", Cluster),
-  contexts: named("context", Context),
-  users: named("user", User),
+  clusters: named("cluster"),
+  contexts: named("context"),
+  users: named("user"),
 });
 
 /** A file's text, and its path, to which relative paths in it belong. */
 export type KubeconfigFile = { file: string; text: string };
 
-/** A PEM text, or a file that has one. */
-export type Pem = { data: Buffer } | { file: string };
-
-export type ExecPlugin = {
-  apiVersion: string;
-  command: string;
-  args: string[];
-  env: Record<string, string>;
-  /** What the plugin is told of the cluster; undefined: nothing. */
-  cluster?: { server: string; "certificate-authority-data"?: string } | undefined;
-};
-
-/** How a user shows who they are. */
-export type Login =
-  | { kind: "none" }
-  | { kind: "token"; token: string }
-  | { kind: "token-file"; file: string }
-  | { kind: "password"; username: string; password: string }
-  | { kind: "exec"; plugin: ExecPlugin };
-
-export type ClusterAccess = {
-  server: string;
+export type ClusterAccess = ClusterPlace & {
   /** Of the context; undefined: `default`. */
   namespace: string | undefined;
-  ca: Pem | undefined;
-  servername: string | undefined;
-  isInsecure: boolean;
-  proxyUrl: string | undefined;
   cert: Pem | undefined;
   key: Pem | undefined;
   login: Login;
@@ -92,115 +47,128 @@ export type ClusterAccess = {
 
 /**
  * The access that a context gives; empty: the current one. Of several files the first that has a name counts. Throws an
- * error that quotes nothing of the files but names.
+ * error that says what to change, and quotes nothing of the files but names.
  */
 export function readAccess(files: readonly KubeconfigFile[], context: string): ClusterAccess {
   const read = files.map((one) => ({ ...one, config: readConfig(one) }));
-  const wanted = context || read.map(({ config }) => config["current-context"]).find(Boolean);
-  if (wanted === undefined) throw new Error("no context: set fleet.kubernetes.context");
-  const { context: chosen } = find(read, "contexts", wanted);
-  const cluster = find(read, "clusters", chosen.cluster);
-  const user = chosen.user === "" ? undefined : find(read, "users", chosen.user);
-  return toAccess(chosen.namespace, cluster, user);
+  const chosen = find(read, { kind: "context", name: chooseContext(read, context) }, Context);
+  const { namespace, cluster: clusterName, user: userName } = chosen.value;
+  const cluster = find(read, { kind: "cluster", name: clusterName }, Cluster);
+  const place = within(cluster, () => toPlace(cluster));
+  if (userName === undefined) {
+    return { ...place, namespace, cert: undefined, key: undefined, login: { kind: "none" } };
+  }
+  const user = find(read, { kind: "user", name: userName }, User);
+  const config = cluster.value.extensions?.find(({ name }) => name === pluginExtension)?.extension;
+  const { directory } = user;
+  return within(user, () => ({
+    ...place,
+    namespace,
+    ...toPair(user),
+    login: readLogin(user.value, { directory, cluster: place, config }),
+  }));
 }
 
+/** What a cluster's entry has for a plugin (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
+const pluginExtension = "client.authentication.k8s.io/exec";
+
 type Read = KubeconfigFile & { config: z.infer<typeof Kubeconfig> };
-type Lists = Pick<Read["config"], "clusters" | "contexts" | "users">;
 
 function readConfig({ file, text: content }: KubeconfigFile): Read["config"] {
   let value: unknown;
   try {
-    value = parse(content);
+    // A warning of the parser would go to the log, with the line.
+    value = parse(content, { logLevel: "error", merge: true });
   } catch {
     // The parser's message quotes the line, which may be a key.
     throw new Error(`${file} is no YAML`);
   }
   const result = Kubeconfig.safeParse(value ?? {});
   if (result.success) return result.data;
-  throw new Error(`${file} is no kubeconfig: wrong at ${result.error.issues[0]?.path.join(".")}`);
+  throw new Error(`${file} is no kubeconfig${placeOf(result.error)}`);
 }
 
-function find<Kind extends keyof Lists>(
+function chooseContext(files: readonly Read[], wanted: string): string {
+  const name = wanted || files.map(({ config }) => config["current-context"]).find(Boolean);
+  if (name !== undefined) return name;
+  const words = "no current context: set fleet.kubernetes.context";
+  throw new Error(`${namesOf(files)}: ${words}${choiceOf(files, "context")}`);
+}
+
+type Kind = "context" | "cluster" | "user";
+type Found<Value> = { kind: Kind; name: string; file: string; directory: string; value: Value };
+
+function find<Value>(
   files: readonly Read[],
-  kind: Kind,
-  name: string,
-): Lists[Kind][number] & { directory: string } {
+  { kind, name }: { kind: Kind; name: string },
+  schema: z.ZodType<Value>,
+): Found<Value> {
   for (const { file, config } of files) {
-    const found = (config[kind] as Lists[Kind][number][]).find((one) => one.name === name);
-    if (found !== undefined) return { ...found, directory: path.dirname(file) };
+    const found = config[`${kind}s`].find((one) => one.name === name);
+    if (found === undefined) continue;
+    const result = schema.safeParse(found.entry ?? {});
+    const place = { kind, name, file, directory: path.dirname(file) };
+    if (result.success) return { ...place, value: result.data };
+    throw describe(place, `is wrong${placeOf(result.error)}`);
   }
-  const one = kind.slice(0, -1);
-  throw new Error(`${files.map(({ file }) => file).join(", ")}: there is no ${one} ${name}`);
+  const words = `there is no ${kind} ${cleanText(name, 100)}`;
+  throw new Error(`${namesOf(files)}: ${words}${choiceOf(files, kind)}`);
 }
 
-function toAccess(
-  namespace: string | undefined,
-  { cluster, directory }: Lists["clusters"][number] & { directory: string },
-  found: (Lists["users"][number] & { directory: string }) | undefined,
-): ClusterAccess {
-  const user = found?.user;
-  const own = found?.directory ?? "";
+function within<Value>(found: Found<unknown>, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw describe(found, (error as Error).message);
+  }
+}
+
+function describe({ file, kind, name }: Omit<Found<unknown>, "value">, words: string): Error {
+  return new Error(`${file}: the ${kind} ${cleanText(name, 100)}: ${words}`);
+}
+
+/** The path alone: zod's words may quote. */
+function placeOf({ issues }: z.ZodError): string {
+  const place = issues[0]?.path.join(".") ?? "";
+  return place === "" ? "" : ` at ${cleanText(place, 100)}`;
+}
+
+function namesOf(files: readonly Read[]): string {
+  return files.map(({ file }) => file).join(", ");
+}
+
+const namesAtMost = 10;
+
+function choiceOf(files: readonly Read[], kind: Kind): string {
+  const all = files.flatMap(({ config }) => config[`${kind}s`].map(({ name }) => name));
+  const names = [...new Set(all)];
+  const more = names.length > namesAtMost ? " …" : "";
+  const shown = names.slice(0, namesAtMost).map((name) => cleanText(name, 100));
+  return names.length === 0
+    ? ""
+    : `; there ${names.length === 1 ? "is" : "are"} ${shown.join(", ")}${more}`;
+}
+
+function toPlace({ value: cluster, directory }: Found<z.infer<typeof Cluster>>): ClusterPlace {
   const ca = pemOf(cluster, "certificate-authority", directory);
+  const isInsecure = cluster["insecure-skip-tls-verify"] === true;
+  if (isInsecure && ca !== undefined) {
+    throw new Error("certificate-authority and insecure-skip-tls-verify exclude each other");
+  }
   return {
     server: cluster.server.replace(/\/+$/, ""),
-    namespace,
     ca,
     servername: cluster["tls-server-name"],
-    isInsecure: cluster["insecure-skip-tls-verify"] === true,
+    isInsecure,
     proxyUrl: cluster["proxy-url"],
-    cert: user && pemOf(user, "client-certificate", own),
-    key: user && pemOf(user, "client-key", own),
-    login: user === undefined ? { kind: "none" } : loginOf(user, { directory: own, cluster }),
   };
 }
 
-/** What is in the file itself comes before what it names. */
-function pemOf<Name extends string>(
-  of: Partial<Record<Name | `${Name}-data`, string | undefined>>,
-  name: Name,
-  directory: string,
-): Pem | undefined {
-  const data = of[`${name}-data`];
-  if (data !== undefined) return { data: Buffer.from(data, "base64") };
-  const file = of[name];
-  return file === undefined ? undefined : { file: path.resolve(directory, file) };
-}
-
-function loginOf(
-  user: z.infer<typeof User>,
-  { directory, cluster }: { directory: string; cluster: z.infer<typeof Cluster> },
-): Login {
-  if (user.token !== undefined) return { kind: "token", token: user.token };
-  if (user.tokenFile !== undefined) {
-    return { kind: "token-file", file: path.resolve(directory, user.tokenFile) };
+function toPair({ value: user, directory }: Found<z.infer<typeof User>>) {
+  const cert = pemOf(user, "client-certificate", directory);
+  const key = pemOf(user, "client-key", directory);
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new Error("client-certificate and client-key belong together: give both");
   }
-  if (user.exec) return { kind: "exec", plugin: pluginOf(user.exec, { directory, cluster }) };
-  if (user.username !== undefined) {
-    return { kind: "password", username: user.username, password: user.password ?? "" };
-  }
-  if (user["auth-provider"] !== undefined) {
-    throw new Error("its user has an auth-provider, which Kubernetes has removed: use exec");
-  }
-  return { kind: "none" };
-}
-
-function pluginOf(
-  { apiVersion, command, args, env, provideClusterInfo }: z.infer<typeof Exec>,
-  { directory, cluster }: { directory: string; cluster: z.infer<typeof Cluster> },
-): ExecPlugin {
-  const isPath = command.includes("/");
-  const data = cluster["certificate-authority-data"];
-  return {
-    apiVersion,
-    // A bare name is looked up in PATH.
-    command: isPath ? path.resolve(directory, command) : command,
-    args: args ?? [],
-    env: Object.fromEntries((env ?? []).map(({ name, value }) => [name, value])),
-    ...(provideClusterInfo === true && {
-      cluster: {
-        server: cluster.server,
-        ...(data !== undefined && { "certificate-authority-data": data }),
-      },
-    }),
-  };
+  return { cert, key };
 }
