@@ -1,5 +1,4 @@
 /** A fleet of Deployments at an API server, and a driver for it. */
-import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
@@ -9,7 +8,7 @@ import {
   type KubernetesSettings,
 } from "#fleet/drivers/kubernetes/driver.ts";
 import { createLog } from "#kernel/log.ts";
-import { tempDir } from "../temp-dir.ts";
+import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
 import {
   type ApiServer,
@@ -64,9 +63,13 @@ export function imageAt({ objects }: ApiServer, name: string): string {
   return found?.spec.template.spec.containers[0].image;
 }
 
-/** The file that names an API server, for whoever has the token. */
-export function writeKubeconfig(url: string, token = adminToken): string {
-  const file = path.join(tempDir(), `${randomUUID()}.kubeconfig`);
+/** A file that names an API server, for whoever has the token. */
+export function writeKubeconfig(
+  url: string,
+  token = adminToken,
+): { path: string; remove: () => void } {
+  const directory = makeTempDir();
+  const file = path.join(directory.path, "kubeconfig");
   const config = {
     apiVersion: "v1",
     kind: "Config",
@@ -76,7 +79,7 @@ export function writeKubeconfig(url: string, token = adminToken): string {
     users: [{ name: "test", user: { token } }],
   };
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
-  return file;
+  return { path: file, remove: directory.remove };
 }
 
 /** Ends with the test that asks for it. */
@@ -84,6 +87,8 @@ export function createTestDriver(
   url: string,
   { token, ...over }: Partial<KubernetesSettings> & { token?: string } = {},
 ): Driver {
+  const kubeconfig = writeKubeconfig(url, token);
+  onTestFinished(kubeconfig.remove);
   const driver = createKubernetesDriver({
     context: "",
     namespaces: [],
@@ -92,7 +97,7 @@ export function createTestDriver(
     fieldManager: "vedette",
     isForced: false,
     readyTimeoutMs: 60_000,
-    environment: { KUBECONFIG: writeKubeconfig(url, token) },
+    environment: { KUBECONFIG: kubeconfig.path },
     log: createLog({ level: "silent", format: "json" }),
     ...over,
   });

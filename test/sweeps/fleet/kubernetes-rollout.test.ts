@@ -54,10 +54,13 @@ async function startFleet() {
   });
   for (const name of names) addDeployment(server, name, { image: before(name) });
   await untilAvailable(server);
+  const kubeconfig = writeKubeconfig(server.url, "worker");
+  onTestFinished(kubeconfig.remove);
   const program = await startProgram({
     VEDETTE_FLEET__DRIVER: "kubernetes",
     VEDETTE_FLEET__DEPLOY_TIMEOUT_SECONDS: "60",
-    KUBECONFIG: writeKubeconfig(server.url, "worker"),
+    VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+    KUBECONFIG: kubeconfig.path,
   });
   onTestFinished(program.dispose);
   const vedette = (...args: string[]) => runVedette(args, { VEDETTE_DATA_DIR: program.dataDir });

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { findFault, worstFault } from "#fleet/drivers/kubernetes/judge-pod.ts";
+import { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
+
+function buildPod(status: object): Pod {
+  return Pod.parse({
+    metadata: { name: "gw-1", namespace: "edge", uid: "u", resourceVersion: "8" },
+    spec: { containers: [{ name: "gateway", image: "r.io/gateway:v2" }] },
+    status,
+  });
+}
+
+const ofContainer = (container: object) =>
+  buildPod({ containerStatuses: [{ name: "gateway", restartCount: 0, ...container }] });
+const waiting = (reason: string, message = "") =>
+  ofContainer({ state: { waiting: { reason, message } } });
+const ended = (exitCode: number, reason = "Error") => ({ terminated: { exitCode, reason } });
+
+describe("findFault", () => {
+  it.each([
+    ["is being created", waiting("ContainerCreating")],
+    ["is ready", ofContainer({ ready: true, state: { running: {} } })],
+    ["has no status yet", buildPod({})],
+    ["has ended once and is started again", ofContainer({ state: ended(1) })],
+  ])("finds none in a pod that %s", (_, pod) => {
+    expect(findFault(pod)).toBeUndefined();
+  });
+
+  it.each([
+    ["invalid_image: no parse", true, waiting("InvalidImageName", "no parse")],
+    ["image_not_found: manifest unknown", true, waiting("ErrImagePull", "manifest unknown")],
+    [
+      "image_platform: no matching manifest for linux/arm64",
+      true,
+      waiting("ErrImagePull", "no matching manifest for linux/arm64"),
+    ],
+    ["image_auth: pull access denied", false, waiting("ErrImagePull", "pull access denied")],
+    [
+      "registry_unavailable: toomanyrequests: not found in time",
+      false,
+      waiting("ErrImagePull", "toomanyrequests: not found in time"),
+    ],
+    ["registry_unavailable: i/o timeout", false, waiting("ErrImagePull", "i/o timeout")],
+    ["pull_backoff: Back-off pulling", false, waiting("ImagePullBackOff", "Back-off pulling")],
+    ["start_error: no such file", true, waiting("RunContainerError", "no such file")],
+    ["config_invalid: no secret", false, waiting("CreateContainerConfigError", "no secret")],
+    [
+      "oom_killed: its memory limit was reached",
+      true,
+      ofContainer({ state: ended(137, "OOMKilled") }),
+    ],
+    [
+      "crash_loop: exit code 2",
+      false,
+      ofContainer({ restartCount: 1, state: { running: {} }, lastState: ended(2) }),
+    ],
+    [
+      "crash_loop: exit code 2",
+      true,
+      ofContainer({ restartCount: 2, state: { running: {} }, lastState: ended(2) }),
+    ],
+    [
+      "start_error",
+      true,
+      ofContainer({
+        restartCount: 1,
+        state: { waiting: { reason: "CrashLoopBackOff" } },
+        lastState: ended(128, "StartError"),
+      }),
+    ],
+    [
+      "unschedulable: no memory",
+      false,
+      buildPod({
+        conditions: [
+          { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "no memory" },
+        ],
+      }),
+    ],
+    ["unschedulable: evicted: disk", false, buildPod({ reason: "Evicted", message: "disk" })],
+    ["probe_failing: gateway is not ready", false, ofContainer({ state: { running: {} } })],
+  ])("finds %s (final: %s)", (reason, isFinal, pod) => {
+    expect(findFault(pod)).toEqual({ reason, isFinal });
+  });
+
+  it("finds what is wrong with a container that runs before the others", () => {
+    const pod = buildPod({
+      initContainerStatuses: [
+        { name: "prepare", restartCount: 4, state: ended(9), lastState: ended(9) },
+      ],
+      containerStatuses: [{ name: "gateway", state: { waiting: { reason: "PodInitializing" } } }],
+    });
+
+    expect(findFault(pod)).toEqual({ reason: "crash_loop: exit code 9", isFinal: true });
+  });
+
+  it("cleans and shortens what a cluster says", () => {
+    const { reason = "" } =
+      findFault(waiting("ErrImagePull", `\u001b[2J${"x".repeat(5_000)}`)) ?? {};
+
+    expect(reason).toMatch(/^registry_unavailable: \[2Jx+$/);
+    expect(reason.length).toBeLessThan(250);
+  });
+});
+
+it("worstFault prefers a fault that does not pass", () => {
+  const pods = [waiting("ErrImagePull", "i/o timeout"), waiting("InvalidImageName", "it")];
+
+  expect(worstFault(pods)).toEqual({ reason: "invalid_image: it", isFinal: true });
+});
