@@ -100,7 +100,7 @@ async function startAll(
   lock.add("data directory", dataDir.release);
   const credentials = withSettings(loadCredentials(dataDir.path), config);
   const registry = createRegistry(of.roles);
-  const departure = createDeparture();
+  const departure = createDeparture(failure.promise);
   const base: Base = {
     config,
     log: of.log,
@@ -114,12 +114,9 @@ async function startAll(
   const { endpoints, issueTicket } = await startParts(base, of.roles, { metrics, stops });
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
   metrics.noteStarted();
-  // A failed program skips the announcement: another process may have taken over its work already.
+  // A failed program skips the delay: another process may have taken over its work already.
   const stop = () =>
-    departure
-      .announce(config.shutdown_delay_seconds, failure.promise)
-      .then(stops.run)
-      .then(lock.run);
+    departure.announce(config.shutdown_delay_seconds).then(stops.run).then(lock.run);
   return { endpoints, dataDir: dataDir.path, issueTicket, stop, failed: failure.promise };
 }
 
