@@ -129,8 +129,8 @@ function isReady({ status }: KubeObject): boolean {
   );
 }
 
-function buildPod({ metadata, spec }: KubeObject, hash: string): KubeObject {
-  const labels = { ...spec.template.metadata?.labels, owner: metadata.name };
+function buildPod({ metadata, spec: { template } }: KubeObject, hash: string): KubeObject {
+  const labels = { ...template.metadata?.labels, owner: metadata.name };
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -142,7 +142,7 @@ function buildPod({ metadata, spec }: KubeObject, hash: string): KubeObject {
       creationTimestamp: now(),
       labels: { ...labels, "pod-template-hash": hash },
     },
-    spec: structuredClone(spec.template.spec),
+    spec: structuredClone(template.spec),
     status: creating,
   };
 }

@@ -25,13 +25,13 @@ function isMap(value: Json): value is Record<string, Json> {
 /** Every field that a body sets, without those that name it. */
 export function leavesOf(body: object): Leaves {
   const leaves: Leaves = new Map();
-  const { metadata = {}, spec } = body as { metadata?: Record<string, Json>; spec?: Json };
+  const { metadata = {}, ...rest } = body as { metadata?: Record<string, Json>; spec?: Json };
   for (const name of ["labels", "annotations"]) {
     for (const [key, value] of Object.entries(metadata[name] ?? {})) {
       leaves.set(["f:metadata", `f:${name}`, `f:${key}`].join(separator), value);
     }
   }
-  if (spec !== undefined) addLeaves(leaves, spec, ["f:spec"], "spec");
+  if (rest.spec !== undefined) addLeaves(leaves, rest.spec, ["f:spec"], "spec");
   return leaves;
 }
 

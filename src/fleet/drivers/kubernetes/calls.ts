@@ -68,9 +68,9 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
       ),
 
     /** Those of a workload's selector that are not about to end. */
-    async pods({ metadata, spec }: Workload, signal?: AbortSignal): Promise<Pod[]> {
+    async pods({ metadata, spec: { selector } }: Workload, signal?: AbortSignal): Promise<Pod[]> {
       const path = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace)}/pods`;
-      const query = { labelSelector: selectorOf(spec.selector) };
+      const query = { labelSelector: selectorOf(selector) };
       const pods = await listAll<Pod>(path, query, { page: PodPage, signal });
       return pods.filter((pod) => pod.metadata.deletionTimestamp === "");
     },
