@@ -156,10 +156,13 @@ describe("api processes with an embedded analytics store", () => {
     const lock = { pid: 1, startedAt: "1", bootId: "another", pidNamespace: "another" };
     writeFileSync(path.join(app.dataDir, "vedette.lock"), JSON.stringify(lock));
     const { message } = await app.failed;
+    const unready = await fetch(`${app.endpoints.metrics}/readyz`);
 
     await app.stop();
 
     expect(message).toMatch(/^another program has taken data_dir/);
+    expect(unready.status).toBe(503);
+    expect(await unready.json()).toMatchObject({ status: "leaving" });
     await expect(fetch(`${app.endpoints.api}/v2/liveness`)).rejects.toThrow();
   });
 

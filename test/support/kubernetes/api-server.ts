@@ -23,7 +23,7 @@ export type ApiServerSettings = Partial<Pace> & {
   after?: (asked: Asked) => Interference;
 };
 
-export type Interference =
+type Interference =
   | undefined
   | "lost"
   | { status: number; body?: unknown; headers?: Record<string, string> };

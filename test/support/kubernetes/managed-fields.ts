@@ -23,7 +23,7 @@ function isMap(value: Json): value is Record<string, Json> {
 }
 
 /** Every field that a body sets, without those that name it. */
-export function leavesOf(body: object): Leaves {
+function leavesOf(body: object): Leaves {
   const leaves: Leaves = new Map();
   const { metadata = {}, ...rest } = body as { metadata?: Record<string, Json>; spec?: Json };
   for (const name of ["labels", "annotations"]) {
@@ -50,7 +50,7 @@ function addLeaves(leaves: Leaves, value: Json, path: string[], field: string): 
   }
 }
 
-export function setLeaf(object: KubeObject, leaf: string, value: Json): void {
+function setLeaf(object: KubeObject, leaf: string, value: Json): void {
   const parts = leaf.split(separator);
   const last = parts.pop() ?? "";
   let at: Record<string, Json> = object as never;

@@ -39,7 +39,7 @@ function ended(exitCode: number, reason = "Error") {
 }
 
 export const creating = statusOf(waiting("ContainerCreating"));
-export const ready = statusOf(running, { isReady: true, phase: "Running" });
+const ready = statusOf(running, { isReady: true, phase: "Running" });
 
 function crashing(exitCode: number, reason?: string): PodFate {
   const last = { lastState: ended(exitCode, reason) };

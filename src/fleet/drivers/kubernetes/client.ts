@@ -1,11 +1,12 @@
 /** Calls to an API server (https://kubernetes.io/docs/reference/using-api/api-concepts/). */
 import pLimit from "p-limit";
-import { Agent, type Dispatcher, ProxyAgent, request } from "undici";
+import { request } from "undici";
 import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
-import { type Identities, type Identity, readPem } from "./identity.ts";
+import { createConnection } from "./connection.ts";
+import type { Identities, Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import { StatusBody } from "./schemas.ts";
 
@@ -45,15 +46,14 @@ export type Cluster = ReturnType<typeof createCluster>;
 
 export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
-  const connection = createConnection(access);
+  const connection = createConnection(access, 2 * mostCalls);
   const clock = createClock();
   let pausedUntilMs = 0;
 
-  const open = async (asked: ClusterRequest) => {
-    const { method, path, body, contentType = "application/json", signal, limitMs } = asked;
-    const timeout = AbortSignal.timeout(limitMs ?? callLimitMs);
-    const whole = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+  const open = async (asked: ClusterRequest, whole: AbortSignal) => {
+    const { method, path, body, contentType = "application/json" } = asked;
     const identity = await identify(identities);
+    whole.throwIfAborted();
     if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
     return request(`${access.server}${path}`, {
       method,
@@ -69,8 +69,8 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     });
   };
 
-  const send = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
-    const answer = await open(asked);
+  const send = async (asked: ClusterRequest, whole: AbortSignal): Promise<ClusterAnswer> => {
+    const answer = await open(asked, whole);
     clock.note(answer.headers["date"]);
     const bytes = await readBody(answer.body, maxAnswerBytes);
     if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
@@ -79,33 +79,39 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     return { status, body: readJson(bytes.toString()) };
   };
 
-  const attempt = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
+  const attempt = async (asked: ClusterRequest, whole: AbortSignal): Promise<ClusterAnswer> => {
+    whole.throwIfAborted();
     if (Date.now() < pausedUntilMs) {
       throw new UnreachableError("unreachable: the API server asks for fewer calls");
     }
-    try {
-      const answer = await send(asked);
-      if (answer.status !== 401) return answer;
-      // A token may have been replaced since it was read.
-      identities.refuse();
-      return await send(asked);
-    } catch (error) {
-      throw describe(error as Error);
-    }
+    const answer = await send(asked, whole);
+    if (answer.status !== 401) return answer;
+    // A token may have been replaced since it was read.
+    identities.refuse();
+    return send(asked, whole);
   };
 
   return {
     namespace: access.namespace ?? "default",
     /** Answers refusals that concern this call alone; throws for all others. */
     call: async (asked: ClusterRequest): Promise<ClusterAnswer> => {
-      const answer = await limit(() => attempt(asked));
-      judgeStatus(answer);
-      return answer;
+      // The wait for its turn and for a credential counts.
+      const whole = limitOf(asked);
+      try {
+        const answer = await orAbort(
+          limit(() => attempt(asked, whole)),
+          whole,
+        );
+        judgeStatus(answer);
+        return answer;
+      } catch (error) {
+        throw describe(error as Error);
+      }
     },
     /** The lines of an answer as they come, until it ends or `limitMs` has passed. */
-    async *stream(asked: Stream): AsyncGenerator<string> {
-      const { path, limitMs, signal, maxLineBytes } = asked;
-      const answer = await open({ method: "GET", path, limitMs, signal });
+    async *stream({ path, limitMs, signal, maxLineBytes }: Stream): AsyncGenerator<string> {
+      const asked: ClusterRequest = { method: "GET", path, limitMs, signal };
+      const answer = await open(asked, limitOf(asked));
       if (answer.statusCode !== 200) {
         await answer.body.dump();
         throw new UnreachableError(`unreachable: the API server answered ${answer.statusCode}`);
@@ -116,6 +122,24 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     nowMs: () => Date.now() + clock.aheadMs(),
     stop: () => connection.stop(),
   };
+}
+
+function limitOf({ signal, limitMs = callLimitMs }: ClusterRequest): AbortSignal {
+  const timeout = AbortSignal.timeout(limitMs);
+  return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+}
+
+/** What the work was for ends with the signal, though the work itself may go on until it sees it. */
+async function orAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const over = Promise.withResolvers<never>();
+  const end = () => over.reject(signal.reason);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return await Promise.race([work, over.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }
 
 /** How far the API server's clock is ahead of ours: its header has whole seconds, less than that is none. */
@@ -150,41 +174,6 @@ async function identify(identities: Identities): Promise<Identity> {
   }
 }
 
-/** One agent for each certificate: it belongs to the connection. */
-function createConnection(access: ClusterAccess) {
-  let made: { agent: Dispatcher; cert: Buffer | undefined } | undefined;
-  return {
-    of: ({ cert, key }: Identity): Dispatcher => {
-      if (made !== undefined && isSame(made.cert, cert)) return made.agent;
-      made?.agent.close().catch(() => {});
-      made = { agent: createAgent(access, { cert, key }), cert };
-      return made.agent;
-    },
-    stop: async () => made?.agent.destroy(),
-  };
-}
-
-function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
-  return one === undefined || other === undefined ? one === other : one.equals(other);
-}
-
-function createAgent(
-  { ca, servername, isInsecure, proxyUrl }: ClusterAccess,
-  { cert, key }: Pick<Identity, "cert" | "key">,
-): Dispatcher {
-  const tls = {
-    ...(ca !== undefined && { ca: readPem(ca) }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(servername !== undefined && { servername }),
-    rejectUnauthorized: !isInsecure,
-  };
-  const connections = 2 * mostCalls;
-  if (proxyUrl === undefined)
-    return new Agent({ connections, connect: { ...tls, timeout: 5_000 } });
-  return new ProxyAgent({ uri: proxyUrl, connections, requestTls: tls });
-}
-
 function pauseOf(retryAfter: string | string[] | undefined): number {
   const seconds = Number(retryAfter);
   return Math.min(
@@ -206,7 +195,9 @@ function judgeStatus({ status, body }: ClusterAnswer): void {
 }
 
 function describe(error: Error & { code?: unknown }): Error {
-  const isTold = [UnreachableError, UnwantedError].some((one) => error instanceof one);
+  const isTold = [UnreachableError, UnwantedError, ForbiddenError].some(
+    (one) => error instanceof one,
+  );
   if (isTold) return error;
   const words =
     error.name === "TimeoutError"

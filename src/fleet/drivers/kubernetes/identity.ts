@@ -1,15 +1,15 @@
-/** Who we are at an API server: a token in a header, or a certificate of the connection. */
+/** Who we are at an API server, and who it is: a token in a header, certificates of the connection. */
 import { type PluginCredential, runPlugin } from "./exec-plugin.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import type { ExecPlugin } from "./login.ts";
 import { checkPair, readPem } from "./pem.ts";
 import { readNeededFile } from "./short-file.ts";
 
-export { readPem } from "./pem.ts";
-
 /** `authorization` undefined: the certificate is enough. */
 export type Identity = {
   authorization: string | undefined;
+  /** Of the API server. */
+  ca: Buffer | undefined;
   cert: Buffer | undefined;
   key: Buffer | undefined;
 };
@@ -99,11 +99,11 @@ export function createIdentities(
 type Reading = { identity: Identity; freshMs: number; goodMs: number };
 
 async function readIdentity(
-  { login, cert, key }: ClusterAccess,
+  { login, ca, cert, key }: ClusterAccess,
   { run, nowMs }: Required<Pick<IdentityTools, "run" | "nowMs">>,
 ): Promise<Reading> {
   const readOwn = (authorization?: string): Reading => ({
-    identity: withPair({ authorization, cert: readPem(cert), key: readPem(key) }),
+    identity: withPair({ authorization, ca: readPem(ca), cert: readPem(cert), key: readPem(key) }),
     freshMs: rereadMs,
     goodMs: Number.POSITIVE_INFINITY,
   });
@@ -122,6 +122,7 @@ async function readIdentity(
       const got = await run(login.plugin);
       const identity = withPair({
         authorization: got.token && bearer(got.token, `the token of ${login.plugin.command}`),
+        ca: readPem(ca),
         cert: got.cert === undefined ? readPem(cert) : Buffer.from(got.cert),
         key: got.key === undefined ? readPem(key) : Buffer.from(got.key),
       });
