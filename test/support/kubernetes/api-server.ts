@@ -7,10 +7,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { type Answer, type Asked, refusal, toAsked } from "./asked.ts";
 import { type Pace, startDeploymentController } from "./deployment-controller.ts";
 import { answerOfDiscovery } from "./discovery.ts";
 import { createObjects, type Objects } from "./objects.ts";
-import { type Answer, type Asked, answerOf, refusal, toAsked, watch } from "./resources.ts";
+import { answerOf, watch } from "./resources.ts";
 
 export type ApiServerSettings = Partial<Pace> & {
   /** Who has which token may do what; anybody else is refused. */

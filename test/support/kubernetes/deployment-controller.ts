@@ -180,7 +180,7 @@ function statusOf(
     observedGeneration: metadata.generation,
     conditions: [
       // As with the default strategy: a quarter of the replicas, rounded down, may be away.
-      condition("Available", readyCount >= wanted - Math.floor(wanted / 4), "MinimumReplicas"),
+      availability(readyCount >= wanted - Math.floor(wanted / 4)),
       isOverdue && !isComplete
         ? condition("Progressing", false, "ProgressDeadlineExceeded")
         : condition(
@@ -201,6 +201,10 @@ type Condition = { type: string; status: string; reason: string; message?: strin
 
 function condition(type: string, is: boolean, reason: string): Condition {
   return { type, status: is ? "True" : "False", reason };
+}
+
+function availability(is: boolean): Condition {
+  return condition("Available", is, `MinimumReplicas${is ? "Available" : "Unavailable"}`);
 }
 
 function withTimes(one: Condition, before: (Condition & { lastUpdateTime: string })[] = []) {

@@ -1,5 +1,5 @@
 /** What clients ask before they ask for anything: which versions and resources there are. */
-import type { Answer, Asked } from "./resources.ts";
+import type { Answer, Asked } from "./asked.ts";
 
 const verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
 
@@ -48,6 +48,13 @@ const answers: Record<string, object> = {
 };
 
 export function answerOfDiscovery({ path }: Asked): Answer | undefined {
-  const body = answers[path];
+  const body = answers[path] ?? namespaceAt(path);
   return body && { status: 200, body };
+}
+
+/** Every namespace exists: kubectl looks for it when something is not found in it. */
+function namespaceAt(path: string): object | undefined {
+  const [, name] = /^\/api\/v1\/namespaces\/([^/]+)$/.exec(path) ?? [];
+  if (name === undefined) return undefined;
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
 }

@@ -150,7 +150,8 @@ export function noteUpdate(before: KubeObject | undefined, after: KubeObject, ma
   withOwners(after, owners);
 }
 
-export type FieldConflict = { manager: string; field: string };
+/** `owner`: as Kubernetes words it. One that does not apply is named with its version. */
+export type FieldConflict = { owner: string; field: string };
 
 /** Server-side apply. Changes `live`, or answers the fields that are somebody else's. */
 export function applyFields(
@@ -166,11 +167,11 @@ export function applyFields(
   const differing = [...wanted.keys()].filter(
     (leaf) => !isEqual(present.get(leaf), wanted.get(leaf)),
   );
-  const conflicts = others.flatMap(({ manager: other, leaves }) =>
-    differing
-      .filter((leaf) => leaves.has(leaf))
-      .map((leaf) => ({ manager: other, field: wordsOf(leaf) })),
-  );
+  const conflicts = others.flatMap(({ manager: other, operation, leaves }) => {
+    const owner = `"${other}"${operation === "Update" ? ` using ${live.apiVersion}` : ""}`;
+    const theirs = differing.filter((leaf) => leaves.has(leaf));
+    return theirs.map((leaf) => ({ owner, field: wordsOf(leaf) }));
+  });
   if (conflicts.length > 0 && !isForced) return conflicts;
   for (const { leaves } of others) for (const leaf of differing) leaves.delete(leaf);
   for (const leaf of own.leaves) {

@@ -58,9 +58,10 @@ export function createObjects() {
     /** A copy: what is changed in it changes nothing here. */
     get: (place: Place): KubeObject | undefined => structuredClone(kept.get(keyOf(place))),
 
+    /** Those of a namespace; of all if it is "". */
     list: (resource: string, namespace: string): KubeObject[] =>
       [...kept.entries()]
-        .filter(([key]) => key.startsWith(`${resource}/${namespace}/`))
+        .filter(([key]) => key.startsWith(`${resource}/${namespace && `${namespace}/`}`))
         .map(([, object]) => structuredClone(object)),
 
     put(resource: string, object: KubeObject): KubeObject {
