@@ -106,6 +106,9 @@ const fates: Record<string, PodFate> = {
   ],
 };
 
+/** What the tag of an image ends in, for each fate but a good one. */
+export const fateNames: readonly string[] = Object.keys(fates);
+
 export function fateOf(image: string, readyAfterMs: number): PodFate {
   const tag = image.replace(/@sha256:.*$/, "");
   const found = Object.entries(fates).find(([ending]) => tag.endsWith(ending));
