@@ -137,7 +137,7 @@ describe.skipIf(!canRunKubectl())("kubectl", () => {
     const [gone, unknown, stranger] = await Promise.all([
       kubectl(["get", "deployment", "gone"]),
       kubectl(["patch", "deployment", "gw", "--type=json", "-p", "[]"]),
-      kubectl(["get", "deployments", "--token=stale"]),
+      kubectl(["get", "--raw", "/apis/apps/v1", "--token=stale"]),
     ]);
 
     expect(gone.stderr).toBe('Error from server (NotFound): deployments.apps "gone" not found\n');

@@ -14,7 +14,7 @@ const listKeys: Record<string, string> = {
 
 type Json = unknown;
 /** The value of each field, by its path: `f:spec`, `k:{"name":"gw"}`, `f:image`. */
-export type Leaves = Map<string, Json>;
+type Leaves = Map<string, Json>;
 
 const separator = "\u0000";
 
