@@ -73,6 +73,7 @@ const kubeconfig = writeKubeconfig(server.url);
 const program = await startProgram({
   VEDETTE_FLEET__DRIVER: "kubernetes",
   VEDETTE_ROLLOUT__MAX_PARALLEL: String(atOnce),
+  VEDETTE_FLEET__KUBERNETES__STABLE_SECONDS: "0",
   VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
   KUBECONFIG: kubeconfig.path,
 });

@@ -47,6 +47,8 @@ function readHosts(given: unknown): unknown {
   });
 }
 
+const namespaceName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
 export const fleetConfig = {
   fleet: z
     .strictObject({
@@ -90,13 +92,20 @@ export const fleetConfig = {
           /** Of the kubeconfig; empty: its current one, and in a pod the service account. */
           context: optionalText(),
           /** Empty: that of the context, or the pod's own. */
-          namespaces: textList(),
+          namespaces: textList().refine(
+            (names) => names.every((name) => namespaceName.test(name)),
+            {
+              error: "must be names of namespaces, separated by commas",
+            },
+          ),
           /** The label selector of the workloads that are sentinels. */
           selector: z.string().trim().min(1).default("vedette.sentinel"),
           /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
           container: optionalText(),
           /** Whether an image that another field manager has set is taken from it. */
           force: flag().default(false),
+          /** How long new pods have to be ready, unless their Deployment has minReadySeconds. */
+          stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
           field_manager: z.string().trim().min(1).max(128).default("vedette"),
         })
         .prefault({}),

@@ -198,8 +198,8 @@ function imageIn({ spec }: KubeObject): string {
 }
 
 /** Whether a pod has become what it stays. */
-function isSettled({ spec, status }: KubeObject): boolean {
-  const last = fateOf(spec.containers[0].image, 0).at(-1)?.status;
+function isSettled({ spec: { containers }, status }: KubeObject): boolean {
+  const last = fateOf(containers[0].image, 0).at(-1)?.status;
   const stateOf = (of: KubeObject["status"]) => of?.containerStatuses?.[0]?.state;
   return JSON.stringify(stateOf(status)) === JSON.stringify(stateOf(last));
 }

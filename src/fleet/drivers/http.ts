@@ -1,7 +1,8 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
-import { Agent, DecoratorHandler, type Dispatcher, request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
+import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import { listOf } from "#kernel/list-of.ts";
 import {
@@ -109,18 +110,6 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
 function within(limitMs: number, signal?: AbortSignal): AbortSignal {
   const timeout = AbortSignal.timeout(limitMs);
   return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-}
-
-/** Checks, once there is a connection and right before the first byte, whether the order is still wanted. */
-function checkWanted(isWanted: () => boolean): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) => {
-    const asking: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
-    asking.onRequestStart = (controller, context) => {
-      if (isWanted()) handler.onRequestStart?.(controller, context);
-      else controller.abort(new UnwantedError("the order is no longer wanted"));
-    };
-    return dispatch(options, asking);
-  };
 }
 
 type Answer = { status: number; body: unknown; chars: number };

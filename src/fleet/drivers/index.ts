@@ -54,6 +54,7 @@ const created: Record<FleetConfig["driver"], CreateDriver> = {
       container: fleet.kubernetes.container,
       fieldManager: fleet.kubernetes.field_manager,
       isForced: fleet.kubernetes.force,
+      stableMs: fleet.kubernetes.stable_seconds * 1_000,
       readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
       environment: process.env,
       log,

@@ -18,8 +18,16 @@ export type Asked = {
   body: string;
 };
 
-export const apiVersions: Record<string, string> = { deployments: "apps/v1", pods: "v1" };
-export const kinds: Record<string, string> = { deployments: "Deployment", pods: "Pod" };
+export const apiVersions: Record<string, string> = {
+  deployments: "apps/v1",
+  replicasets: "apps/v1",
+  pods: "v1",
+};
+export const kinds: Record<string, string> = {
+  deployments: "Deployment",
+  replicasets: "ReplicaSet",
+  pods: "Pod",
+};
 
 export async function toAsked(incoming: IncomingMessage): Promise<Asked> {
   const url = new URL(incoming.url ?? "/", "http://localhost");

@@ -1,7 +1,7 @@
 /** What a controller manager, a scheduler and a kubelet do with Deployments, at a fraction of their time. */
 import { createHash, randomUUID } from "node:crypto";
 import type { KubeObject, Objects } from "./objects.ts";
-import { creating, fateOf, type PodStatus } from "./pod-states.ts";
+import { creating, fateOf, type PodStatus, startedAt } from "./pod-states.ts";
 
 export type Pace = {
   /** Until the controller has seen a change. */
@@ -51,6 +51,18 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
     }
   };
 
+  /** The newest is the one of the present template. */
+  const renewReplicaSet = (deployment: KubeObject, hash: string): void => {
+    const { namespace, uid } = deployment.metadata;
+    const all = objects
+      .list("replicasets", namespace)
+      .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+    const newest = Math.max(0, ...all.map(revisionOf));
+    const own = all.find(({ metadata }) => metadata.labels?.["pod-template-hash"] === hash);
+    if (own !== undefined && revisionOf(own) === newest) return;
+    objects.put("replicasets", buildReplicaSet(deployment, { hash, revision: newest + 1 }));
+  };
+
   const addPod = (deployment: KubeObject, hash: string): void => {
     const pod = buildPod(deployment, hash);
     objects.put("pods", pod);
@@ -68,6 +80,7 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
     const hash = hashOf(deployment.spec.template);
     const wanted: number = deployment.spec.replicas ?? 1;
     const [own, others] = partition(podsOf(deployment), hash);
+    renewReplicaSet(deployment, hash);
     const isRefused = pace.isOverQuota(imagesOf(deployment.spec.template)[0] ?? "");
     if (!isRefused) for (let n = own.length; n < wanted; n++) addPod(deployment, hash);
     remove(own.slice(wanted));
@@ -141,21 +154,71 @@ function buildPod({ metadata, spec: { template } }: KubeObject, hash: string): K
       resourceVersion: "",
       creationTimestamp: now(),
       labels: { ...labels, "pod-template-hash": hash },
+      ownerReferences: [
+        {
+          apiVersion: "apps/v1",
+          kind: "ReplicaSet",
+          name: `${metadata.name}-${hash}`,
+          uid: uidOf(metadata.uid, hash),
+          controller: true,
+        },
+      ],
     },
     spec: structuredClone(template.spec),
     status: creating,
   };
 }
 
+const revisionName = "deployment.kubernetes.io/revision";
+
+function revisionOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[revisionName]);
+}
+
+function uidOf(deployment: string, hash: string): string {
+  return `${deployment}-${hash}`;
+}
+
+function buildReplicaSet(
+  { metadata, spec: of }: KubeObject,
+  { hash, revision }: { hash: string; revision: number },
+): KubeObject {
+  const labels = { ...of.template.metadata?.labels, "pod-template-hash": hash };
+  return {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    metadata: {
+      name: `${metadata.name}-${hash}`,
+      namespace: metadata.namespace,
+      uid: uidOf(metadata.uid, hash),
+      resourceVersion: "",
+      creationTimestamp: now(),
+      labels,
+      annotations: { [revisionName]: String(revision) },
+      ownerReferences: [
+        {
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          name: metadata.name,
+          uid: metadata.uid,
+          controller: true,
+        },
+      ],
+    },
+    spec: { selector: { matchLabels: labels }, template: structuredClone(of.template) },
+  };
+}
+
 /** The kubelet's words for this pod's own container. */
 function namedFor(status: PodStatus, pod: KubeObject): PodStatus {
   const [container] = pod.spec.containers;
-  const named = status.containerStatuses?.map((one) => ({
+  const timed: PodStatus = JSON.parse(JSON.stringify(status).replaceAll(startedAt, now()));
+  const named = timed.containerStatuses?.map((one) => ({
     ...one,
     name: container.name,
     image: container.image,
   }));
-  return { ...status, ...(named && { containerStatuses: named }) };
+  return { ...timed, ...(named && { containerStatuses: named }) };
 }
 
 /** Counts that are 0 are absent, as in Kubernetes. */

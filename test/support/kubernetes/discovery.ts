@@ -39,7 +39,10 @@ const answers: Record<string, object> = {
   "/apis/apps/v1": {
     kind: "APIResourceList",
     groupVersion: "apps/v1",
-    resources: [resource("deployments", "Deployment", ["deploy"])],
+    resources: [
+      resource("deployments", "Deployment", ["deploy"]),
+      resource("replicasets", "ReplicaSet", ["rs"]),
+    ],
   },
   "/openapi/v3": {
     paths: { "apis/apps/v1": { serverRelativeURL: "/openapi/v3/apis/apps/v1" } },

@@ -97,6 +97,7 @@ export function createTestDriver(
     fieldManager: "vedette",
     isForced: false,
     readyTimeoutMs: 60_000,
+    stableMs: 0,
     environment: { KUBECONFIG: kubeconfig.path },
     log: createLog({ level: "silent", format: "json" }),
     ...over,

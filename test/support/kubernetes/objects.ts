@@ -15,7 +15,13 @@ export type KubeObject = {
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
     managedFields?: ManagedFields[];
-    ownerReferences?: object[];
+    ownerReferences?: {
+      apiVersion: string;
+      kind: string;
+      name: string;
+      uid: string;
+      controller: boolean;
+    }[];
   };
   // biome-ignore lint/suspicious/noExplicitAny: as many kinds as Kubernetes has
   spec?: any;

@@ -9,6 +9,9 @@ export type PodStatus = {
 /** How a pod gets on: each status after so many milliseconds. The last one stays. */
 export type PodFate = { afterMs: number; status: PodStatus }[];
 
+/** Whoever shows a status puts the present time in its place. */
+export const startedAt = "2026-01-01T00:00:00Z";
+
 const scheduled = { type: "PodScheduled", status: "True" };
 
 function waiting(reason: string, message?: string, more: object = {}) {
@@ -17,7 +20,7 @@ function waiting(reason: string, message?: string, more: object = {}) {
 
 function statusOf(container: object, { isReady = false, phase = "Pending" } = {}): PodStatus {
   const ready = isReady
-    ? { type: "Ready", status: "True" }
+    ? { type: "Ready", status: "True", lastTransitionTime: startedAt }
     : { type: "Ready", status: "False", reason: "ContainersNotReady" };
   const status = {
     name: "gateway",
@@ -30,7 +33,6 @@ function statusOf(container: object, { isReady = false, phase = "Pending" } = {}
   return { phase, conditions: [scheduled, ready], containerStatuses: [status] };
 }
 
-const startedAt = "2026-01-01T00:00:00Z";
 const running = { state: { running: { startedAt } } };
 const isRunning = { phase: "Running" };
 

@@ -1,5 +1,6 @@
 /** Kubernetes' own schemas of what the double keeps (from its OpenAPI, by the package `kubernetes-models`). */
 import { validate as validateDeployment } from "kubernetes-models/_schemas/IoK8sApiAppsV1Deployment";
+import { validate as validateReplicaSet } from "kubernetes-models/_schemas/IoK8sApiAppsV1ReplicaSet";
 import { validate as validatePod } from "kubernetes-models/_schemas/IoK8sApiCoreV1Pod";
 
 type Validate = ((object: unknown) => boolean) & {
@@ -8,6 +9,7 @@ type Validate = ((object: unknown) => boolean) & {
 
 const validators: Record<string, unknown> = {
   deployments: validateDeployment,
+  replicasets: validateReplicaSet,
   pods: validatePod,
 };
 

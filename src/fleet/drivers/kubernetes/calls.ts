@@ -3,7 +3,16 @@ import type { z } from "zod";
 import type { DriverCall } from "#fleet/drivers/driver.ts";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
 import { type Cluster, messageOf, parseAnswer } from "./client.ts";
-import { type Pod, PodPage, StatusBody, Workload, WorkloadPage } from "./schemas.ts";
+import { type Generations, splitPods } from "./generations.ts";
+import {
+  type Pod,
+  PodPage,
+  type ReplicaSet,
+  ReplicaSetPage,
+  StatusBody,
+  Workload,
+  WorkloadPage,
+} from "./schemas.ts";
 
 export type Place = { namespace: string; name: string };
 
@@ -15,8 +24,7 @@ export type Change = {
   place: Place;
   resourceVersion: string;
   annotations: Record<string, string>;
-  container: string;
-  image: string;
+  containers: readonly { name: string; image: string }[];
   /** Takes the image from whoever else has set it. */
   isForced: boolean;
 };
@@ -67,17 +75,28 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
         { page: WorkloadPage, signal: of.signal },
       ),
 
-    /** Those of a workload's selector that are not about to end. */
-    async pods({ metadata, spec: { selector } }: Workload, signal?: AbortSignal): Promise<Pod[]> {
-      const path = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace)}/pods`;
+    /** By the template that they are of, without those that are about to end. */
+    async pods(workload: Workload, signal?: AbortSignal): Promise<Generations> {
+      const {
+        metadata,
+        spec: { selector },
+      } = workload;
+      const namespace = encodeURIComponent(metadata.namespace);
       const query = { labelSelector: selectorOf(selector) };
-      const pods = await listAll<Pod>(path, query, { page: PodPage, signal });
-      return pods.filter((pod) => pod.metadata.deletionTimestamp === "");
+      const [sets, pods] = await Promise.all([
+        listAll<ReplicaSet>(`/apis/apps/v1/namespaces/${namespace}/replicasets`, query, {
+          page: ReplicaSetPage,
+          signal,
+        }),
+        listAll<Pod>(`/api/v1/namespaces/${namespace}/pods`, query, { page: PodPage, signal }),
+      ]);
+      const living = pods.filter((pod) => pod.metadata.deletionTimestamp === "");
+      return splitPods(workload, sets, living);
     },
 
     /** Server-side apply: the image and our annotations are ours, everything else stays its owners'. */
     async apply(change: Change, call: DriverCall = {}): Promise<Changed> {
-      const { place, resourceVersion, annotations, container, image, isForced } = change;
+      const { place, resourceVersion, annotations, containers, isForced } = change;
       const force = isForced ? { force: "true" } : {};
       const query = new URLSearchParams({ fieldManager, ...force });
       const answer = await cluster.call({
@@ -88,7 +107,7 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
           apiVersion: "apps/v1",
           kind: "Deployment",
           metadata: { name: place.name, namespace: place.namespace, resourceVersion, annotations },
-          spec: { template: { spec: { containers: [{ name: container, image }] } } },
+          spec: { template: { spec: { containers } } },
         },
         signal: call.signal,
         isWanted: call.isWanted,

@@ -2,6 +2,7 @@
 import pLimit from "p-limit";
 import { request } from "undici";
 import type { z } from "zod";
+import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
@@ -18,6 +19,8 @@ export type ClusterRequest = {
   contentType?: string;
   signal?: AbortSignal | undefined;
   limitMs?: number;
+  /** Left open: such calls have connections of their own. */
+  isWatch?: boolean;
   /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
   isWanted?: (() => boolean) | undefined;
 };
@@ -46,7 +49,7 @@ export type Cluster = ReturnType<typeof createCluster>;
 
 export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
-  const connection = createConnection(access, 2 * mostCalls);
+  const connection = createConnection(access, mostCalls);
   const clock = createClock();
   let pausedUntilMs = 0;
 
@@ -54,10 +57,11 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     const { method, path, body, contentType = "application/json" } = asked;
     const identity = await identify(identities);
     whole.throwIfAborted();
-    if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");
+    const dispatcher = connection.of(identity, asked.isWatch === true);
+    const { isWanted } = asked;
     return request(`${access.server}${path}`, {
       method,
-      dispatcher: connection.of(identity),
+      dispatcher: isWanted ? dispatcher.compose(checkWanted(isWanted)) : dispatcher,
       signal: whole,
       headers: {
         accept: "application/json",
@@ -98,11 +102,9 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       // The wait for its turn and for a credential counts.
       const whole = limitOf(asked);
       try {
-        const answer = await orAbort(
-          limit(() => attempt(asked, whole)),
-          whole,
-        );
-        judgeStatus(answer);
+        const turn = () => orAbort(attempt(asked, whole), whole);
+        const answer = await orAbort(limit(turn), whole);
+        judgeStatus(answer, asked.method);
         return answer;
       } catch (error) {
         throw describe(error as Error);
@@ -110,7 +112,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     },
     /** The lines of an answer as they come, until it ends or `limitMs` has passed. */
     async *stream({ path, limitMs, signal, maxLineBytes }: Stream): AsyncGenerator<string> {
-      const asked: ClusterRequest = { method: "GET", path, limitMs, signal };
+      const asked: ClusterRequest = { method: "GET", path, limitMs, signal, isWatch: true };
       const answer = await open(asked, limitOf(asked));
       if (answer.statusCode !== 200) {
         await answer.body.dump();
@@ -118,8 +120,9 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       }
       yield* linesOf(answer.body, maxLineBytes);
     },
-    /** By the clock of the API server, which all who ask it share (Unix ms). */
-    nowMs: () => Date.now() + clock.aheadMs(),
+    /** By whichever is behind of our clock and the API server's; and by the other one (Unix ms). */
+    nowMs: () => Date.now() + Math.min(0, clock.aheadMs()),
+    orderedAtMs: () => Date.now() + Math.max(0, clock.aheadMs()),
     stop: () => connection.stop(),
   };
 }
@@ -184,10 +187,16 @@ function pauseOf(retryAfter: string | string[] | undefined): number {
 
 const temporary = new Set([408, 429, 500, 502, 503, 504]);
 
-function judgeStatus({ status, body }: ClusterAnswer): void {
+/** By rights; an admission webhook that refuses one order answers 403 too. */
+function isOfRights(method: string, words: string): boolean {
+  return method === "GET" || /\bcannot \w+ resource\b/.test(words);
+}
+
+function judgeStatus({ status, body }: ClusterAnswer, method: string): void {
   const words = messageOf(body);
   if (status === 401) throw new ForbiddenError("unauthorized: the API server does not know us");
-  if (status === 403) throw new ForbiddenError(`unauthorized: ${words || "403"}`);
+  if (status === 403 && isOfRights(method, words))
+    throw new ForbiddenError(`unauthorized: ${words || "403"}`);
   const isRedirect = status >= 300 && status < 400;
   if (temporary.has(status) || isRedirect || status > 504 || status < 200) {
     throw new UnreachableError(`unreachable: the API server answered ${status}: ${words}`);

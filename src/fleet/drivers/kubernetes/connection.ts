@@ -6,23 +6,38 @@ import type { ClusterAccess } from "./kubeconfig.ts";
 type Certificates = Pick<Identity, "ca" | "cert" | "key">;
 
 export type Connection = {
-  of: (identity: Identity) => Dispatcher;
+  /** Watches stay open, and must not be what a call has to wait for. */
+  of: (identity: Identity, isWatch: boolean) => Dispatcher;
   stop: () => Promise<void>;
 };
 
-/** One agent for each set of certificates: when one has been replaced, calls in progress end on the old one. */
-export function createConnection(access: ClusterAccess, connections: number): Connection {
-  let made: { agent: Dispatcher; certificates: Certificates } | undefined;
+type Agents = { calls: Dispatcher; watches: Dispatcher; certificates: Certificates };
+
+/** Agents for each set of certificates: when one has been replaced, calls in progress end on the old ones. */
+export function createConnection(access: ClusterAccess, mostCalls: number): Connection {
+  let made: Agents | undefined;
+  const make = (certificates: Certificates): Agents => ({
+    calls: createAgent(access, certificates, mostCalls),
+    watches: createAgent(access, certificates, null),
+    certificates,
+  });
   return {
-    of: ({ ca, cert, key }) => {
+    of: ({ ca, cert, key }, isWatch) => {
       const certificates = { ca, cert, key };
-      if (made !== undefined && isSame(made.certificates, certificates)) return made.agent;
-      made?.agent.close().catch(() => {});
-      made = { agent: createAgent(access, certificates, connections), certificates };
-      return made.agent;
+      if (made === undefined || !isSame(made.certificates, certificates)) {
+        for (const agent of agentsOf(made)) agent.close().catch(() => {});
+        made = make(certificates);
+      }
+      return isWatch ? made.watches : made.calls;
     },
-    stop: async () => made?.agent.destroy(),
+    stop: async () => {
+      await Promise.all(agentsOf(made).map((agent) => agent.destroy()));
+    },
   };
+}
+
+function agentsOf(made: Agents | undefined): Dispatcher[] {
+  return made === undefined ? [] : [made.calls, made.watches];
 }
 
 function isSame(one: Certificates, other: Certificates): boolean {
@@ -35,7 +50,7 @@ function isSame(one: Certificates, other: Certificates): boolean {
 function createAgent(
   { servername, isInsecure, proxyUrl }: ClusterAccess,
   { ca, cert, key }: Certificates,
-  connections: number,
+  connections: number | null,
 ): Dispatcher {
   const tls = {
     ...(ca !== undefined && { ca }),

@@ -9,9 +9,10 @@ import {
 } from "#fleet/drivers/driver.ts";
 import type { Calls, Changed, Place } from "./calls.ts";
 import { chooseContainer } from "./container.ts";
-import { imageOf, isComplete, judgeDeployment, type Verdict } from "./judge.ts";
+import { type Generations, noPods } from "./generations.ts";
+import { imageOf, isComplete, judgeDeployment, readyCondition, type Verdict } from "./judge.ts";
 import { ownersOfImage } from "./owners.ts";
-import { type DeployRecord, readRecord, writeRecord } from "./record.ts";
+import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
 import type { Pod, Workload } from "./schemas.ts";
 
 export type DeploymentParts = {
@@ -22,7 +23,11 @@ export type DeploymentParts = {
   /** Takes the image from those who apply it, too. */
   isForced: boolean;
   readyTimeoutMs: number;
+  /** How long new pods have to be ready. */
+  stableMs: number;
+  /** What is surely over by now, and what has surely not begun before it (Unix ms): clocks differ. */
   nowMs: () => number;
+  orderedAtMs: () => number;
 };
 
 type Order = Omit<DeployOrder, "sentinelId">;
@@ -36,12 +41,11 @@ export function createDeployments(parts: DeploymentParts) {
     observe: (place: Place, order: Order, signal?: AbortSignal) =>
       observe(place, order, { signal, parts }),
     /** Ends what nobody asks about any more: its process has ended, or its deadline came first. */
-    finish: async (workload: Workload): Promise<void> => {
-      const record = readRecord(workload.metadata.annotations);
-      if (record === undefined || record.failed !== undefined || isComplete(workload)) return;
-      if (parts.nowMs() < record.atMs + parts.readyTimeoutMs) return;
+    finish: async (workload: Workload, signal: AbortSignal): Promise<void> => {
+      const record = readRecord(workload);
+      if (!isOpen(record) || parts.nowMs() < record.atMs + parts.readyTimeoutMs) return;
       const order = { image: record.image, deployId: record.id };
-      await observe(workload.metadata, order, { signal: undefined, parts });
+      await observe(workload.metadata, order, { signal, parts });
     },
   };
 }
@@ -54,7 +58,7 @@ async function apply(
   for (let tries = 0; tries < mostTries; tries++) {
     const workload = await parts.calls.read(place, call.signal);
     if (workload === undefined) return { failure: gone };
-    const before = readRecord(workload.metadata.annotations);
+    const before = readRecord(workload);
     if (before?.id === order.deployId) return {};
     const obstacle = findObstacle(workload, parts);
     if (obstacle !== undefined) return { failure: obstacle };
@@ -68,25 +72,44 @@ async function apply(
 
 type ImageChange = { place: Place; workload: Workload; record: DeployRecord; image: string };
 
-function change(
+async function change(
   { place, workload, record, image }: ImageChange,
   { parts, call }: { parts: DeploymentParts; call?: DriverCall },
 ): Promise<Changed> {
-  const container = nameOf(workload, parts);
-  const owners = ownersOfImage(workload, container, parts.fieldManager);
+  const { container } = record;
+  const before = readRecord(workload);
+  const owners = ownersOfImage(workload, container, ourselves(parts, before));
   return parts.calls.apply(
     {
       place,
       resourceVersion: workload.metadata.resourceVersion,
       annotations: writeRecord(record),
-      container,
-      image,
+      containers: [{ name: container, image }, ...keptOf(workload, before, container)],
       // Whoever has written it once leaves it to the next who writes. One who applies it would set it back.
       isForced: parts.isForced || owners.every(({ isApplied }) => !isApplied),
     },
     call,
   );
 }
+
+function ourselves({ fieldManager }: DeploymentParts, before: DeployRecord | undefined): string[] {
+  return before === undefined ? [fieldManager] : [fieldManager, before.manager];
+}
+
+/** What an apply leaves out it removes: the image of the container that the setting named before. */
+function keptOf(workload: Workload, before: DeployRecord | undefined, container: string) {
+  if (before === undefined || before.container === container) return [];
+  const image = imageOf(workload, before.container);
+  return image === "" ? [] : [{ name: before.container, image }];
+}
+
+type Look = {
+  place: Place;
+  workload: Workload;
+  record: DeployRecord | undefined;
+  container: string;
+  pods: Generations;
+};
 
 async function observe(
   place: Place,
@@ -95,35 +118,86 @@ async function observe(
 ): Promise<SentinelObservation> {
   const workload = await parts.calls.read(place, signal);
   if (workload === undefined) return { status: "failed", reason: gone };
-  const record = readRecord(workload.metadata.annotations);
+  const record = readRecord(workload);
   const container = nameOf(workload, parts);
-  const pods = isComplete(workload) ? [] : await parts.calls.pods(workload, signal);
-  const running_image = servingImage(workload, { record, container, pods });
+  const needsPods = !isComplete(workload) || (isOpen(record) && parts.stableMs > 0);
+  const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
+  const look = { place, workload, record, container, pods };
+  const running_image = servingImage(look);
+  if (record === undefined && imageOf(workload, container) === order.image) {
+    return { ...observationOf(judgeUnrecorded(look, order, parts)), running_image };
+  }
   if (record?.id !== order.deployId) {
     return { status: "progressing", isOrdered: false, running_image };
   }
-  if (record.failed !== undefined)
-    return observeFailed(workload, record, { container, running_image });
-  const verdict = judge(workload, record, { container, pods, parts });
-  if (verdict.status !== "failed" || verdict.isForeign === true) {
-    return { ...observationOf(verdict), running_image };
-  }
-  // The reason is kept with the image that comes back: whoever looks next knows it. If the workload has changed
-  // meanwhile the next look judges it anew.
-  const failed = { ...record, failed: verdict.reason };
-  await change({ place, workload, record: failed, image: record.previous }, { parts });
-  return { ...progressing(verdict.reason), running_image };
+  const seen = await conclude({ ...look, record }, { parts, ...(signal && { call: { signal } }) });
+  return { ...seen, running_image };
 }
 
-function judge(
-  workload: Workload,
-  { image, atMs }: DeployRecord,
-  { container, pods, parts }: { container: string; pods: readonly Pod[]; parts: DeploymentParts },
-): Verdict {
-  const owners = ownersOfImage(workload, container, parts.fieldManager);
-  const untilMs = atMs + timeToJudge(parts.readyTimeoutMs);
-  const nowMs = parts.nowMs();
-  return judgeDeployment({ workload, pods, container, image, owners, untilMs, nowMs });
+/** Notes the end of a deploy, at the workload itself: whoever looks next knows it. */
+async function conclude(
+  look: Look & { record: DeployRecord },
+  by: { parts: DeploymentParts; call?: DriverCall },
+): Promise<SentinelObservation> {
+  const { workload, record } = look;
+  const isOurs = imageOf(workload, look.container) === record.image;
+  if (record.failed !== undefined) return observeFailed(look, record.failed);
+  if (record.done === true && isOurs) return { status: "ready", isOrdered: true };
+  const verdict = judge(look, record, by.parts);
+  if (verdict.status === "ready") {
+    const done = { ...record, done: true };
+    const changed = await change({ ...look, record: done, image: record.image }, by);
+    // Changed meanwhile: the next look judges it anew.
+    return observationOf(changed.kind === "stale" ? { status: "progressing" } : verdict);
+  }
+  if (verdict.status !== "failed" || verdict.isForeign === true) return observationOf(verdict);
+  return restore(look, verdict.reason, by);
+}
+
+/** If somebody keeps the image from coming back, that is said too; it is not tried again and again. */
+async function restore(
+  look: Look & { record: DeployRecord },
+  reason: string,
+  by: { parts: DeploymentParts; call?: DriverCall },
+): Promise<SentinelObservation> {
+  const { record } = look;
+  const failed = { ...record, failed: reason };
+  const changed = await change({ ...look, record: failed, image: record.previous }, by);
+  if (changed.kind !== "refused") return progressing(reason);
+  const stuck = { ...record, failed: `${reason}; not put back: ${changed.reason}` };
+  const noted = await change({ ...look, record: stuck, image: record.image }, by);
+  if (noted.kind === "stale") return progressing(reason);
+  return { status: "failed", reason: stuck.failed, isOrdered: true };
+}
+
+function judge(look: Look, { image, atMs }: DeployRecord, parts: DeploymentParts): Verdict {
+  const { workload, container, record } = look;
+  return judgeDeployment({
+    workload,
+    pods: look.pods.present,
+    container,
+    image,
+    owners: ownersOfImage(workload, container, ourselves(parts, record)),
+    sinceMs: atMs,
+    untilMs: atMs + timeToJudge(parts.readyTimeoutMs),
+    nowMs: parts.nowMs(),
+    stableMs: parts.stableMs,
+  });
+}
+
+/** Somebody has removed the record: what ran before is not known, so nothing can come back. */
+function judgeUnrecorded(look: Look, { image }: Order, parts: DeploymentParts): Verdict {
+  return judgeDeployment({
+    workload: look.workload,
+    pods: look.pods.present,
+    container: look.container,
+    image,
+    owners: [],
+    sinceMs: 0,
+    untilMs: Number.POSITIVE_INFINITY,
+    nowMs: parts.nowMs(),
+    stableMs: parts.stableMs,
+  });
 }
 
 /** Before the deploy's own deadline, after which nobody looks any more. */
@@ -151,38 +225,36 @@ function recordOf(
   before: DeployRecord | undefined,
   { image, deployId, parts }: Order & { parts: DeploymentParts },
 ): DeployRecord {
-  const present = imageOf(workload, nameOf(workload, parts));
-  const isUnproven =
-    before?.image === present && before.failed === undefined && !isComplete(workload);
+  const container = nameOf(workload, parts);
+  const present = imageOf(workload, container);
+  const isUnproven = isOpen(before) && before.image === present && !isComplete(workload);
+  const { uid } = workload.metadata;
   const previous = isUnproven ? before.previous : present;
-  return { id: deployId, image, previous, atMs: parts.nowMs() };
+  const by = { container, manager: parts.fieldManager };
+  return { id: deployId, uid, image, previous, ...by, atMs: parts.orderedAtMs() };
 }
 
-type Seen = { record: DeployRecord | undefined; container: string; pods: readonly Pod[] };
-
 /** The image that answers requests: until all of the new one are there it is the earlier one. */
-function servingImage(workload: Workload, { record, container, pods }: Seen): string {
+function servingImage({ workload, record, container, pods }: Look): string {
   const present = imageOf(workload, container);
   if (isComplete(workload)) return present;
-  const ready = pods.flatMap((pod) => {
-    const isReady = pod.status.conditions.some(
-      ({ type, status }) => type === "Ready" && status === "True",
-    );
-    return isReady ? (pod.spec.containers.find(({ name }) => name === container)?.image ?? []) : [];
-  });
-  return ready.find((image) => image !== present) ?? ready[0] ?? record?.previous ?? present;
+  const isSeen = workload.status.observedGeneration >= workload.metadata.generation;
+  const isReady = ({ status }: Pod) => readyCondition(status.conditions) !== undefined;
+  const before = record !== undefined && record.done !== true ? record.previous : present;
+  if (!isSeen) return before;
+  const earlier = pods.earlier.find(isReady);
+  if (earlier === undefined) return pods.present.some(isReady) ? present : before;
+  return earlier.spec.containers.find(({ name }) => name === container)?.image ?? before;
 }
 
 /** It has failed for good once what was there before runs again, or somebody else has set another image. */
 function observeFailed(
-  workload: Workload,
-  record: DeployRecord,
-  { container, running_image }: { container: string; running_image: string },
+  { workload, container, record }: Look & { record: DeployRecord },
+  reason: string,
 ): SentinelObservation {
-  const reason = record.failed ?? "";
   const isBack = isComplete(workload) || imageOf(workload, container) !== record.previous;
-  if (!isBack && record.previous !== record.image) return { ...progressing(reason), running_image };
-  return { status: "failed", reason, isOrdered: true, running_image };
+  if (!isBack && record.previous !== record.image) return progressing(reason);
+  return { status: "failed", reason, isOrdered: true };
 }
 
 function progressing(reason: string): SentinelObservation {

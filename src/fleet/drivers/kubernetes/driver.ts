@@ -15,7 +15,7 @@ import { chooseContainer } from "./container.ts";
 import { createDeployments } from "./deployment.ts";
 import { createIdentities } from "./identity.ts";
 import { imageOf, isAvailable, isComplete } from "./judge.ts";
-import { readRecord } from "./record.ts";
+import { isOpen, readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
 
 export type KubernetesSettings = {
@@ -29,6 +29,8 @@ export type KubernetesSettings = {
   fieldManager: string;
   isForced: boolean;
   readyTimeoutMs: number;
+  /** How long new pods have to be ready, unless the Deployment says it by its minReadySeconds. */
+  stableMs: number;
   environment: NodeJS.ProcessEnv;
   log: Log;
 };
@@ -38,9 +40,12 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const cluster = createCluster(access, createIdentities(access));
   const calls = createCalls(cluster, settings.fieldManager);
   const changes = createChanges(cluster, settings.selector);
-  const namespaces = settings.namespaces.length > 0 ? settings.namespaces : [cluster.namespace];
+  const namespaces =
+    settings.namespaces.length > 0 ? [...new Set(settings.namespaces)] : [cluster.namespace];
   const { container, log } = settings;
-  const deployments = createDeployments({ ...settings, calls, nowMs: cluster.nowMs });
+  const { nowMs, orderedAtMs } = cluster;
+  const deployments = createDeployments({ ...settings, calls, nowMs, orderedAtMs });
+  const stopped = new AbortController();
   let isFinishing = false;
 
   const place = ({ sentinelId }: DeployOrder): Place | undefined => {
@@ -69,7 +74,8 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
     if (isFinishing) return;
     isFinishing = true;
     for (const workload of workloads) {
-      await deployments.finish(workload).catch(({ message: reason }: Error) => {
+      if (stopped.signal.aborted) break;
+      await deployments.finish(workload, stopped.signal).catch(({ message: reason }: Error) => {
         log.warn({ sentinel: idOf(workload), reason }, "deploy not brought to its end");
       });
     }
@@ -98,13 +104,14 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
       try {
         return await observe(at, order, call.signal);
       } catch (error) {
-        if (!(error instanceof ForbiddenError)) throw error;
-        return { status: "failed", reason: error.message, isOfApi: true };
+        // It may be allowed again, and until then nothing is known of the order.
+        throw error instanceof ForbiddenError ? new UnreachableError(error.message) : error;
       }
     },
     // The list goes on with what was under way.
     start: async () => {},
     stop: async () => {
+      stopped.abort();
       changes.stop();
       await cluster.stop();
     },
@@ -144,11 +151,10 @@ function idOf({ metadata }: Workload): string {
 const regionLabel = "topology.kubernetes.io/region";
 
 function toListed(workload: Workload, wanted: string): ListedSentinel {
-  const { namespace, labels, annotations } = workload.metadata;
+  const { namespace, labels } = workload.metadata;
   const image = imageOf(workload, chooseContainer(workload, wanted) ?? "");
-  const record = readRecord(annotations);
-  const isDone = isComplete(workload);
-  const isUnderWay = !isDone && record !== undefined && record.image === image;
+  const record = readRecord(workload);
+  const isUnderWay = isOpen(record) && record.image === image && !isComplete(workload);
   return {
     id: idOf(workload),
     region: labels[regionLabel] ?? labels["vedette.region"] ?? namespace,

@@ -11,8 +11,11 @@ const maxWords = 200;
 /** From this restart on a loop is no accident of the start. */
 const loopRestarts = 2;
 
-/** undefined: nothing is wrong with it, or not yet. */
-export function findFault(pod: Pod): PodFault | undefined {
+/** Between the clocks of a node and of an API server. */
+const skewMs = 5_000;
+
+/** undefined: nothing is wrong with it, or not yet. What was before `sinceMs` (Unix ms) is no matter. */
+export function findFault(pod: Pod, sinceMs: number): PodFault | undefined {
   const { status } = pod;
   const unscheduled = status.conditions.find(
     ({ type, status: is, reason }) =>
@@ -21,7 +24,7 @@ export function findFault(pod: Pod): PodFault | undefined {
   if (unscheduled !== undefined) return later("unschedulable", unscheduled.message);
   if (status.reason === "Evicted") return later("unschedulable", `evicted: ${status.message}`);
   for (const one of [...status.initContainerStatuses, ...status.containerStatuses]) {
-    const fault = faultOf(one);
+    const fault = isWell(one) ? undefined : faultOf(one, sinceMs - skewMs);
     if (fault !== undefined) return fault;
   }
   const unready = status.containerStatuses.find(({ ready, state }) => !ready && state?.running);
@@ -29,14 +32,21 @@ export function findFault(pod: Pod): PodFault | undefined {
 }
 
 /** The worst of several: a final one before one that may pass. */
-export function worstFault(pods: readonly Pod[]): PodFault | undefined {
-  const faults = pods.flatMap((pod) => findFault(pod) ?? []);
+export function worstFault(pods: readonly Pod[], sinceMs: number): PodFault | undefined {
+  const faults = pods.flatMap((pod) => findFault(pod, sinceMs) ?? []);
   return faults.find(({ isFinal }) => isFinal) ?? faults[0];
 }
 
-function faultOf(container: ContainerStatus): PodFault | undefined {
+/** Whatever was before: it serves, or it had one thing to do and has done it. */
+function isWell({ ready, state }: ContainerStatus): boolean {
+  return ready === true || state?.terminated?.exitCode === 0;
+}
+
+function faultOf(container: ContainerStatus, sinceMs: number): PodFault | undefined {
   const { waiting, terminated } = container.state ?? {};
-  const last = container.lastState?.terminated ?? undefined;
+  const before = container.lastState?.terminated ?? undefined;
+  // Without a time it counts.
+  const last = before && Date.parse(before.finishedAt) < sinceMs ? undefined : before;
   if (last?.reason === "OOMKilled" || terminated?.reason === "OOMKilled") {
     return final("oom_killed", "its memory limit was reached");
   }
@@ -74,7 +84,9 @@ function faultOfWaiting(
         : loop(last?.exitCode ?? 0);
     default:
       if (last !== undefined && isStartError(last)) return final("start_error", last.message);
-      return container.restartCount >= loopRestarts ? loop(last?.exitCode ?? 0) : undefined;
+      return last !== undefined && container.restartCount >= loopRestarts
+        ? loop(last.exitCode)
+        : undefined;
   }
 }
 

@@ -13,30 +13,48 @@ export type Verdict =
 
 export type Judged = {
   workload: Workload;
-  /** Of the workload's selector, those that are about to end left out. */
+  /** Of the present template. */
   pods: readonly Pod[];
   container: string;
   image: string;
   /** Who else has set the image. */
   owners: readonly ImageOwner[];
-  /** Until when it has to be ready (Unix ms), and now. */
+  /** When it was ordered, until when it has to be ready, and now (Unix ms). */
+  sinceMs: number;
   untilMs: number;
   nowMs: number;
+  /** How long its pods have to be ready. */
+  stableMs: number;
 };
 
 export function judgeDeployment(judged: Judged): Verdict {
-  const { workload, image, container, nowMs, untilMs } = judged;
+  const { workload, image, container, owners, pods, sinceMs, nowMs, untilMs } = judged;
   // Before the controller has seen the change, the status is that of the one before.
   if (workload.status.observedGeneration < workload.metadata.generation) {
     return { status: "progressing" };
   }
-  if (imageOf(workload, container) !== image) return setBack(judged.owners);
-  if (isComplete(workload)) return { status: "ready" };
-  const fault = worstFault(ofImage(judged));
+  if (imageOf(workload, container) !== image) return setBack(owners);
+  if (isComplete(workload)) return judgeComplete(judged);
+  const fault = worstFault(pods, sinceMs);
   if (fault?.isFinal) return failed(fault.reason);
   const reason = fault?.reason ?? faultOfReplicas(workload);
-  if (isOverdue(workload) || nowMs >= untilMs) return failed(reason ?? notInTime);
+  if (isOverdue(workload, sinceMs) || nowMs >= untilMs) return failed(reason ?? notInTime);
   return { status: "progressing", ...(reason !== undefined && { reason }) };
+}
+
+/** A container without a probe is ready as soon as it runs, and may end right after. */
+function judgeComplete({ workload, pods, stableMs, nowMs, untilMs }: Judged): Verdict {
+  const isCounted = workload.spec.minReadySeconds > 0;
+  const readyAtMs = pods.flatMap(
+    ({ status }) => Date.parse(readyCondition(status.conditions)?.lastTransitionTime ?? "") || [],
+  );
+  const stableAtMs = Math.max(0, ...readyAtMs) + stableMs;
+  if (isCounted || stableMs === 0 || nowMs >= stableAtMs) return { status: "ready" };
+  return nowMs >= untilMs ? failed(notInTime) : { status: "progressing" };
+}
+
+export function readyCondition(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type, status }) => type === "Ready" && status === "True");
 }
 
 const notInTime = `${"progress_deadline" satisfies ReasonCode}: its pods were not ready in time`;
@@ -49,7 +67,10 @@ export function imageOf(
   return spec.template.spec.containers.find(({ name }) => name === container)?.image ?? "";
 }
 
-/** Every replica is of the present template and available, and none of an earlier one is left. */
+/**
+ * Every replica is of the present template and available, and none of an earlier one is counted any more. Pods that
+ * are about to end are not counted, and may still answer.
+ */
 export function isComplete({ metadata, spec, status }: Workload): boolean {
   if (status.observedGeneration < metadata.generation) return false;
   const wanted = spec.replicas ?? 1;
@@ -60,13 +81,6 @@ export function isComplete({ metadata, spec, status }: Workload): boolean {
 /** Whether as many replicas serve as its strategy asks for, of whatever image. */
 export function isAvailable(workload: Workload): boolean {
   return conditionOf(workload, "Available")?.status === "True";
-}
-
-/** The pods of the ordered image: an earlier attempt's have been ended with their template. */
-function ofImage({ pods, container, image }: Judged): Pod[] {
-  return pods.filter(({ spec }) =>
-    spec.containers.some((one) => one.name === container && one.image === image),
-  );
 }
 
 function setBack(owners: readonly ImageOwner[]): Verdict {
@@ -89,9 +103,12 @@ function faultOfReplicas(workload: Workload): string | undefined {
   return `${code}: ${cleanText(condition.message, 200)}`;
 }
 
-function isOverdue(workload: Workload): boolean {
+/** A verdict from before the order stays for a while, and even for good when nothing has to change. */
+function isOverdue(workload: Workload, sinceMs: number): boolean {
   const progress = conditionOf(workload, "Progressing");
-  return progress?.status === "False" && progress.reason === "ProgressDeadlineExceeded";
+  const isLate = progress?.status === "False" && progress.reason === "ProgressDeadlineExceeded";
+  // Whole seconds, by the controller's clock.
+  return isLate && !(Date.parse(progress.lastUpdateTime) < sinceMs - 1_000);
 }
 
 function failed(reason: string): Verdict {

@@ -5,15 +5,15 @@ import type { Workload } from "./schemas.ts";
 /** `isApplied`: by server-side apply, again and again; otherwise it was written once. */
 export type ImageOwner = { manager: string; isApplied: boolean };
 
-/** All but `ourselves`. */
+/** All but `ourselves`: the field managers that we are, or were. */
 export function ownersOfImage(
   { metadata }: Pick<Workload, "metadata">,
   container: string,
-  ourselves: string,
+  ourselves: readonly string[],
 ): ImageOwner[] {
   const path = ["f:spec", "f:template", "f:spec", "f:containers", keyOf(container), "f:image"];
   return metadata.managedFields
-    .filter(({ manager, fieldsV1 }) => manager !== ourselves && hasField(fieldsV1, path))
+    .filter(({ manager, fieldsV1 }) => !ourselves.includes(manager) && hasField(fieldsV1, path))
     .map(({ manager, operation }) => ({
       manager: cleanText(manager, 60),
       isApplied: operation === "Apply",

@@ -1,29 +1,41 @@
 /** What a workload's annotation says of its deploy: the state of a replacement, which any process can go on with. Pure. */
 import { z } from "zod";
+import type { Workload } from "./schemas.ts";
 
 const key = "vedette.dev/deploy";
 
 const DeployRecord = z.object({
   id: z.string(),
+  /** Of the workload: a copy of one has its annotations, but not its deploy. */
+  uid: z.string(),
   image: z.string(),
   /** The last image that was not one of a failed deploy: what comes back when this one fails. */
   previous: z.string(),
-  /** When it was ordered (Unix ms), by the clock of the API server. */
+  /** Whose image it is, and the field manager that has set it: settings may have changed since. */
+  container: z.string(),
+  manager: z.string(),
+  /** When it was ordered (Unix ms). */
   atMs: z.number(),
+  /** It was ready: what becomes of the workload later is no matter of this deploy. */
+  done: z.boolean().optional(),
   /** Why it has failed; the template has `previous` again since. Absent: it has not. */
   failed: z.string().optional(),
 });
 export type DeployRecord = z.infer<typeof DeployRecord>;
 
 /** undefined: there is none, or one that somebody has changed. */
-export function readRecord(
-  annotations: Readonly<Record<string, string>>,
-): DeployRecord | undefined {
+export function readRecord({ metadata }: Pick<Workload, "metadata">): DeployRecord | undefined {
   try {
-    return DeployRecord.parse(JSON.parse(annotations[key] ?? ""));
+    const record = DeployRecord.parse(JSON.parse(metadata.annotations[key] ?? ""));
+    return record.uid === metadata.uid ? record : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Whether its end is not known yet. */
+export function isOpen(record: DeployRecord | undefined): record is DeployRecord {
+  return record !== undefined && record.done !== true && record.failed === undefined;
 }
 
 /** All annotations of ours: what an apply leaves out it removes. */

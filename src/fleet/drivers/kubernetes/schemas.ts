@@ -49,6 +49,8 @@ const Condition = z.object({
   status: z.string(),
   reason: text(),
   message: text(),
+  lastUpdateTime: text(),
+  lastTransitionTime: text(),
 });
 export type Condition = z.infer<typeof Condition>;
 
@@ -60,6 +62,7 @@ export const Workload = z.object({
   spec: z.object({
     replicas: z.number().nullish(),
     paused: z.boolean().nullish(),
+    minReadySeconds: count(),
     selector: z.object({ matchLabels: Texts, matchExpressions: many(Requirement) }),
     template: z.object({
       metadata: z.object({ annotations: Texts }).nullish(),
@@ -87,7 +90,12 @@ const emptyStatus = {
   conditions: [] as Condition[],
 };
 
-const Terminated = z.object({ reason: text(), message: text(), exitCode: count() });
+const Terminated = z.object({
+  reason: text(),
+  message: text(),
+  exitCode: count(),
+  finishedAt: text(),
+});
 
 const ContainerStatus = z.object({
   name: z.string(),
@@ -103,6 +111,11 @@ const ContainerStatus = z.object({
   lastState: z.object({ terminated: Terminated.nullish() }).nullish(),
 });
 export type ContainerStatus = z.infer<typeof ContainerStatus>;
+
+export const ReplicaSet = z.object({ metadata: Metadata });
+export type ReplicaSet = z.infer<typeof ReplicaSet>;
+
+export type Owned = { metadata: Pick<z.infer<typeof Metadata>, "ownerReferences"> };
 
 export const Pod = z.object({
   metadata: Metadata,
@@ -136,6 +149,7 @@ const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ metadata: z.object({ continue: text() }), items: listOf(item, maxItems) });
 
 export const WorkloadPage = pageOf(Workload);
+export const ReplicaSetPage = pageOf(ReplicaSet);
 export const PodPage = pageOf(Pod);
 
 /** The body of every refusal. */

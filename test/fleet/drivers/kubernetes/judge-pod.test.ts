@@ -16,14 +16,41 @@ const waiting = (reason: string, message = "") =>
   ofContainer({ state: { waiting: { reason, message } } });
 const ended = (exitCode: number, reason = "Error") => ({ terminated: { exitCode, reason } });
 
+const atMs = Date.parse("2026-01-01T12:00:00Z");
+const endedAt = (finishedAt: string) => ({
+  terminated: { exitCode: 1, reason: "Error", finishedAt },
+});
+
 describe("findFault", () => {
+  it.each([
+    ["serves", { ready: true, restartCount: 7, state: { running: {} }, lastState: ended(1) }],
+    [
+      "serves after it was out of memory once",
+      { ready: true, restartCount: 1, state: { running: {} }, lastState: ended(137, "OOMKilled") },
+    ],
+    [
+      "had one thing to do and has done it",
+      { restartCount: 2, state: ended(0), lastState: ended(1) },
+    ],
+  ])("finds none in a container that %s", (_, container) => {
+    expect(findFault(ofContainer(container), 0)).toBeUndefined();
+  });
+
+  it("does not count what was before the order", () => {
+    const of = (finishedAt: string) =>
+      ofContainer({ restartCount: 3, state: { running: {} }, lastState: endedAt(finishedAt) });
+
+    expect(findFault(of("2026-01-01T11:00:00Z"), atMs)?.reason).toMatch(/^probe_failing/);
+    expect(findFault(of("2026-01-01T12:00:01Z"), atMs)?.reason).toMatch(/^crash_loop/);
+  });
+
   it.each([
     ["is being created", waiting("ContainerCreating")],
     ["is ready", ofContainer({ ready: true, state: { running: {} } })],
     ["has no status yet", buildPod({})],
     ["has ended once and is started again", ofContainer({ state: ended(1) })],
   ])("finds none in a pod that %s", (_, pod) => {
-    expect(findFault(pod)).toBeUndefined();
+    expect(findFault(pod, 0)).toBeUndefined();
   });
 
   it.each([
@@ -80,7 +107,7 @@ describe("findFault", () => {
     ["unschedulable: evicted: disk", false, buildPod({ reason: "Evicted", message: "disk" })],
     ["probe_failing: gateway is not ready", false, ofContainer({ state: { running: {} } })],
   ])("finds %s (final: %s)", (reason, isFinal, pod) => {
-    expect(findFault(pod)).toEqual({ reason, isFinal });
+    expect(findFault(pod, 0)).toEqual({ reason, isFinal });
   });
 
   it("finds what is wrong with a container that runs before the others", () => {
@@ -91,12 +118,12 @@ describe("findFault", () => {
       containerStatuses: [{ name: "gateway", state: { waiting: { reason: "PodInitializing" } } }],
     });
 
-    expect(findFault(pod)).toEqual({ reason: "crash_loop: exit code 9", isFinal: true });
+    expect(findFault(pod, 0)).toEqual({ reason: "crash_loop: exit code 9", isFinal: true });
   });
 
   it("cleans and shortens what a cluster says", () => {
     const { reason = "" } =
-      findFault(waiting("ErrImagePull", `\u001b[2J${"x".repeat(5_000)}`)) ?? {};
+      findFault(waiting("ErrImagePull", `\u001b[2J${"x".repeat(5_000)}`), 0) ?? {};
 
     expect(reason).toMatch(/^registry_unavailable: \[2Jx+$/);
     expect(reason.length).toBeLessThan(250);
@@ -106,5 +133,5 @@ describe("findFault", () => {
 it("worstFault prefers a fault that does not pass", () => {
   const pods = [waiting("ErrImagePull", "i/o timeout"), waiting("InvalidImageName", "it")];
 
-  expect(worstFault(pods)).toEqual({ reason: "invalid_image: it", isFinal: true });
+  expect(worstFault(pods, 0)).toEqual({ reason: "invalid_image: it", isFinal: true });
 });

@@ -23,10 +23,10 @@ function buildWorkload({ spec = {}, status = {}, generation = 2 } = {}): Workloa
   });
 }
 
-function buildPod(container: object, of = image): Pod {
+function buildPod(container: object): Pod {
   return Pod.parse({
     metadata: { name: "gw-1", namespace: "edge", uid: "u2", resourceVersion: "8" },
-    spec: { containers: [{ name: "gateway", image: of }] },
+    spec: { containers: [{ name: "gateway", image }] },
     status: { phase: "Running", containerStatuses: [{ name: "gateway", ...container }] },
   });
 }
@@ -45,6 +45,8 @@ const judge = (over: Partial<Judged> = {}) =>
     container: "gateway",
     image,
     owners: [],
+    sinceMs: 0,
+    stableMs: 0,
     untilMs: 1_000,
     nowMs: 0,
     ...over,
@@ -99,14 +101,33 @@ describe("judgeDeployment", () => {
     });
   });
 
-  it("does not count pods of another image", () => {
-    const workload = buildWorkload({ status: partly });
-    const old = {
-      ...crashing,
-      spec: { containers: [{ name: "gateway", image: "r.io/gateway:v1" }] },
-    };
+  it("waits until new pods have been ready for a while, unless the Deployment does", () => {
+    const atMs = Date.parse("2026-01-01T12:00:00Z");
+    const conditions = [
+      { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T12:00:00Z" },
+    ];
+    const pods = [
+      { ...unready, status: { ...unready.status, conditions: conditionsOf(conditions) } },
+    ];
+    const at = (nowMs: number, over: Partial<Judged> = {}) =>
+      judge({ pods, stableMs: 10_000, nowMs, untilMs: atMs + 60_000, ...over }).status;
 
-    expect(judge({ workload, pods: [old] })).toEqual({ status: "progressing" });
+    expect([at(atMs + 9_000), at(atMs + 10_000)]).toEqual(["progressing", "ready"]);
+    expect(at(atMs + 9_000, { untilMs: atMs + 9_000 })).toBe("failed");
+    expect(at(atMs, { workload: buildWorkload({ spec: { minReadySeconds: 5 } }) })).toBe("ready");
+    expect(at(atMs, { pods: [] })).toBe("ready");
+  });
+
+  const conditionsOf = (conditions: object[]) =>
+    Pod.parse({ ...unready, status: { ...unready.status, conditions } }).status.conditions;
+
+  it("does not believe a missed deadline of before the order", () => {
+    const conditions = [{ ...overdue[0], lastUpdateTime: "2026-01-01T12:00:00Z" }];
+    const workload = buildWorkload({ status: { ...partly, conditions } });
+    const sinceMs = Date.parse("2026-01-01T12:00:05Z");
+
+    expect(judge({ workload, sinceMs }).status).toBe("progressing");
+    expect(judge({ workload, sinceMs: sinceMs - 5_000 }).status).toBe("failed");
   });
 
   it("fails by the Deployment's own deadline, with a reason of its own when nothing is known", () => {

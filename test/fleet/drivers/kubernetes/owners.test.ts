@@ -34,7 +34,7 @@ it("are those who have set this container's image, without ourselves", () => {
     { manager: "bare", operation: "Update" },
   ]);
 
-  expect(ownersOfImage(workload, "gateway", "vedette")).toEqual([
+  expect(ownersOfImage(workload, "gateway", ["vedette"])).toEqual([
     { manager: "helm", isApplied: false },
     { manager: "argo cd", isApplied: true },
   ]);

@@ -34,7 +34,12 @@ async function deploy(driver: Driver, order: DeployOrder): Promise<SentinelObser
 }
 
 /** Somebody else's change, as kubectl makes it. */
-async function change(server: ApiServer, spec: object, query = "fieldManager=kubectl-set") {
+async function change(
+  server: ApiServer,
+  spec: object,
+  query = "fieldManager=kubectl-set",
+  annotations = {},
+) {
   const url = `${server.url}/apis/apps/v1/namespaces/${namespace}/deployments/gw?${query}`;
   const answer = await fetch(url, {
     method: "PATCH",
@@ -42,7 +47,7 @@ async function change(server: ApiServer, spec: object, query = "fieldManager=kub
       authorization: "Bearer admin-token",
       "content-type": "application/strategic-merge-patch+json",
     },
-    body: JSON.stringify({ spec }),
+    body: JSON.stringify({ metadata: { annotations }, spec }),
   });
   expect(answer.status).toBe(200);
 }
@@ -209,7 +214,8 @@ describe("somebody else who changes the Deployment", () => {
     const seen = await deploy(createTestDriver(server.url), orderOf("v2"));
 
     expect(seen.status).toBe("ready");
-    expect(server.requests.filter(({ verb }) => verb === "patch")).toHaveLength(2);
+    // The order twice, and its end.
+    expect(server.requests.filter(({ verb }) => verb === "patch")).toHaveLength(3);
   });
 
   it("deletes it in the middle", async () => {
@@ -222,6 +228,134 @@ describe("somebody else who changes the Deployment", () => {
 
     expect(seen.reason).toMatch(/^target_gone/);
   });
+});
+
+describe("a deploy that has ended", () => {
+  const seconds = 1_000;
+
+  it("is not judged again: what becomes of the Deployment later is no matter of it", async () => {
+    const server = await startKubernetesFleet(["gw"]);
+    const driver = createTestDriver(server.url, { readyTimeoutMs: 1 * seconds });
+    await deploy(driver, orderOf("v2"));
+    const { metadata } = server.objects.list("deployments", namespace)[0] ?? {};
+    await waitFor(() => Date.now() > Date.parse(metadata?.creationTimestamp ?? "") + 2 * seconds, {
+      withinMs: 5 * seconds,
+      what: "the deploy's deadline to be over",
+    });
+    await change(server, { replicas: 2, ...withEnv("A", "fails-crash") });
+
+    const [listed] = await driver.list();
+    await driver.list();
+
+    expect(listed).toMatchObject({ image: kubeImage("v2"), running_image: kubeImage("v2") });
+    expect(imageAt(server, "gw")).toBe(kubeImage("v2"));
+    expect(await driver.observe(orderOf("v2"))).toMatchObject({ status: "ready" });
+  });
+
+  it("is what comes back when the next one fails, although replicas were added meanwhile", async () => {
+    const server = await startKubernetesFleet(["gw"], { readyMs: 200 });
+    const driver = createTestDriver(server.url);
+    await deploy(driver, orderOf("v2"));
+    await change(server, { replicas: 3 });
+
+    const seen = await deploy(driver, orderOf("v3-crash", "d2"));
+
+    expect(seen).toMatchObject({ status: "failed", running_image: kubeImage("v2") });
+    expect(imageAt(server, "gw")).toBe(kubeImage("v2"));
+  });
+
+  it("leaves nothing to a copy of its Deployment", async () => {
+    const server = await startKubernetesFleet(["gw"]);
+    const driver = createTestDriver(server.url, { readyTimeoutMs: 1 * seconds });
+    await driver.apply(orderOf("v2-sick"));
+    const [found] = server.objects.list("deployments", namespace);
+    if (found === undefined) throw new Error("it is gone");
+    server.objects.put("deployments", {
+      ...found,
+      metadata: { ...found.metadata, name: "copy", uid: "copy" },
+    });
+
+    await untilSettled(driver, orderOf("v2-sick"));
+    await driver.list();
+
+    expect(imageAt(server, "copy")).toBe(kubeImage("v2-sick"));
+  });
+
+  const withEnv = (name: string, value: string) => ({
+    template: { spec: { containers: [{ name: "gateway", env: [{ name, value }] }] } },
+  });
+});
+
+describe("a deploy whose record was removed", () => {
+  it("is judged by its image alone, and nothing is put back", async () => {
+    const server = await startKubernetesFleet(["gw"]);
+    const driver = createTestDriver(server.url);
+    for (const [tag, id] of [
+      ["v2", "d1"],
+      ["v3-crash", "d2"],
+    ] as const) {
+      await driver.apply(orderOf(tag, id));
+      await change(server, {}, "fieldManager=somebody", { "vedette.dev/deploy": null });
+      const seen = await untilSettled(driver, orderOf(tag, id));
+
+      expect(seen.status).toBe(tag === "v2" ? "ready" : "failed");
+      expect(imageAt(server, "gw")).toBe(kubeImage(tag));
+    }
+  });
+});
+
+describe("a refusal", () => {
+  const words = 'admission webhook "policy" denied the request: no such image here';
+  const denied = { status: 403, body: { kind: "Status", reason: "Forbidden", message: words } };
+
+  it("of an admission webhook is one of the image, and not of the fleet", async () => {
+    const server = await startKubernetesFleet(["gw"], {
+      before: ({ verb }) => (verb === "patch" ? denied : undefined),
+    });
+
+    expect(await createTestDriver(server.url).apply(orderOf("v2"))).toEqual({
+      failure: `config_invalid: ${words}`,
+    });
+  });
+
+  it("of what comes back is told with the reason of the failure, once", async () => {
+    const server = await startKubernetesFleet(["gw"], {
+      before: ({ verb, body }) =>
+        verb === "patch" &&
+        JSON.parse(body).spec.template.spec.containers[0].image === kubeImage("v1")
+          ? denied
+          : undefined,
+    });
+    const driver = createTestDriver(server.url);
+
+    const seen = await deploy(driver, orderOf("v2-crash"));
+    const patches = () => server.requests.filter(({ verb }) => verb === "patch").length;
+    const before = patches();
+    await driver.list();
+
+    expect(seen.reason).toBe(`crash_loop: exit code 1; not put back: config_invalid: ${words}`);
+    expect(await driver.observe(orderOf("v2-crash"))).toMatchObject({ reason: seen.reason });
+    expect(patches()).toBe(before);
+  });
+});
+
+it("a container that the setting names no more keeps its image", async () => {
+  const server = await startApiServer();
+  const containers = ["gateway", "edge"].map((name) => ({ name, image: kubeImage("v1") }));
+  const template = { metadata: { labels: { app: "gw" } }, spec: { containers } };
+  addDeployment(server, "gw", { spec: { template } });
+  await untilAvailable(server);
+
+  await deploy(createTestDriver(server.url, { container: "gateway" }), orderOf("v2"));
+  const other = createTestDriver(server.url, { container: "edge", fieldManager: "renamed" });
+  const seen = await deploy(other, orderOf("v3", "d2"));
+
+  const [found] = server.objects.list("deployments", namespace);
+  expect(seen.status).toBe("ready");
+  expect(found?.spec.template.spec.containers).toEqual([
+    { name: "gateway", image: kubeImage("v2") },
+    { name: "edge", image: kubeImage("v3") },
+  ]);
 });
 
 describe("a Deployment", () => {
