@@ -27,9 +27,11 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
   };
 
   const podsOf = ({ metadata }: KubeObject) =>
-    objects
-      .list("pods", metadata.namespace)
-      .filter(({ metadata: of }) => of.labels?.["owner"] === metadata.name);
+    objects.list(
+      "pods",
+      metadata.namespace,
+      ({ metadata: of }) => of.labels?.["owner"] === metadata.name,
+    );
 
   const live = ({ metadata }: KubeObject) => objects.get({ resource: "deployments", ...metadata });
 
@@ -54,9 +56,9 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
   /** The newest is the one of the present template. */
   const renewReplicaSet = (deployment: KubeObject, hash: string): void => {
     const { namespace, uid } = deployment.metadata;
-    const all = objects
-      .list("replicasets", namespace)
-      .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+    const isOwn = ({ metadata }: KubeObject) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+    const all = objects.list("replicasets", namespace, isOwn);
     const newest = Math.max(0, ...all.map(revisionOf));
     const own = all.find(({ metadata }) => metadata.labels?.["pod-template-hash"] === hash);
     if (own !== undefined && revisionOf(own) === newest) return;

@@ -65,10 +65,19 @@ export function createObjects() {
     get: (place: Place): KubeObject | undefined => structuredClone(kept.get(keyOf(place))),
 
     /** Those of a namespace; of all if it is "". */
-    list: (resource: string, namespace: string): KubeObject[] =>
-      [...kept.entries()]
-        .filter(([key]) => key.startsWith(`${resource}/${namespace && `${namespace}/`}`))
-        .map(([, object]) => structuredClone(object)),
+    /** Copies of those that are wanted; of a namespace, or of all when it is "". */
+    list: (
+      resource: string,
+      namespace: string,
+      isWanted: (object: KubeObject) => boolean = () => true,
+    ): KubeObject[] => {
+      const start = namespace === "" ? `${resource}/` : `${resource}/${namespace}/`;
+      const found: KubeObject[] = [];
+      for (const [key, object] of kept) {
+        if (key.startsWith(start) && isWanted(object)) found.push(structuredClone(object));
+      }
+      return found;
+    },
 
     put(resource: string, object: KubeObject): KubeObject {
       const place = { resource, ...object.metadata };

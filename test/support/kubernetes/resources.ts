@@ -52,7 +52,8 @@ function matchesTerm(labels: Record<string, string>, term: string): boolean {
 }
 
 function list(asked: Asked, objects: Objects): Answer {
-  const all = objects.list(asked.resource, asked.namespace).filter((one) => matches(one, asked));
+  const isWanted = (one: KubeObject) => matches(one, asked);
+  const all = objects.list(asked.resource, asked.namespace, isWanted);
   const from = Number(asked.query.get("continue") ?? 0);
   const limit = Number(asked.query.get("limit") ?? 0) || all.length;
   const isMore = all.length > from + limit;
