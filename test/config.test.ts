@@ -326,7 +326,7 @@ describe("readConfig", () => {
 
     expect(lines).toEqual([
       "control.port: expected a whole number from 0 to 65535, got 'banana'",
-      `fleet.driver: expected one of "process", "http", "docker", got 'raft'`,
+      `fleet.driver: expected one of "process", "http", "docker", "kubernetes", got 'raft'`,
       'fleet: unknown name "size"',
       "rollout.max_parallel: expected a whole number from 1 to 500, got 0",
     ]);
