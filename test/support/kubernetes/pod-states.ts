@@ -62,15 +62,18 @@ function crashing(exitCode: number, reason?: string): PodFate {
   ];
 }
 
+/** The kubelet tries again and again: its reasons alternate, and only one of the two says why. */
 function pulling(message: string): PodFate {
-  return [
-    { afterMs: 10, status: statusOf(waiting("ErrImagePull", message)) },
-    { afterMs: 30, status: statusOf(waiting("ImagePullBackOff", 'Back-off pulling image "it"')) },
-  ];
+  return Array.from({ length: 100 }, () => [
+    { afterMs: 100, status: statusOf(waiting("ErrImagePull", message)) },
+    { afterMs: 100, status: statusOf(waiting("ImagePullBackOff", 'Back-off pulling image "it"')) },
+  ]).flat();
 }
 
 /** By the end of an image's tag; any other image becomes ready. */
 const fates: Record<string, PodFate> = {
+  // Longer than a look waits for a change.
+  "-slow": [{ afterMs: 2_500, status: ready }],
   "-crash": crashing(1),
   "-oom": crashing(137, "OOMKilled"),
   "-sick": [{ afterMs: 10, status: statusOf(running, isRunning) }],

@@ -119,7 +119,8 @@ async function observe(
   const workload = await parts.calls.read(place, signal);
   if (workload === undefined) return { status: "failed", reason: gone };
   const record = readRecord(workload);
-  const container = nameOf(workload, parts);
+  // As it was ordered: the setting may be another one since.
+  const container = record?.id === order.deployId ? record.container : nameOf(workload, parts);
   const needsPods = !isComplete(workload) || (isOpen(record) && parts.stableMs > 0);
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
   const look = { place, workload, record, container, pods };

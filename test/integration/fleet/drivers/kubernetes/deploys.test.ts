@@ -360,17 +360,17 @@ it("a container that the setting names no more keeps its image", async () => {
 
 describe("a Deployment", () => {
   it("with several replicas is ready once all of them are, and not before", async () => {
-    const server = await startApiServer({ readyMs: 200 });
+    const server = await startApiServer();
     addDeployment(server, "gw", { replicas: 3 });
     await untilAvailable(server);
     const driver = createTestDriver(server.url);
-    await driver.apply(orderOf("v2"));
+    await driver.apply(orderOf("v2-slow"));
 
-    const first = await driver.observe(orderOf("v2"), { signal: AbortSignal.timeout(50) });
-    const seen = await untilSettled(driver, orderOf("v2"));
+    const first = await driver.observe(orderOf("v2-slow"));
+    const seen = await untilSettled(driver, orderOf("v2-slow"));
 
     expect(first).toMatchObject({ status: "progressing", running_image: kubeImage("v1") });
-    expect(seen).toMatchObject({ status: "ready", running_image: kubeImage("v2") });
+    expect(seen).toMatchObject({ status: "ready", running_image: kubeImage("v2-slow") });
   });
 
   it("that is scaled to zero is ready at once", async () => {
