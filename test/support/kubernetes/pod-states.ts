@@ -64,10 +64,10 @@ function crashing(exitCode: number, reason?: string): PodFate {
 
 /** The kubelet tries again and again: its reasons alternate, and only one of the two says why. */
 function pulling(message: string): PodFate {
-  return Array.from({ length: 100 }, () => [
-    { afterMs: 100, status: statusOf(waiting("ErrImagePull", message)) },
-    { afterMs: 100, status: statusOf(waiting("ImagePullBackOff", 'Back-off pulling image "it"')) },
-  ]).flat();
+  const tried = { afterMs: 50, status: statusOf(waiting("ErrImagePull", message)) };
+  const backOff = waiting("ImagePullBackOff", 'Back-off pulling image "it"');
+  const waits = { afterMs: 50, status: statusOf(backOff) };
+  return [tried, waits, tried, waits, tried, waits, tried];
 }
 
 /** By the end of an image's tag; any other image becomes ready. */
