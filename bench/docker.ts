@@ -6,10 +6,10 @@ import { loadavg } from "node:os";
 import pLimit from "p-limit";
 import { startDockerEngine, type TestEngine } from "../test/support/docker/engine.ts";
 import { pushImage } from "../test/support/docker/images.ts";
-import { runVedette } from "../test/support/program/command.ts";
 import { startProgram } from "../test/support/program/program.ts";
 import { openDockerRegistry } from "../test/support/servers/docker-registry.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
+import { measureRollout } from "./rollout-command.ts";
 
 const hosts = ["edge-1", "edge-2", "edge-3"];
 const each = countFrom("BENCH_EACH", 10);
@@ -50,14 +50,6 @@ async function measureByHand(engines: readonly TestEngine[], image: string): Pro
       );
     }),
   );
-  return performance.now() - startedAt;
-}
-
-async function measureRollout(dataDir: string, image: string): Promise<number> {
-  const startedAt = performance.now();
-  const args = ["rollout", "start", image, "--waves", "100", "--wait"];
-  const ended = await runVedette(args, { VEDETTE_DATA_DIR: dataDir });
-  if (ended.code !== 0) throw new Error(`${ended.stdout}${ended.stderr}`);
   return performance.now() - startedAt;
 }
 

@@ -13,9 +13,9 @@ import {
   openApiServer,
 } from "../test/support/kubernetes/api-server.ts";
 import { addDeployment, kubeImage, writeKubeconfig } from "../test/support/kubernetes/fleet.ts";
-import { runVedette } from "../test/support/program/command.ts";
 import { startProgram } from "../test/support/program/program.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
+import { measureRollout } from "./rollout-command.ts";
 
 const size = countFrom("BENCH_SIZE", 200);
 const readyMs = countFrom("BENCH_READY_MS", 2_000);
@@ -56,14 +56,6 @@ async function measureByHand(server: ApiServer, image: string): Promise<number> 
   const startedAt = performance.now();
   const limit = pLimit(atOnce);
   await Promise.all(names.map((name) => limit(() => replaceByHand(server, name, image))));
-  return performance.now() - startedAt;
-}
-
-async function measureRollout(dataDir: string, image: string): Promise<number> {
-  const startedAt = performance.now();
-  const args = ["rollout", "start", image, "--waves", "100", "--wait"];
-  const ended = await runVedette(args, { VEDETTE_DATA_DIR: dataDir });
-  if (ended.code !== 0) throw new Error(`${ended.stdout}${ended.stderr}`);
   return performance.now() - startedAt;
 }
 

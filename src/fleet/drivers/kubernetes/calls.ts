@@ -30,8 +30,8 @@ export type Change = {
 };
 
 /** `stale`: somebody has changed it since it was read. `refused`: for good, with a reason. */
-export type Changed = { kind: "done"; workload: Workload } | { kind: "stale" } | Refused;
-type Refused = { kind: "refused"; reason: string };
+export type ChangeResult = { kind: "done"; workload: Workload } | { kind: "stale" } | Refusal;
+type Refusal = { kind: "refused"; reason: string };
 
 /** `fieldManager`: under which name the API server notes what is ours. */
 export function createCalls(cluster: Cluster, fieldManager: string) {
@@ -95,7 +95,7 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
     },
 
     /** Server-side apply: the image and our annotations are ours, everything else stays its owners'. */
-    async apply(change: Change, call: DriverCall = {}): Promise<Changed> {
+    async apply(change: Change, call: DriverCall = {}): Promise<ChangeResult> {
       const { place, resourceVersion, annotations, containers, isForced } = change;
       const force = isForced ? { force: "true" } : {};
       const query = new URLSearchParams({ fieldManager, ...force });
@@ -132,7 +132,7 @@ function isNotFound({ status, body }: { status: number; body: unknown }): boolea
 }
 
 /** There are two conflicts: a field that is somebody else's, and a workload that has changed meanwhile. */
-function refusalOf(answer: { status: number; body: unknown }): Changed {
+function refusalOf(answer: { status: number; body: unknown }): ChangeResult {
   const { status, body } = answer;
   const { data } = StatusBody.safeParse(body);
   const causes = data?.details?.causes ?? [];
@@ -146,7 +146,7 @@ function refusalOf(answer: { status: number; body: unknown }): Changed {
   return refused("config_invalid", words || `the API server answered ${status}`);
 }
 
-function refused(code: string, words: string): Refused {
+function refused(code: string, words: string): Refusal {
   return { kind: "refused", reason: `${code}: ${words}` };
 }
 

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { pause } from "#kernel/pause.ts";
-import { deploymentsOf } from "./calls.ts";
+import { deploymentsOf, type Place } from "./calls.ts";
 import type { Cluster } from "./client.ts";
 
 /** How long the API server leaves a watch open (s). */
@@ -24,11 +24,10 @@ const WatchEvent = z.object({
 
 export type Changes = {
   /** Resolves at the next change of the workload, after `limitMs`, or once `signal` is aborted. */
-  next: (workload: Named, limitMs: number, signal?: AbortSignal) => Promise<void>;
+  next: (workload: Place, limitMs: number, signal?: AbortSignal) => Promise<void>;
   stop: () => void;
 };
 
-type Named = { namespace: string; name: string };
 type Wake = () => void;
 
 export function createChanges(

@@ -6,6 +6,7 @@ import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createConnection } from "./connection.ts";
 import type { Identities, Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
@@ -102,8 +103,8 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       // The wait for its turn and for a credential counts.
       const whole = limitOf(asked);
       try {
-        const turn = () => orAbort(attempt(asked, whole), whole);
-        const answer = await orAbort(limit(turn), whole);
+        const turn = () => unlessAborted(attempt(asked, whole), whole);
+        const answer = await unlessAborted(limit(turn), whole);
         judgeStatus(answer, asked.method);
         return answer;
       } catch (error) {
@@ -130,19 +131,6 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
 function limitOf({ signal, limitMs = callLimitMs }: ClusterRequest): AbortSignal {
   const timeout = AbortSignal.timeout(limitMs);
   return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-}
-
-/** What the work was for ends with the signal, though the work itself may go on until it sees it. */
-async function orAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const over = Promise.withResolvers<never>();
-  const end = () => over.reject(signal.reason);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([work, over.promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
 }
 
 /** How far the API server's clock is ahead of ours: its header has whole seconds, less than that is none. */

@@ -7,7 +7,7 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { Calls, Changed, Place } from "./calls.ts";
+import type { Calls, ChangeResult, Place } from "./calls.ts";
 import { chooseContainer } from "./container.ts";
 import { type Generations, noPods } from "./generations.ts";
 import { imageOf, isComplete, judgeDeployment, readyCondition, type Verdict } from "./judge.ts";
@@ -75,7 +75,7 @@ type ImageChange = { place: Place; workload: Workload; record: DeployRecord; ima
 async function change(
   { place, workload, record, image }: ImageChange,
   { parts, call }: { parts: DeploymentParts; call?: DriverCall },
-): Promise<Changed> {
+): Promise<ChangeResult> {
   const { container } = record;
   const before = readRecord(workload);
   const owners = ownersOfImage(workload, container, ourselves(parts, before));
@@ -126,7 +126,7 @@ async function observe(
   const look = { place, workload, record, container, pods };
   const running_image = servingImage(look);
   if (record === undefined && imageOf(workload, container) === order.image) {
-    return { ...observationOf(judgeUnrecorded(look, order, parts)), running_image };
+    return { ...observationOf(judge(look, spanUnrecorded(order), parts)), running_image };
   }
   if (record?.id !== order.deployId) {
     return { status: "progressing", isOrdered: false, running_image };
@@ -144,7 +144,7 @@ async function conclude(
   const isOurs = imageOf(workload, look.container) === record.image;
   if (record.failed !== undefined) return observeFailed(look, record.failed);
   if (record.done === true && isOurs) return { status: "ready", isOrdered: true };
-  const verdict = judge(look, record, by.parts);
+  const verdict = judge(look, spanOf(record, by.parts), by.parts);
   if (verdict.status === "ready") {
     const done = { ...record, done: true };
     const changed = await change({ ...look, record: done, image: record.image }, by);
@@ -171,34 +171,31 @@ async function restore(
   return { status: "failed", reason: stuck.failed, isOrdered: true };
 }
 
-function judge(look: Look, { image, atMs }: DeployRecord, parts: DeploymentParts): Verdict {
-  const { workload, container, record } = look;
+type Span = { image: string; sinceMs: number; untilMs: number };
+
+function judge(look: Look, span: Span, parts: DeploymentParts): Verdict {
+  const { workload, container, record, pods } = look;
+  const owners = ownersOfImage(workload, container, ourselves(parts, record));
+  const { stableMs } = parts;
+  const nowMs = parts.nowMs();
   return judgeDeployment({
     workload,
-    pods: look.pods.present,
+    pods: pods.present,
     container,
-    image,
-    owners: ownersOfImage(workload, container, ourselves(parts, record)),
-    sinceMs: atMs,
-    untilMs: atMs + timeToJudge(parts.readyTimeoutMs),
-    nowMs: parts.nowMs(),
-    stableMs: parts.stableMs,
+    owners,
+    stableMs,
+    nowMs,
+    ...span,
   });
 }
 
+function spanOf({ image, atMs }: DeployRecord, { readyTimeoutMs }: DeploymentParts): Span {
+  return { image, sinceMs: atMs, untilMs: atMs + timeToJudge(readyTimeoutMs) };
+}
+
 /** Somebody has removed the record: what ran before is not known, so nothing can come back. */
-function judgeUnrecorded(look: Look, { image }: Order, parts: DeploymentParts): Verdict {
-  return judgeDeployment({
-    workload: look.workload,
-    pods: look.pods.present,
-    container: look.container,
-    image,
-    owners: [],
-    sinceMs: 0,
-    untilMs: Number.POSITIVE_INFINITY,
-    nowMs: parts.nowMs(),
-    stableMs: parts.stableMs,
-  });
+function spanUnrecorded({ image }: Order): Span {
+  return { image, sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
 }
 
 /** Before the deploy's own deadline, after which nobody looks any more. */

@@ -96,13 +96,13 @@ export function createIdentities(
 }
 
 /** `freshMs`: when to read it again. `goodMs`: how long it can be used if that fails. */
-type Reading = { identity: Identity; freshMs: number; goodMs: number };
+type IdentityTerm = { identity: Identity; freshMs: number; goodMs: number };
 
 async function readIdentity(
   { login, ca, cert, key }: ClusterAccess,
   { run, nowMs }: Required<Pick<IdentityTools, "run" | "nowMs">>,
-): Promise<Reading> {
-  const readOwn = (authorization?: string): Reading => ({
+): Promise<IdentityTerm> {
+  const readOwn = (authorization?: string): IdentityTerm => ({
     identity: withPair({ authorization, ca: readPem(ca), cert: readPem(cert), key: readPem(key) }),
     freshMs: rereadMs,
     goodMs: Number.POSITIVE_INFINITY,
