@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import LongestFirst from "./test/support/run/longest-first.ts";
 
 /** What is deprecated fails: a warning in the midst of so much output is read by nobody. */
 const setupFiles = ["test/support/run/fail-on-deprecation.ts"];
@@ -30,7 +31,12 @@ const shared = { ...serving, maxWorkers: 4, isolate: false, globalSetup: [shared
 
 export default defineConfig({
   test: {
-    reporters: ["default", "./test/support/run/tell-retried.ts"],
+    reporters: [
+      "default",
+      "./test/support/run/tell-retried.ts",
+      "./test/support/run/tell-unlisted.ts",
+    ],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
