@@ -42,6 +42,7 @@ export async function startVersionBench(size: number, environment: Record<string
       {
         env: {
           PATH: process.env["PATH"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
           VEDETTE_DATA_DIR: path.join(dir.path, "data"),
           VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
           VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
