@@ -9,8 +9,10 @@ import { startTestDatabase, type TestDatabase } from "../servers/servers.ts";
 const variable = "TEST_POSTGRES_URL";
 const template = "migrated";
 
-/** Vitest calls it once before all files, and what it answers after them. */
+/** Vitest calls it for each project of a run before all files, and what it answers after them. */
 export default async function start(): Promise<() => Promise<void>> {
+  // An earlier project has started it, and ends it after all of them.
+  if (process.env[variable] !== undefined) return async () => {};
   const server = await startTestDatabase({ connections: 500 });
   await command(server.url, `CREATE DATABASE ${template}`);
   await migrate(withName(server.url, template), createLog({ level: "silent", format: "json" }));
