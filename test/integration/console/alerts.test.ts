@@ -7,7 +7,7 @@ import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
-import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
 import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
 import type { Program } from "../../support/program/program.ts";
 import { incidentKey, startIncidentServer } from "../../support/routing/incident-server.ts";
@@ -38,6 +38,11 @@ async function callHeartbeat(program: Program, path: string, body: object): Prom
   return answer.status;
 }
 
+/** The program's own API is checked too, and on a busy machine may fail a check. */
+function eventsOf({ events }: AlertReceiver, check: string) {
+  return events.filter(({ deduplicationKey }) => deduplicationKey === check);
+}
+
 describe.skipIf(!hasBrowser)("an alert", () => {
   it("is acknowledged by a click, and sent again when the service refused it", async () => {
     const receiver = await startAlertReceiver();
@@ -62,7 +67,7 @@ describe.skipIf(!hasBrowser)("an alert", () => {
 
     await page.getByText("Acknowledged by ingress-token").waitFor();
     await page.getByText(/^accepted/).waitFor();
-    expect(receiver.events.map(({ eventId }) => eventId)).toEqual([
+    expect(eventsOf(receiver, "certificate-workflow").map(({ eventId }) => eventId)).toEqual([
       "certificate-workflow:1:opened",
     ]);
   });
@@ -132,10 +137,11 @@ describe.skipIf(!hasBrowser)("the link of an alert event", () => {
     });
     onTestFinished(console.stop);
     await failJob(console, "certificate-workflow");
-    await expect.poll(() => receiver.events.length).toBe(1);
+    const ofJob = () => eventsOf(receiver, "certificate-workflow");
+    await expect.poll(() => ofJob().length).toBe(1);
     const { page } = await console.open();
 
-    await page.goto(String(receiver.events[0]?.body["source_url"]));
+    await page.goto(String(ofJob()[0]?.body["source_url"]));
 
     await page.getByRole("heading", { name: /^Certificate Workflow:/ }).waitFor();
   });

@@ -20,7 +20,7 @@ const quiet = [
 export const hasBrowser = existsSync(executablePath);
 
 /** A busy machine may draw a page many times more slowly: only what never comes is a fault. */
-const patienceMs = 120_000;
+const patienceMs = 240_000;
 
 let launched: Promise<Browser> | undefined;
 

@@ -58,7 +58,6 @@ async function startFleet() {
   onTestFinished(kubeconfig.remove);
   const program = await startProgram({
     VEDETTE_FLEET__DRIVER: "kubernetes",
-    VEDETTE_FLEET__DEPLOY_TIMEOUT_SECONDS: "60",
     VEDETTE_FLEET__KUBERNETES__STABLE_SECONDS: "0",
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
     KUBECONFIG: kubeconfig.path,
