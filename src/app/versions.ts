@@ -20,7 +20,6 @@ import type { Base } from "./base.ts";
 export type VersionParts = {
   adminUrl: string;
   ingressUrl: string;
-  workerUrl: string;
   revision: string;
 };
 
@@ -53,10 +52,9 @@ export function startVersionWatch(
   { log }: Base,
   parts: VersionParts,
 ): { stop: () => Promise<void> } {
-  const { adminUrl, workerUrl, revision } = parts;
+  const { adminUrl, revision } = parts;
   return watchVersions({
     admin: createRestateAdmin(adminUrl),
-    workerUrl,
     revision,
     services: [...rolloutServices, ...services],
     log,

@@ -98,7 +98,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   await registerWorker({ adminUrl, workerUrl, revision, installation });
   await resumePaused(createRestateAdmin(adminUrl), log);
   const { ingressUrl } = parts;
-  const versions = startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision });
+  const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision });
   stops.add("version watch", versions.stop);
   await startCron(ingressUrl);
   stops.add("cron upkeep", keepCron(ingressUrl, log).stop);

@@ -7,8 +7,6 @@ import { createWedgedReader, type WedgedInvocation, type WedgedReader } from "./
 
 export type VersionWatchSettings = {
   admin: RestateAdmin;
-  /** Where Restate reaches the worker, without a path. */
-  workerUrl: string;
   revision: string;
   /** The services to watch. */
   services: readonly string[];
@@ -27,7 +25,7 @@ export function watchVersions(settings: VersionWatchSettings): { stop: () => Pro
 
 async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promise<void> {
   const { revision, log } = settings;
-  const reader = createWedgedReader(settings.admin, settings);
+  const reader = createWedgedReader(settings.admin, settings.services);
   const releaseStuck = createStuckRelease(settings, reader);
   let hasInherited = true;
   let isFirst = true;

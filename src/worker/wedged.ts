@@ -20,25 +20,22 @@ type StuckInvocation = WedgedInvocation & { startedAt: string | null };
 
 type StuckRow = Omit<StuckInvocation, "revision"> & { endpoint: string | null };
 
-export function createWedgedReader(
-  admin: RestateAdmin,
-  of: { workerUrl: string; services: readonly string[] },
-) {
-  const base = `${of.workerUrl}/rev-`;
-  const names = of.services.map(quote).join(", ");
+/**
+ * Of every address that a worker was registered at, since an address may lead to another version than the one that
+ * has begun there: behind one address one version follows the other, and an earlier address may be given to workers of today.
+ */
+export function createWedgedReader(admin: RestateAdmin, services: readonly string[]) {
+  const names = services.map(quote).join(", ");
   return {
-    /** The invocations at our address that failed because their journal doesn't match the code. */
+    /** The invocations that failed because their journal doesn't match the code. */
     async stuck(): Promise<StuckInvocation[]> {
-      const rows = await admin.query<StuckRow>(findStuck(names, base));
-      return rows.map(({ endpoint, ...row }) => ({
-        ...row,
-        revision: endpoint === null ? null : endpoint.slice(base.length).replace(/\/$/, ""),
-      }));
+      const rows = await admin.query<StuckRow>(findStuck(names));
+      return rows.map(({ endpoint, ...row }) => ({ ...row, revision: revisionOf(endpoint) }));
     },
 
-    /** The invocations that another revision started at our address and that have not ended. */
+    /** The invocations that another revision started and that have not ended. */
     async inherited(revision: string): Promise<{ id: string; status: string }[]> {
-      return admin.query(findInherited(names, { base, own: `${base}${revision}` }));
+      return admin.query(findInherited(names, revision));
     },
 
     /** Their arguments and the calls that they have sent; nothing for those whose journal is gone. */
@@ -48,13 +45,17 @@ export function createWedgedReader(
 
 export type WedgedReader = ReturnType<typeof createWedgedReader>;
 
+function revisionOf(endpoint: string | null): string | null {
+  return /\/rev-([^/]+)\/?$/.exec(endpoint ?? "")?.[1] ?? null;
+}
+
 function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
 // RT0016: the journal differs from what the code does now. RT0012: the code has no such handler.
 // For an invocation paused by its retry policy only the events have the last failure.
-const findStuck = (names: string, base: string) => `
+const findStuck = (names: string) => `
   SELECT i.id, i.target_service_name AS service, i.target_service_key AS key,
     i.target_handler_name AS handler, i.invoked_by_id AS parent, i.last_start_at AS "startedAt",
     d.endpoint
@@ -65,10 +66,10 @@ const findStuck = (names: string, base: string) => `
   WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
     AND (i.last_failure_error_code IN ('RT0016', 'RT0012')
       OR e.event_json LIKE '%RT0016%' OR e.event_json LIKE '%RT0012%')
-    AND (d.endpoint IS NULL OR starts_with(d.endpoint, ${quote(base)}))`;
+    AND (d.endpoint IS NULL OR d.endpoint LIKE '%/rev-%')`;
 
-const findInherited = (names: string, { base, own }: { base: string; own: string }) => `
+const findInherited = (names: string, revision: string) => `
   SELECT i.id, i.status FROM sys_invocation i
   JOIN sys_deployment d ON d.id = i.pinned_deployment_id
   WHERE i.status <> 'completed' AND i.target_service_name IN (${names})
-    AND starts_with(d.endpoint, ${quote(base)}) AND d.endpoint NOT IN (${quote(own)}, ${quote(`${own}/`)})`;
+    AND d.endpoint LIKE '%/rev-%' AND rtrim(d.endpoint, '/') NOT LIKE ${quote(`%/rev-${revision}`)}`;

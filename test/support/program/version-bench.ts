@@ -31,6 +31,7 @@ export async function startVersionBench(size: number, environment: Record<string
   const fleet = await startFakeFleet({ size, behave: (): FleetOutcome => deploy });
   const dir = makeTempDir();
   const port = await freePort();
+  let host = "127.0.0.1";
   let worker: ChildProcess | undefined;
 
   /** Starts the worker as the program's source has it, or as it has it after edits. */
@@ -48,6 +49,7 @@ export async function startVersionBench(size: number, environment: Record<string
           VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
           DATABASE_URL: database.url,
           VEDETTE_WORKER__PORT: String(port),
+          VEDETTE_WORKER__ADVERTISED_URL: `http://${host}:${port}`,
           VEDETTE_METRICS__PORT: "0",
           VEDETTE_ANALYTICS__ENABLED: "false",
           VEDETTE_FLEET__DRIVER: "http",
@@ -125,6 +127,10 @@ export async function startVersionBench(size: number, environment: Record<string
     fleet,
     start,
     kill,
+    /** The name at which the workers from now on are registered; every name leads to the one that runs. */
+    nameWorkers: (name: "127.0.0.1" | "localhost") => {
+      host = name;
+    },
     query,
     call: (handler: RolloutHandlerName, body: unknown = {}) => post(handler, body),
     send: (handler: RolloutHandlerName, body: unknown = {}) => post(`${handler}/send`, body),

@@ -59,6 +59,7 @@ describe("a rollout under way while the program is replaced by one with another 
   });
 
   afterEach(async () => {
+    bench.nameWorkers("127.0.0.1");
     bench.release();
     await bench.kill();
   });
@@ -128,6 +129,21 @@ describe("a rollout under way while the program is replaced by one with another 
       await untilNothingIsLeft();
     },
   );
+
+  it("pauses it when the later version is at another address, and the earlier one leads there", {
+    timeout: 240_000,
+  }, async () => {
+    await startHeld();
+    bench.nameWorkers("localhost");
+
+    await replace(edits.deploy);
+
+    expect(await untilState("paused")).toMatchObject({ cause: "version", failed: 0 });
+    bench.release();
+    await untilInFlight(0);
+    expect((await bench.call("Resume")).body).toMatchObject({ state: "completed" });
+    await untilNothingIsLeft();
+  });
 
   it("lets it be cancelled and rolled back then", { timeout: 240_000 }, async () => {
     const before = bench.fleet.running();
