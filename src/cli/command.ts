@@ -62,6 +62,11 @@ export function createProgram(exit: (code: number) => void): Command {
     )
     .action(async (options) => (await import("./start.ts")).runStart(options));
   program
+    .command("migrate")
+    .description("bring the schema of a Postgres of your own up to date, without a start")
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .action(load(exit, async () => (await import("./migrate.ts")).migrateDatabase));
+  program
     .command("init")
     .description("write a vedette.config.ts and a vedette.toml with comments into this directory")
     .action(load(exit, async () => (await import("./init/init.ts")).init));

@@ -42,13 +42,13 @@ export function openDatabase(url: string, log: Log): Database {
  * Runs the SQL files of `migrations/` that have not run yet, in the order of their numbers; they go forward
  * only. When several processes start together, one migrates and the others wait for it. Throws when a
  * newer version has run migrations that this one doesn't have, and when `url` is a pooler's, unless
- * `mayBePooled`.
+ * `mayBePooled`. Returns the names of those that it has run.
  */
 export async function migrate(
   url: string,
   log: Log,
   { mayBePooled = false }: { mayBePooled?: boolean } = {},
-): Promise<void> {
+): Promise<string[]> {
   const client = await connectDirectly(url, {
     applicationName: "vedette migrations",
     mayBePooled,
@@ -61,14 +61,14 @@ export async function migrate(
     }
     await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
     await refuseNewerSchema(client);
-    await runMigrations(client, log);
+    return await runMigrations(client, log);
   } finally {
     await endClient(client);
   }
 }
 
-async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
-  await runner({
+async function runMigrations(dbClient: pg.Client, log: Log): Promise<string[]> {
+  const run = await runner({
     dbClient,
     advisoryLockMode: "wait",
     dir: migrationsDir,
@@ -83,6 +83,7 @@ async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
       error: (message) => log.error({ detail: message }, "migration failed"),
     },
   });
+  return run.map(({ name }) => name);
 }
 
 /**
