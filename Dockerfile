@@ -36,7 +36,8 @@ COPY --from=page /app/dist dist
 # So that `docker compose exec vedette vedette rollout status` works.
 RUN chmod 0755 src/main.ts && ln -s /app/src/main.ts /usr/local/bin/vedette
 
-USER node
+# `node`, by its number: of a name a kubelet cannot tell whether it is root's.
+USER 1000:1000
 VOLUME /data
 EXPOSE 7070 7071 9480
 # Asks each part that this container has been told to run.

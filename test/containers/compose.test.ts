@@ -102,8 +102,8 @@ it("checks its health by a file that it holds", () => {
   expect(globSync(check?.[1] ?? "none")).toHaveLength(1);
 });
 
-it("runs as an ordinary user", () => {
+it("runs as an ordinary user, by its number", () => {
   const users = [...dockerfile.matchAll(/^USER (.+)$/gm)].map((match) => match[1]);
 
-  expect(users.at(-1)).toBe("node");
+  expect(users.at(-1)).toBe("1000:1000");
 });
