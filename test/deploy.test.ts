@@ -1,4 +1,4 @@
-/** The rules and the dashboard of deploy/, and docs/metrics.md, held against the metrics that there are. */
+/** The rules and the dashboard of deploy/, and docs/metrics.md, held against the metrics that there are; and the chart. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -119,4 +119,19 @@ it("docs/metrics.md has every metric, and no other", () => {
   );
 
   expect([...documented].sort()).toEqual([...declared].sort());
+});
+
+describe("the Helm chart", () => {
+  it("has the version of the program", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    const about = parse(readFileSync("deploy/chart/Chart.yaml", "utf8"));
+
+    expect(about).toMatchObject({ version, appVersion: version });
+  });
+
+  it("has the rules of deploy/prometheus", () => {
+    const own = readFileSync("deploy/chart/files/rules.yaml", "utf8");
+
+    expect(own).toBe(readFileSync("deploy/prometheus/vedette.yml", "utf8"));
+  });
 });

