@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -143,6 +144,15 @@ describe("a rollout under way while the program is replaced by one with another 
     await untilInFlight(0);
     expect((await bench.call("Resume")).body).toMatchObject({ state: "completed" });
     await untilNothingIsLeft();
+    const neededHosts = async () => {
+      const rows = (await bench.query(neededAddresses())) as { endpoint: string }[];
+      return rows.map(({ endpoint }) => new URL(endpoint).hostname);
+    };
+    await waitFor(async () => !(await neededHosts()).includes("127.0.0.1"), {
+      withinMs: 20_000,
+      what: "the earlier address to be needed no more",
+    });
+    expect(await neededHosts()).toEqual(["localhost"]);
   });
 
   it("lets it be cancelled and rolled back then", { timeout: 240_000 }, async () => {
@@ -271,6 +281,12 @@ describe("a rollout under way while the program is replaced by one with another 
     await untilNothingIsLeft();
   });
 });
+
+/** As an operator asks before a Service is deleted. */
+function neededAddresses(): string {
+  const page = readFileSync("docs/kubernetes.md", "utf8");
+  return /^\{"query": "(.+)"\}$/m.exec(page)?.[1] ?? "";
+}
 
 const ours = `target_service_name LIKE 'vedette.v1.Rollout%' OR target_service_name IN
   ('vedette.v1.SentinelRolloutService', 'vedette.v1.SentinelService', 'vedette.v1.ChatChannel')`;
