@@ -2,6 +2,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { secretSettings } from "#config.ts";
+import { isRead } from "./support/program/rendered-settings.ts";
 
 const source = globSync("src/**/*.ts")
   .map((file) => readFileSync(file, "utf8"))
@@ -133,5 +135,17 @@ describe("the Helm chart", () => {
     const own = readFileSync("deploy/chart/files/rules.yaml", "utf8");
 
     expect(own).toBe(readFileSync("deploy/prometheus/vedette.yml", "utf8"));
+  });
+
+  it("knows every secret of the program, and by a variable that it reads", () => {
+    const known = parse(readFileSync("deploy/chart/files/secrets.yaml", "utf8")) as {
+      setting: string;
+      variable: string;
+    }[];
+
+    const settings = known.map(({ setting }) => setting);
+    const ofAlerts = ["alerts.production.token", "alerts.staging.token"];
+    expect(settings.toSorted()).toEqual([...secretSettings, ...ofAlerts].toSorted());
+    expect(known.filter(({ variable }) => !isRead(`${variable}_FILE`))).toEqual([]);
   });
 });

@@ -64,17 +64,6 @@ describe.skipIf(!canRunKubectl())("the chart", () => {
     expect(parse(stdout)).toEqual(parse(readFileSync(path.join(chart, "values.yaml"), "utf8")));
   });
 
-  it("knows every secret of the program, by the variable that the program reads", () => {
-    const known: { setting: string; variable: string }[] = parse(
-      readFileSync(path.join(chart, "files/secrets.yaml"), "utf8"),
-    );
-
-    const settings = known.map(({ setting }) => setting);
-    const ofAlerts = ["alerts.production.token", "alerts.staging.token"];
-    expect(settings.toSorted()).toEqual([...secrets, ...ofAlerts].toSorted());
-    expect(known.filter(({ variable }) => !isRead(`${variable}_FILE`))).toEqual([]);
-  });
-
   it("is judged by schemas that know every field, of Kubernetes and of the other groups", async () => {
     const objects = await objectsOf("everything");
     const spoilt = (kind: string, spoil: (of: Manifest["spec"]) => void) => {
