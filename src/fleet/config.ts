@@ -98,13 +98,15 @@ export const fleetConfig = {
               error: "must be names of namespaces, separated by commas",
             },
           ),
+          /** The kinds of workloads; empty: Deployments. */
+          kinds: textList().pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"]))),
           /** The label selector of the workloads that are sentinels. */
           selector: z.string().trim().min(1).default("vedette.sentinel"),
           /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
           container: optionalText(),
           /** Whether an image that another field manager has set is taken from it. */
           force: flag().default(false),
-          /** How long new pods have to be ready, unless their Deployment has minReadySeconds. */
+          /** How long new pods have to be ready, unless their workload has minReadySeconds. */
           stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
           field_manager: z.string().trim().min(1).max(128).default("vedette"),
         })

@@ -50,6 +50,7 @@ const created: Record<FleetConfig["driver"], CreateDriver> = {
     createKubernetesDriver({
       context: fleet.kubernetes.context,
       namespaces: fleet.kubernetes.namespaces,
+      kinds: fleet.kubernetes.kinds,
       selector: fleet.kubernetes.selector,
       container: fleet.kubernetes.container,
       fieldManager: fleet.kubernetes.field_manager,

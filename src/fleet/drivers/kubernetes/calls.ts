@@ -1,24 +1,12 @@
-/** The few calls that a fleet of workloads takes: read, list, apply. */
-import type { z } from "zod";
+/** The few calls that a fleet of workloads takes: read, list, apply; `pod-calls.ts` has those of their pods. */
 import type { DriverCall } from "#fleet/drivers/driver.ts";
-import { UnreachableError } from "#fleet/drivers/driver.ts";
-import { type Cluster, messageOf, parseAnswer } from "./client.ts";
-import { type Generations, splitPods } from "./generations.ts";
-import {
-  type Pod,
-  PodPage,
-  type ReplicaSet,
-  ReplicaSetPage,
-  StatusBody,
-  Workload,
-  WorkloadPage,
-} from "./schemas.ts";
+import { type Cluster, type ClusterAnswer, messageOf, parseAnswer } from "./client.ts";
+import { nameOfKind } from "./kinds.ts";
+import { listAll } from "./pages.ts";
+import { createPodCalls } from "./pod-calls.ts";
+import { StatusBody, Workload, type WorkloadKind, WorkloadPage } from "./schemas.ts";
 
-export type Place = { namespace: string; name: string };
-
-const pageSize = 500;
-/** A list with more pages has cursors that repeat. */
-const maxPages = 200;
+export type Place = { resource: WorkloadKind; namespace: string; name: string };
 
 export type Change = {
   place: Place;
@@ -35,63 +23,26 @@ type Refusal = { kind: "refused"; reason: string };
 
 /** `fieldManager`: under which name the API server notes what is ours. */
 export function createCalls(cluster: Cluster, fieldManager: string) {
-  const pathOf = ({ namespace, name }: Place) =>
-    `${deploymentsOf(namespace)}/${encodeURIComponent(name)}`;
-
-  const listAll = async <Item>(
-    path: string,
-    query: Record<string, string>,
-    { page, signal }: { page: z.ZodType<PageOf<Item>>; signal: AbortSignal | undefined },
-  ): Promise<Item[]> => {
-    const items: Item[] = [];
-    let cursor = "";
-    for (let n = 0; n < maxPages; n++) {
-      const asked = {
-        ...query,
-        limit: String(pageSize),
-        ...(cursor !== "" && { continue: cursor }),
-      };
-      const url = `${path}?${new URLSearchParams(asked)}`;
-      const answer = await cluster.call({ method: "GET", path: url, signal });
-      const { metadata, items: more } = parseAnswer(page, answer);
-      items.push(...more);
-      cursor = metadata.continue;
-      if (cursor === "") return items;
-    }
-    throw new UnreachableError("unreachable: the API server's list has no end");
-  };
-
   return {
     /** undefined: there is no such workload. */
     async read(place: Place, signal?: AbortSignal): Promise<Workload | undefined> {
       const answer = await cluster.call({ method: "GET", path: pathOf(place), signal });
-      return isNotFound(answer) ? undefined : parseAnswer(Workload, answer);
+      return isNotFound(answer) ? undefined : workloadOf(answer, place.resource);
     },
 
-    list: (of: { namespace: string; selector: string; signal?: AbortSignal }) =>
-      listAll<Workload>(
-        deploymentsOf(of.namespace),
-        { labelSelector: of.selector },
-        { page: WorkloadPage, signal: of.signal },
-      ),
-
-    /** By the template that they are of, without those that are about to end. */
-    async pods(workload: Workload, signal?: AbortSignal): Promise<Generations> {
-      const {
-        metadata,
-        spec: { selector },
-      } = workload;
-      const namespace = encodeURIComponent(metadata.namespace);
-      const query = { labelSelector: selectorOf(selector) };
-      const [sets, pods] = await Promise.all([
-        listAll<ReplicaSet>(`/apis/apps/v1/namespaces/${namespace}/replicasets`, query, {
-          page: ReplicaSetPage,
-          signal,
-        }),
-        listAll<Pod>(`/api/v1/namespaces/${namespace}/pods`, query, { page: PodPage, signal }),
-      ]);
-      const living = pods.filter((pod) => pod.metadata.deletionTimestamp === "");
-      return splitPods(workload, sets, living);
+    /** `name`: only the one that is called so. */
+    async list(of: WorkloadQuery): Promise<Workload[]> {
+      const { resource, namespace, selector, name, signal } = of;
+      const items = await listAll(cluster, {
+        path: workloadsIn({ resource, namespace }),
+        query: {
+          labelSelector: selector,
+          ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+        },
+        page: WorkloadPage,
+        signal,
+      });
+      return items.map((item) => ({ ...item, resource }));
     },
 
     /** Server-side apply: the image and our annotations are ours, everything else stays its owners'. */
@@ -105,26 +56,43 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
         contentType: "application/apply-patch+yaml",
         body: {
           apiVersion: "apps/v1",
-          kind: "Deployment",
+          kind: nameOfKind(place.resource),
           metadata: { name: place.name, namespace: place.namespace, resourceVersion, annotations },
           spec: { template: { spec: { containers } } },
         },
         signal: call.signal,
         isWanted: call.isWanted,
       });
-      if (answer.status < 300) return { kind: "done", workload: parseAnswer(Workload, answer) };
+      if (answer.status < 300)
+        return { kind: "done", workload: workloadOf(answer, place.resource) };
       return refusalOf(answer);
     },
-  };
-}
 
-export function deploymentsOf(namespace: string): string {
-  return `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments`;
+    ...createPodCalls(cluster),
+  };
 }
 
 export type Calls = ReturnType<typeof createCalls>;
 
-type PageOf<Item> = { metadata: { continue: string }; items: Item[] };
+type WorkloadQuery = {
+  resource: WorkloadKind;
+  namespace: string;
+  selector: string;
+  name?: string;
+  signal?: AbortSignal | undefined;
+};
+
+export function workloadsIn(place: Pick<Place, "resource" | "namespace">): string {
+  return `/apis/apps/v1/namespaces/${encodeURIComponent(place.namespace)}/${place.resource}`;
+}
+
+function pathOf(place: Place): string {
+  return `${workloadsIn(place)}/${encodeURIComponent(place.name)}`;
+}
+
+function workloadOf(answer: ClusterAnswer, resource: WorkloadKind): Workload {
+  return { ...parseAnswer(Workload, answer), resource };
+}
 
 /** A proxy or another server may answer 404 too, which says nothing about the workload. */
 function isNotFound({ status, body }: { status: number; body: unknown }): boolean {
@@ -148,18 +116,4 @@ function refusalOf(answer: { status: number; body: unknown }): ChangeResult {
 
 function refused(code: string, words: string): Refusal {
   return { kind: "refused", reason: `${code}: ${words}` };
-}
-
-/** As a query has it. */
-export function selectorOf({
-  matchLabels,
-  matchExpressions,
-}: Workload["spec"]["selector"]): string {
-  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
-  const others = matchExpressions.map(({ key, operator, values }) => {
-    if (operator === "Exists") return key;
-    if (operator === "DoesNotExist") return `!${key}`;
-    return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
-  });
-  return [...equal, ...others].join(",");
 }

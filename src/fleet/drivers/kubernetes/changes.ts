@@ -1,11 +1,11 @@
 /**
- * Wakes whoever waits for a workload, by a watch of each namespace
+ * Wakes whoever waits for a workload, by a watch of each namespace and kind
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes). It only shortens a
  * wait: what a workload is like is always read anew, so a watch that is late, lossy or refused does no harm.
  */
 import { z } from "zod";
 import { pause } from "#kernel/pause.ts";
-import { deploymentsOf, type Place } from "./calls.ts";
+import { type Place, workloadsIn } from "./calls.ts";
 import type { Cluster } from "./client.ts";
 
 /** How long the API server leaves a watch open (s). */
@@ -38,20 +38,20 @@ export function createChanges(
   const watched = new Set<string>();
   const stopped = new AbortController();
 
-  const waitersOf = (namespace: string) => {
-    const known = waiting.get(namespace) ?? new Map<string, Set<Wake>>();
-    waiting.set(namespace, known);
+  /** `path`: of the workloads of one kind in one namespace. */
+  const waitersOf = (path: string) => {
+    const known = waiting.get(path) ?? new Map<string, Set<Wake>>();
+    waiting.set(path, known);
     return known;
   };
 
-  const wake = (namespace: string, name?: string): void => {
-    for (const [one, wakes] of waitersOf(namespace)) {
+  const wake = (path: string, name?: string): void => {
+    for (const [one, wakes] of waitersOf(path)) {
       if (name === undefined || name === one) for (const each of [...wakes]) each();
     }
   };
 
-  const watchOnce = async (namespace: string): Promise<void> => {
-    const path = deploymentsOf(namespace);
+  const watchOnce = async (path: string): Promise<void> => {
     const { signal } = stopped;
     const query = { labelSelector: selector };
     const first = new URLSearchParams({ ...query, limit: "1" });
@@ -60,35 +60,37 @@ export function createChanges(
     );
     const { resourceVersion } = page.metadata;
     // What has changed before the watch begins.
-    wake(namespace);
+    wake(path);
     const more = { watch: "1", resourceVersion, timeoutSeconds: String(watchSeconds) };
     const asked = `${path}?${new URLSearchParams({ ...query, ...more })}`;
     const limitMs = (watchSeconds + 15) * 1_000;
     for await (const line of cluster.stream({ path: asked, limitMs, signal, maxLineBytes })) {
       const event = WatchEvent.parse(JSON.parse(line));
       if (event.type === "ERROR") return;
-      if (event.object.metadata) wake(namespace, event.object.metadata.name);
+      if (event.object.metadata) wake(path, event.object.metadata.name);
     }
   };
 
   /** For as long as somebody waits. */
-  const watch = async (namespace: string): Promise<void> => {
-    if (watched.has(namespace)) return;
-    watched.add(namespace);
-    while (!stopped.signal.aborted && waitersOf(namespace).size > 0) {
-      await watchOnce(namespace).catch(() => {});
+  const watch = async (path: string): Promise<void> => {
+    if (watched.has(path)) return;
+    watched.add(path);
+    while (!stopped.signal.aborted && waitersOf(path).size > 0) {
+      await watchOnce(path).catch(() => {});
       await pause(restMs * (0.5 + Math.random()), stopped.signal);
     }
-    watched.delete(namespace);
+    watched.delete(path);
   };
 
   return {
-    next: async ({ namespace, name }, limitMs, signal) => {
+    next: async (workload, limitMs, signal) => {
+      const { name } = workload;
+      const path = workloadsIn(workload);
       const { promise, resolve } = Promise.withResolvers<void>();
-      const waiters = waitersOf(namespace);
+      const waiters = waitersOf(path);
       const wakes = waiters.get(name) ?? new Set<Wake>();
       waiters.set(name, wakes.add(resolve));
-      void watch(namespace);
+      void watch(path);
       const timer = setTimeout(resolve, limitMs);
       signal?.addEventListener("abort", () => resolve(), { once: true });
       await promise;
@@ -98,7 +100,7 @@ export function createChanges(
     },
     stop: () => {
       stopped.abort();
-      for (const namespace of waiting.keys()) wake(namespace);
+      for (const path of waiting.keys()) wake(path);
     },
   };
 }

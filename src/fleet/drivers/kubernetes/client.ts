@@ -79,9 +79,9 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     clock.note(answer.headers["date"]);
     const bytes = await readBody(answer.body, maxAnswerBytes);
     if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
-    const status = answer.statusCode;
-    if (status === 429) pausedUntilMs = Date.now() + pauseOf(answer.headers["retry-after"]);
-    return { status, body: readJson(bytes.toString()) };
+    const read = { status: answer.statusCode, body: readJson(bytes.toString()) };
+    if (isThrottled(read)) pausedUntilMs = Date.now() + pauseOf(answer.headers["retry-after"]);
+    return read;
   };
 
   const attempt = async (asked: ClusterRequest, whole: AbortSignal): Promise<ClusterAnswer> => {
@@ -173,20 +173,27 @@ function pauseOf(retryAfter: string | string[] | undefined): number {
   );
 }
 
-const temporary = new Set([408, 429, 500, 502, 503, 504]);
+const temporary = new Set([408, 500, 502, 503, 504]);
+
+/** An eviction that a PodDisruptionBudget forbids for now is answered by 429 too, and says nothing about the server. */
+function isThrottled({ status, body }: ClusterAnswer): boolean {
+  const causes = StatusBody.safeParse(body).data?.details?.causes ?? [];
+  return status === 429 && !causes.some(({ reason }) => reason === "DisruptionBudget");
+}
 
 /** By rights; an admission webhook that refuses one order answers 403 too. */
 function isOfRights(method: string, words: string): boolean {
   return method === "GET" || /\bcannot \w+ resource\b/.test(words);
 }
 
-function judgeStatus({ status, body }: ClusterAnswer, method: string): void {
+function judgeStatus(answer: ClusterAnswer, method: string): void {
+  const { status, body } = answer;
   const words = messageOf(body);
   if (status === 401) throw new ForbiddenError("unauthorized: the API server does not know us");
   if (status === 403 && isOfRights(method, words))
     throw new ForbiddenError(`unauthorized: ${words || "403"}`);
   const isRedirect = status >= 300 && status < 400;
-  if (temporary.has(status) || isRedirect || status > 504 || status < 200) {
+  if (temporary.has(status) || isThrottled(answer) || isRedirect || status > 504 || status < 200) {
     throw new UnreachableError(`unreachable: the API server answered ${status}: ${words}`);
   }
 }

@@ -1,3 +1,4 @@
+import type { ReasonCode } from "#fleet/contract.ts";
 import type { Workload } from "./schemas.ts";
 
 const defaultContainer = "kubectl.kubernetes.io/default-container";
@@ -9,3 +10,5 @@ export function chooseContainer({ spec }: Workload, wanted: string): string | un
   if (named) return names.includes(named) ? named : undefined;
   return names.length === 1 ? names[0] : undefined;
 }
+
+export const unknownContainer = `${"config_invalid" satisfies ReasonCode}: which container? Set fleet.kubernetes.container, or kubectl.kubernetes.io/default-container`;

@@ -3,33 +3,33 @@ import {
   type DeployOrder,
   type Driver,
   type ListedSentinel,
+  type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import { boundLabels } from "#fleet/labels.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
-import { type Calls, createCalls, type Place } from "./calls.ts";
+import { createCalls } from "./calls.ts";
 import { createChanges } from "./changes.ts";
 import { createCluster, ForbiddenError } from "./client.ts";
-import { chooseContainer } from "./container.ts";
-import { createDeployments } from "./deployment.ts";
+import { createFleet, idOf, type Target } from "./fleet.ts";
 import { createIdentities } from "./identity.ts";
-import { imageOf, isAvailable, isComplete } from "./judge.ts";
-import { isOpen, readRecord } from "./record.ts";
-import type { Workload } from "./schemas.ts";
+import type { Workload, WorkloadKind } from "./schemas.ts";
+import { createSentinels } from "./sentinels.ts";
 
 export type KubernetesSettings = {
   /** Of the kubeconfig; empty: the current one, or the pod's own service account. */
   context: string;
   /** Empty: that of the context. */
   namespaces: readonly string[];
+  /** Of workloads; empty: Deployments. */
+  kinds: readonly WorkloadKind[];
   /** A label selector, as kubectl has it. */
   selector: string;
   container: string;
   fieldManager: string;
   isForced: boolean;
   readyTimeoutMs: number;
-  /** How long new pods have to be ready, unless the Deployment says it by its minReadySeconds. */
+  /** How long new pods have to be ready, unless the workload says it by its minReadySeconds. */
   stableMs: number;
   environment: NodeJS.ProcessEnv;
   log: Log;
@@ -42,72 +42,73 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const changes = createChanges(cluster, settings.selector);
   const namespaces =
     settings.namespaces.length > 0 ? [...new Set(settings.namespaces)] : [cluster.namespace];
-  const { container, log } = settings;
+  const kinds = settings.kinds.length > 0 ? [...new Set(settings.kinds)] : onlyDeployments;
+  const { selector, log } = settings;
+  const fleet = createFleet(calls, { namespaces, kinds, selector }, log);
   const { nowMs, orderedAtMs } = cluster;
-  const deployments = createDeployments({ ...settings, calls, nowMs, orderedAtMs });
+  const sentinels = createSentinels({ ...settings, calls, nowMs, orderedAtMs });
   const stopped = new AbortController();
   let isFinishing = false;
 
-  const place = ({ sentinelId }: DeployOrder): Place | undefined => {
-    const [namespace = "", name = "", ...more] = sentinelId.split("/");
-    const isKnown = namespaces.includes(namespace) && name !== "" && more.length === 0;
-    return isKnown ? { namespace, name } : undefined;
-  };
-
   /** A look, and another one as soon as the workload has changed: sooner than the next poll would come. */
-  const observe = async (at: Place, order: DeployOrder, signal: AbortSignal | undefined) => {
+  const observe = async (
+    target: Target,
+    order: DeployOrder,
+    signal: AbortSignal | undefined,
+  ): Promise<SentinelObservation> => {
     const over = new AbortController();
     const ends = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
     // Waits from before the look on: a change during it counts.
-    const changed = changes.next(at, changeWithinMs, ends);
+    const changed = changes.next(target.place, changeWithinMs, ends);
     try {
-      const seen = await deployments.observe(at, order, signal);
+      const seen = await sentinels.observe(target, order, signal);
       if (seen.status !== "progressing" || seen.isOrdered !== true) return seen;
       await changed;
-      return ends.aborted ? seen : await deployments.observe(at, order, signal);
+      return ends.aborted ? seen : await sentinels.observe(target, order, signal);
     } finally {
       over.abort();
     }
   };
 
-  const finish = async (workloads: readonly Workload[]): Promise<void> => {
+  const finish = async (listed: readonly Workload[]): Promise<void> => {
     if (isFinishing) return;
     isFinishing = true;
-    for (const workload of workloads) {
+    for (const workload of listed) {
       if (stopped.signal.aborted) break;
-      await deployments.finish(workload, stopped.signal).catch(({ message: reason }: Error) => {
+      await sentinels.finish(workload, stopped.signal).catch(({ message: reason }: Error) => {
         log.warn({ sentinel: idOf(workload), reason }, "deploy not brought to its end");
       });
     }
     isFinishing = false;
   };
 
+  const list = async (signal: AbortSignal | undefined): Promise<ListedSentinel[]> => {
+    const listed = await fleet.list(signal);
+    void finish(listed);
+    return (await Promise.all(listed.map((one) => sentinels.list(one, signal)))).flat();
+  };
+
   return {
-    list: async (signal) => {
-      const workloads = await listWorkloads(calls, { ...settings, namespaces, signal });
-      void finish(workloads);
-      return workloads.map((workload) => toListed(workload, container));
-    },
+    // A list that is refused says nothing about the sentinels: they are all still there.
+    list: (signal) => orUnreachable(() => list(signal)),
     apply: async (order, call = {}) => {
-      const at = place(order);
-      if (at === undefined) return { failure: unknown };
       try {
-        return await deployments.apply(at, order, call);
+        const target = await fleet.find(order.sentinelId, call.signal);
+        return target === undefined
+          ? { failure: unknown }
+          : await sentinels.apply(target, order, call);
       } catch (error) {
         if (!(error instanceof ForbiddenError)) throw error;
         return { failure: error.message, isOfApi: true };
       }
     },
-    observe: async (order, call = {}) => {
-      const at = place(order);
-      if (at === undefined) return { status: "failed", reason: unknown };
-      try {
-        return await observe(at, order, call.signal);
-      } catch (error) {
-        // It may be allowed again, and until then nothing is known of the order.
-        throw error instanceof ForbiddenError ? new UnreachableError(error.message) : error;
-      }
-    },
+    // It may be allowed again, and until then nothing is known of the order.
+    observe: (order, call = {}) =>
+      orUnreachable(async () => {
+        const target = await fleet.find(order.sentinelId, call.signal);
+        if (target === undefined) return { status: "failed", reason: unknown };
+        return observe(target, order, call.signal);
+      }),
     // The list goes on with what was under way.
     start: async () => {},
     stop: async () => {
@@ -118,49 +119,17 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   };
 }
 
+const onlyDeployments: readonly WorkloadKind[] = ["deployments"];
+
 /** A pod that fails does not change its Deployment, which is looked at after this time anyway. */
 const changeWithinMs = 1_000;
 
-const unknown = "target_gone: its namespace is not in fleet.kubernetes.namespaces";
+const unknown = "target_gone: no workload of fleet.kubernetes.namespaces and kinds has this name";
 
-async function listWorkloads(
-  calls: Calls,
-  {
-    namespaces,
-    selector,
-    signal,
-  }: Pick<KubernetesSettings, "namespaces" | "selector"> & {
-    signal: AbortSignal | undefined;
-  },
-): Promise<Workload[]> {
+async function orUnreachable<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
-    const lists = await Promise.all(
-      namespaces.map((namespace) => calls.list({ namespace, selector, ...(signal && { signal }) })),
-    );
-    return lists.flat();
+    return await call();
   } catch (error) {
-    // A list that is refused says nothing about the sentinels: they are all still there.
     throw error instanceof ForbiddenError ? new UnreachableError(error.message) : error;
   }
-}
-
-function idOf({ metadata }: Workload): string {
-  return `${metadata.namespace}/${metadata.name}`;
-}
-
-const regionLabel = "topology.kubernetes.io/region";
-
-function toListed(workload: Workload, wanted: string): ListedSentinel {
-  const { namespace, labels } = workload.metadata;
-  const image = imageOf(workload, chooseContainer(workload, wanted) ?? "");
-  const record = readRecord(workload);
-  const isUnderWay = isOpen(record) && record.image === image && !isComplete(workload);
-  return {
-    id: idOf(workload),
-    region: labels[regionLabel] ?? labels["vedette.region"] ?? namespace,
-    image,
-    running_image: isUnderWay ? record.previous : image,
-    healthy: isAvailable(workload),
-    labels: boundLabels({ ...labels, namespace }),
-  };
 }

@@ -1,32 +1,75 @@
-/** Which pods are of a Deployment's present template, and which of an earlier one. Pure. */
-import type { Owned, Pod, ReplicaSet, Workload } from "./schemas.ts";
+/** Which pods are of a workload's present template, and which of an earlier one. Pure. */
+import type { Owned, Pod, ReplicaSet, Revision, Workload } from "./schemas.ts";
 
 export type Generations = { present: readonly Pod[]; earlier: readonly Pod[] };
 
 export const noPods: Generations = { present: [], earlier: [] };
 
 const revision = "deployment.kubernetes.io/revision";
+/** Of a set's pods, and of what the set keeps of each template. */
+const revisionHash = "controller-revision-hash";
 
-/** By who owns them: labels and images may be those of others' pods too, and a policy may rewrite an image. */
+/**
+ * The pods of a Deployment, by who owns them: labels and images may be those of others' pods too, and a policy may
+ * rewrite an image.
+ */
 export function splitPods(
   { metadata }: Pick<Workload, "metadata">,
   replicaSets: readonly ReplicaSet[],
   pods: readonly Pod[],
 ): Generations {
-  const own = replicaSets.filter((set) => isOwnedBy(set, metadata.uid));
-  const revisionOf = (set: ReplicaSet) => Number(set.metadata.annotations[revision] ?? 0);
-  const newest = own.reduce<ReplicaSet | undefined>(
-    (best, set) => (best === undefined || revisionOf(set) > revisionOf(best) ? set : best),
-    undefined,
-  );
+  const own = ownedBy(metadata.uid, replicaSets);
+  const newest = newestOf(own, (set) => Number(set.metadata.annotations[revision] ?? 0));
   const podsOf = (sets: readonly ReplicaSet[]) =>
-    pods.filter((pod) => sets.some((set) => isOwnedBy(pod, set.metadata.uid)));
+    sets.flatMap((set) => ownedBy(set.metadata.uid, pods));
   return {
     present: newest === undefined ? [] : podsOf([newest]),
     earlier: podsOf(own.filter((set) => set !== newest)),
   };
 }
 
-function isOwnedBy({ metadata }: Owned, uid: string): boolean {
-  return metadata.ownerReferences.some((owner) => owner.controller === true && owner.uid === uid);
+/** The pods of a set, by the revision that they were made of. */
+export function splitPodsOfSet(
+  { metadata, resource, status }: Workload,
+  revisions: readonly Revision[],
+  pods: readonly Pod[],
+): Generations {
+  const newest = newestOf(ownedBy(metadata.uid, revisions), (one) => one.revision);
+  const present =
+    resource === "statefulsets" ? status.updateRevision : newest && hashOf(newest.metadata);
+  const own = ownedBy(metadata.uid, pods);
+  return {
+    present: own.filter((pod) => hashOf(pod.metadata) === present),
+    earlier: own.filter((pod) => hashOf(pod.metadata) !== present),
+  };
+}
+
+/** The image of the template that a pod of a set was made of, whatever a policy has made of it in the pod. */
+export function imageMadeOf(
+  pod: Pod,
+  { container, revisions }: { container: string; revisions: readonly Revision[] },
+): string {
+  const hash = hashOf(pod.metadata);
+  const made = revisions.find(({ metadata }) =>
+    [metadata.name, hashOf(metadata)].some((name) => name === hash && name !== undefined),
+  );
+  const { containers } = made?.data?.spec.template.spec ?? pod.spec;
+  return containers.find(({ name }) => name === container)?.image ?? "";
+}
+
+export function ownedBy<Item extends Owned>(uid: string, items: readonly Item[]): Item[] {
+  return items.filter(({ metadata }) =>
+    metadata.ownerReferences.some((owner) => owner.controller === true && owner.uid === uid),
+  );
+}
+
+function hashOf({ labels }: Pod["metadata"]): string | undefined {
+  return labels[revisionHash];
+}
+
+function newestOf<Item>(items: readonly Item[], revisionOf: (item: Item) => number) {
+  return items.reduce<Item | undefined>(
+    (best, one) => (best === undefined || revisionOf(one) > revisionOf(best) ? one : best),
+    undefined,
+  );
 }

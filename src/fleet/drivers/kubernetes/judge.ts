@@ -1,7 +1,8 @@
-/** Whether a Deployment runs the ordered image, by what the API server says. Pure. */
+/** Whether a workload, or one pod, runs the ordered image, by what the API server says. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { worstFault } from "./judge-pod.ts";
+import { countsOf } from "./kinds.ts";
 import type { ImageOwner } from "./owners.ts";
 import type { Condition, Pod, Workload } from "./schemas.ts";
 
@@ -27,12 +28,10 @@ export type Judged = {
   stableMs: number;
 };
 
-export function judgeDeployment(judged: Judged): Verdict {
+export function judgeWorkload(judged: Judged): Verdict {
   const { workload, image, container, owners, pods, sinceMs, nowMs, untilMs } = judged;
   // Before the controller has seen the change, the status is that of the one before.
-  if (workload.status.observedGeneration < workload.metadata.generation) {
-    return { status: "progressing" };
-  }
+  if (!isSeen(workload)) return { status: "progressing" };
   if (imageOf(workload, container) !== image) return setBack(owners);
   if (isComplete(workload)) return judgeComplete(judged);
   const fault = worstFault(pods, sinceMs);
@@ -45,19 +44,25 @@ export function judgeDeployment(judged: Judged): Verdict {
 /** A container without a probe is ready as soon as it runs, and may end right after. */
 function judgeComplete({ workload, pods, stableMs, nowMs, untilMs }: Judged): Verdict {
   const isCounted = workload.spec.minReadySeconds > 0;
-  const readyAtMs = pods.flatMap(
-    ({ status }) => Date.parse(readyCondition(status.conditions)?.lastTransitionTime ?? "") || [],
-  );
-  const stableAtMs = Math.max(0, ...readyAtMs) + stableMs;
+  const stableAtMs = Math.max(0, ...pods.map(readySinceMs)) + stableMs;
   if (isCounted || stableMs === 0 || nowMs >= stableAtMs) return { status: "ready" };
   return nowMs >= untilMs ? failed(notInTime) : { status: "progressing" };
 }
 
-export function readyCondition(conditions: readonly Condition[]): Condition | undefined {
+/** Unix ms; 0: it is not known. */
+export function readySinceMs({ status }: Pod): number {
+  return Date.parse(readyCondition(status.conditions)?.lastTransitionTime ?? "") || 0;
+}
+
+export function isReady({ status }: Pod): boolean {
+  return readyCondition(status.conditions) !== undefined;
+}
+
+function readyCondition(conditions: readonly Condition[]): Condition | undefined {
   return conditions.find(({ type, status }) => type === "Ready" && status === "True");
 }
 
-const notInTime = `${"progress_deadline" satisfies ReasonCode}: its pods were not ready in time`;
+export const notInTime = `${"progress_deadline" satisfies ReasonCode}: its pods were not ready in time`;
 
 /** The image of the template's container; "" when it has none of this name. */
 export function imageOf(
@@ -71,18 +76,28 @@ export function imageOf(
  * Every replica is of the present template and available, and none of an earlier one is counted any more. Pods that
  * are about to end are not counted, and may still answer.
  */
-export function isComplete({ metadata, spec, status }: Workload): boolean {
-  if (status.observedGeneration < metadata.generation) return false;
-  const wanted = spec.replicas ?? 1;
-  const { replicas, updatedReplicas, availableReplicas } = status;
-  return [replicas, updatedReplicas, availableReplicas].every((have) => have === wanted);
+export function isComplete(workload: Workload): boolean {
+  if (!isSeen(workload)) return false;
+  const { wanted, present, updated, available } = countsOf(workload);
+  return [present, updated, available].every((have) => have === wanted);
 }
 
-/** Whether as many replicas serve as its strategy asks for, of whatever image. */
+/** Whether its controller has seen the last change of it. */
+export function isSeen({ metadata, status }: Workload): boolean {
+  return status.observedGeneration >= metadata.generation;
+}
+
+/** Whether as many of its pods serve as its strategy asks for, of whatever image. */
 export function isAvailable(workload: Workload): boolean {
-  return conditionOf(workload, "Available")?.status === "True";
+  if (workload.resource === "deployments") {
+    return conditionOf(workload, "Available")?.status === "True";
+  }
+  const { wanted, available } = countsOf(workload);
+  // A set ends one pod at a time.
+  return available >= Math.max(Math.min(wanted, 1), wanted - 1);
 }
 
+/** `owners`: who has set the image that is there now. */
 function setBack(owners: readonly ImageOwner[]): Verdict {
   const by = owners[0] === undefined ? "" : ` by ${owners[0].manager}`;
   const code: ReasonCode = "conflict";

@@ -5,6 +5,10 @@ import { listOf } from "#kernel/list-of.ts";
 /** More than one page has. */
 const maxItems = 1_000;
 
+/** The kinds of workloads that may be sentinels, as paths of the API name them. */
+const workloadKinds = ["deployments", "statefulsets", "daemonsets"] as const;
+export type WorkloadKind = (typeof workloadKinds)[number];
+
 const Texts = z
   .record(z.string(), z.string())
   .nullish()
@@ -56,8 +60,11 @@ export type Condition = z.infer<typeof Condition>;
 
 const Requirement = z.object({ key: z.string(), operator: z.string(), values: many(z.string()) });
 
-/** A Deployment. */
+const Containers = z.array(z.object({ name: z.string(), image: text() }));
+
 export const Workload = z.object({
+  /** Of which kind it was asked for: entries of a list do not say it. */
+  resource: z.enum(workloadKinds).default("deployments"),
   metadata: Metadata,
   spec: z.object({
     replicas: z.number().nullish(),
@@ -66,29 +73,37 @@ export const Workload = z.object({
     selector: z.object({ matchLabels: Texts, matchExpressions: many(Requirement) }),
     template: z.object({
       metadata: z.object({ annotations: Texts }).nullish(),
-      spec: z.object({ containers: z.array(z.object({ name: z.string(), image: text() })) }),
+      spec: z.object({ containers: Containers }),
     }),
+    /** Of sets. */
+    updateStrategy: z
+      .object({ type: text(), rollingUpdate: z.object({ partition: count() }).nullish() })
+      .nullish(),
+    /** Of StatefulSets, as the next one. */
+    podManagementPolicy: text(),
+    ordinals: z.object({ start: count() }).nullish(),
   }),
-  status: z
-    .object({
+  status: z.preprocess(
+    (status) => status ?? {},
+    z.object({
       observedGeneration: count(),
       replicas: count(),
       updatedReplicas: count(),
       availableReplicas: count(),
+      /** Of StatefulSets, as the next two. */
+      readyReplicas: count(),
+      currentRevision: text(),
+      updateRevision: text(),
+      /** Of DaemonSets, as the next three. */
+      desiredNumberScheduled: count(),
+      currentNumberScheduled: count(),
+      updatedNumberScheduled: count(),
+      numberAvailable: count(),
       conditions: many(Condition),
-    })
-    .nullish()
-    .transform((status) => status ?? emptyStatus),
+    }),
+  ),
 });
 export type Workload = z.infer<typeof Workload>;
-
-const emptyStatus = {
-  observedGeneration: 0,
-  replicas: 0,
-  updatedReplicas: 0,
-  availableReplicas: 0,
-  conditions: [] as Condition[],
-};
 
 const Terminated = z.object({
   reason: text(),
@@ -112,44 +127,63 @@ const ContainerStatus = z.object({
 });
 export type ContainerStatus = z.infer<typeof ContainerStatus>;
 
+/** What a Deployment makes of its template. */
 export const ReplicaSet = z.object({ metadata: Metadata });
 export type ReplicaSet = z.infer<typeof ReplicaSet>;
 
+/** What a set keeps of a template. */
+export const Revision = z.object({
+  metadata: Metadata,
+  revision: count(),
+  data: z
+    .object({
+      spec: z.object({ template: z.object({ spec: z.object({ containers: Containers }) }) }),
+    })
+    .nullish()
+    .catch(null),
+});
+export type Revision = z.infer<typeof Revision>;
+
 export type Owned = { metadata: Pick<z.infer<typeof Metadata>, "ownerReferences"> };
+
+/** A DaemonSet's pod that has no node yet names it by its affinity. */
+const NodeAffinity = z.object({
+  nodeAffinity: z.object({
+    requiredDuringSchedulingIgnoredDuringExecution: z.object({
+      nodeSelectorTerms: many(
+        z.object({ matchFields: many(z.object({ key: text(), values: many(z.string()) })) }),
+      ),
+    }),
+  }),
+});
 
 export const Pod = z.object({
   metadata: Metadata,
   spec: z.object({
-    containers: z.array(z.object({ name: z.string(), image: text() })),
+    nodeName: text(),
+    affinity: NodeAffinity.nullish().catch(null),
+    containers: Containers,
   }),
-  status: z
-    .object({
+  status: z.preprocess(
+    (status) => status ?? {},
+    z.object({
       phase: text(),
       reason: text(),
       message: text(),
       conditions: many(Condition),
       initContainerStatuses: many(ContainerStatus),
       containerStatuses: many(ContainerStatus),
-    })
-    .nullish()
-    .transform((status) => status ?? emptyPodStatus),
+    }),
+  ),
 });
 export type Pod = z.infer<typeof Pod>;
-
-const emptyPodStatus = {
-  phase: "",
-  reason: "",
-  message: "",
-  conditions: [] as Condition[],
-  initContainerStatuses: [] as ContainerStatus[],
-  containerStatuses: [] as ContainerStatus[],
-};
 
 const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ metadata: z.object({ continue: text() }), items: listOf(item, maxItems) });
 
 export const WorkloadPage = pageOf(Workload);
 export const ReplicaSetPage = pageOf(ReplicaSet);
+export const RevisionPage = pageOf(Revision);
 export const PodPage = pageOf(Pod);
 
 /** The body of every refusal. */

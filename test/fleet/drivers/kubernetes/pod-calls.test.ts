@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { selectorOf } from "#fleet/drivers/kubernetes/calls.ts";
+import { selectorOf } from "#fleet/drivers/kubernetes/pod-calls.ts";
 
 it("selectorOf writes a selector as a query has it", () => {
   const selector = selectorOf({

@@ -1,4 +1,4 @@
-/** A Deployment as a sentinel: orders to it, and what became of them. */
+/** A workload as one sentinel, whose controller replaces its pods: orders to it, and what became of them. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import {
   type ApplyResult,
@@ -7,21 +7,19 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { Calls, ChangeResult, Place } from "./calls.ts";
-import { chooseContainer } from "./container.ts";
+import type { ChangeResult, Place } from "./calls.ts";
+import { type ChangeParts, changeImage, type Ours, ourselves } from "./change.ts";
+import { chooseContainer, unknownContainer } from "./container.ts";
 import { type Generations, noPods } from "./generations.ts";
-import { imageOf, isComplete, judgeDeployment, readyCondition, type Verdict } from "./judge.ts";
+import { imageOf, isComplete, isReady, isSeen, judgeWorkload, type Verdict } from "./judge.ts";
+import { hasMembers, nameOfKind } from "./kinds.ts";
 import { ownersOfImage } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
-import type { Pod, Workload } from "./schemas.ts";
+import type { Workload } from "./schemas.ts";
 
-export type DeploymentParts = {
-  calls: Calls;
+export type WorkloadParts = ChangeParts & {
   /** The container's name; empty: the workload says it, or has only one. */
   container: string;
-  fieldManager: string;
-  /** Takes the image from those who apply it, too. */
-  isForced: boolean;
   readyTimeoutMs: number;
   /** How long new pods have to be ready. */
   stableMs: number;
@@ -30,22 +28,21 @@ export type DeploymentParts = {
   orderedAtMs: () => number;
 };
 
-type Order = Omit<DeployOrder, "sentinelId">;
+export type Order = Omit<DeployOrder, "sentinelId">;
 
 /** Somebody else may change the workload between our read and our change, and again. */
 const mostTries = 3;
 
-export function createDeployments(parts: DeploymentParts) {
+export function createWorkloads(parts: WorkloadParts) {
   return {
     apply: (place: Place, order: Order, call: DriverCall) => apply(place, order, { call, parts }),
     observe: (place: Place, order: Order, signal?: AbortSignal) =>
       observe(place, order, { signal, parts }),
-    /** Ends what nobody asks about any more: its process has ended, or its deadline came first. */
     finish: async (workload: Workload, signal: AbortSignal): Promise<void> => {
       const record = readRecord(workload);
-      if (!isOpen(record) || parts.nowMs() < record.atMs + parts.readyTimeoutMs) return;
+      if (record === undefined || !isLeft(workload, record, parts)) return;
       const order = { image: record.image, deployId: record.id };
-      await observe(workload.metadata, order, { signal, parts });
+      await observe(placeOf(workload), order, { signal, parts });
     },
   };
 }
@@ -53,11 +50,11 @@ export function createDeployments(parts: DeploymentParts) {
 async function apply(
   place: Place,
   order: Order,
-  { call, parts }: { call: DriverCall; parts: DeploymentParts },
+  { call, parts }: { call: DriverCall; parts: WorkloadParts },
 ): Promise<ApplyResult> {
   for (let tries = 0; tries < mostTries; tries++) {
     const workload = await parts.calls.read(place, call.signal);
-    if (workload === undefined) return { failure: gone };
+    if (workload === undefined) return { failure: gone(place) };
     const before = readRecord(workload);
     if (before?.id === order.deployId) return {};
     const obstacle = findObstacle(workload, parts);
@@ -72,35 +69,18 @@ async function apply(
 
 type ImageChange = { place: Place; workload: Workload; record: DeployRecord; image: string };
 
-async function change(
+function change(
   { place, workload, record, image }: ImageChange,
-  { parts, call }: { parts: DeploymentParts; call?: DriverCall },
+  by: { parts: WorkloadParts; call?: DriverCall },
 ): Promise<ChangeResult> {
   const { container } = record;
-  const before = readRecord(workload);
-  const owners = ownersOfImage(workload, container, ourselves(parts, before));
-  return parts.calls.apply(
-    {
-      place,
-      resourceVersion: workload.metadata.resourceVersion,
-      annotations: writeRecord(record),
-      containers: [{ name: container, image }, ...keptOf(workload, before, container)],
-      // Whoever has written it once leaves it to the next who writes. One who applies it would set it back.
-      isForced: parts.isForced || owners.every(({ isApplied }) => !isApplied),
-    },
-    call,
-  );
+  const before = oursIn(readRecord(workload));
+  const annotations = writeRecord(record);
+  return changeImage({ place, workload, container, image, annotations, before }, by);
 }
 
-function ourselves({ fieldManager }: DeploymentParts, before: DeployRecord | undefined): string[] {
-  return before === undefined ? [fieldManager] : [fieldManager, before.manager];
-}
-
-/** What an apply leaves out it removes: the image of the container that the setting named before. */
-function keptOf(workload: Workload, before: DeployRecord | undefined, container: string) {
-  if (before === undefined || before.container === container) return [];
-  const image = imageOf(workload, before.container);
-  return image === "" ? [] : [{ name: before.container, image }];
+function oursIn(record: DeployRecord | undefined): Ours | undefined {
+  return record && { containers: [record.container], manager: record.manager };
 }
 
 type Look = {
@@ -114,10 +94,11 @@ type Look = {
 async function observe(
   place: Place,
   order: Order,
-  { signal, parts }: { signal: AbortSignal | undefined; parts: DeploymentParts },
+  { signal, parts }: { signal: AbortSignal | undefined; parts: WorkloadParts },
 ): Promise<SentinelObservation> {
   const workload = await parts.calls.read(place, signal);
-  if (workload === undefined) return { status: "failed", reason: gone };
+  if (workload === undefined) return { status: "failed", reason: gone(place) };
+  if (hasMembers(workload)) return { status: "failed", reason: membersInstead };
   const record = readRecord(workload);
   // As it was ordered: the setting may be another one since.
   const container = record?.id === order.deployId ? record.container : nameOf(workload, parts);
@@ -131,14 +112,29 @@ async function observe(
   if (record?.id !== order.deployId) {
     return { status: "progressing", isOrdered: false, running_image };
   }
+  await endStuckPods({ ...look, record }, { parts, signal });
   const seen = await conclude({ ...look, record }, { parts, ...(signal && { call: { signal } }) });
   return { ...seen, running_image };
+}
+
+/**
+ * A StatefulSet waits for a pod that is not ready before it replaces it, for ever if the pod is of a template that
+ * cannot become ready (https://github.com/kubernetes/kubernetes/issues/67250).
+ */
+async function endStuckPods(
+  { workload, record, container, pods }: Look & { record: DeployRecord },
+  { parts, signal }: { parts: WorkloadParts; signal: AbortSignal | undefined },
+): Promise<void> {
+  const wanted = record.failed === undefined ? record.image : record.previous;
+  const isOurs = isSeen(workload) && imageOf(workload, container) === wanted;
+  if (workload.resource !== "statefulsets" || record.done === true || !isOurs) return;
+  for (const pod of pods.earlier) if (!isReady(pod)) await parts.calls.remove(pod, signal);
 }
 
 /** Notes the end of a deploy, at the workload itself: whoever looks next knows it. */
 async function conclude(
   look: Look & { record: DeployRecord },
-  by: { parts: DeploymentParts; call?: DriverCall },
+  by: { parts: WorkloadParts; call?: DriverCall },
 ): Promise<SentinelObservation> {
   const { workload, record } = look;
   const isOurs = imageOf(workload, look.container) === record.image;
@@ -159,7 +155,7 @@ async function conclude(
 async function restore(
   look: Look & { record: DeployRecord },
   reason: string,
-  by: { parts: DeploymentParts; call?: DriverCall },
+  by: { parts: WorkloadParts; call?: DriverCall },
 ): Promise<SentinelObservation> {
   const { record } = look;
   const failed = { ...record, failed: reason };
@@ -173,12 +169,12 @@ async function restore(
 
 type Span = { image: string; sinceMs: number; untilMs: number };
 
-function judge(look: Look, span: Span, parts: DeploymentParts): Verdict {
+function judge(look: Look, span: Span, parts: WorkloadParts): Verdict {
   const { workload, container, record, pods } = look;
-  const owners = ownersOfImage(workload, container, ourselves(parts, record));
+  const owners = ownersOfImage(workload, container, ourselves(parts, oursIn(record)));
   const { stableMs } = parts;
   const nowMs = parts.nowMs();
-  return judgeDeployment({
+  return judgeWorkload({
     workload,
     pods: pods.present,
     container,
@@ -189,7 +185,7 @@ function judge(look: Look, span: Span, parts: DeploymentParts): Verdict {
   });
 }
 
-function spanOf({ image, atMs }: DeployRecord, { readyTimeoutMs }: DeploymentParts): Span {
+function spanOf({ image, atMs }: DeployRecord, { readyTimeoutMs }: WorkloadParts): Span {
   return { image, sinceMs: atMs, untilMs: atMs + timeToJudge(readyTimeoutMs) };
 }
 
@@ -199,29 +195,56 @@ function spanUnrecorded({ image }: Order): Span {
 }
 
 /** Before the deploy's own deadline, after which nobody looks any more. */
-function timeToJudge(readyTimeoutMs: number): number {
+export function timeToJudge(readyTimeoutMs: number): number {
   return readyTimeoutMs - Math.min(5_000, readyTimeoutMs / 10);
 }
 
-const gone = `${"target_gone" satisfies ReasonCode}: there is no such Deployment`;
+function gone({ resource }: Pick<Place, "resource">): string {
+  return `${"target_gone" satisfies ReasonCode}: there is no such ${nameOfKind(resource)}`;
+}
 
-function nameOf(workload: Workload, { container }: Pick<DeploymentParts, "container">): string {
+const membersInstead = `${"target_gone" satisfies ReasonCode}: its pods are sentinels, since its updateStrategy is OnDelete`;
+
+export function placeOf({ resource, metadata: { namespace, name } }: Workload): Place {
+  return { resource, namespace, name };
+}
+
+/** Whether a deploy that nobody asks about any more has something to be done. */
+function isLeft(workload: Workload, record: DeployRecord, parts: WorkloadParts): boolean {
+  const endMs = record.atMs + parts.readyTimeoutMs;
+  const nowMs = parts.nowMs();
+  if (record.failed === undefined) return record.done !== true && nowMs >= endMs;
+  // What comes back after a failure may have to be helped on, for as long as the deploy had.
+  const isHelped = workload.resource === "statefulsets" && !isComplete(workload);
+  return isHelped && nowMs < endMs + parts.readyTimeoutMs;
+}
+
+function nameOf(workload: Workload, { container }: Pick<WorkloadParts, "container">): string {
   return chooseContainer(workload, container) ?? "";
 }
 
-function findObstacle(workload: Workload, parts: DeploymentParts): string | undefined {
+function findObstacle(workload: Workload, parts: WorkloadParts): string | undefined {
   const code: ReasonCode = "config_invalid";
-  if (workload.metadata.deletionTimestamp !== "") return gone;
+  if (workload.metadata.deletionTimestamp !== "") return gone(workload);
+  if (hasMembers(workload)) return membersInstead;
   if (workload.spec.paused === true) return `${code}: the Deployment is paused`;
+  if (hasPartition(workload)) {
+    return `${code}: the StatefulSet's updateStrategy has a partition, so that it replaces only some of its pods`;
+  }
   if (chooseContainer(workload, parts.container) !== undefined) return undefined;
-  return `${code}: which container? Set fleet.kubernetes.container, or kubectl.kubernetes.io/default-container`;
+  return unknownContainer;
+}
+
+function hasPartition({ resource, spec }: Workload): boolean {
+  const { partition = 0 } = spec.updateStrategy?.rollingUpdate ?? {};
+  return resource === "statefulsets" && partition > 0;
 }
 
 /** An image that has not proven itself is not what comes back. */
 function recordOf(
   workload: Workload,
   before: DeployRecord | undefined,
-  { image, deployId, parts }: Order & { parts: DeploymentParts },
+  { image, deployId, parts }: Order & { parts: WorkloadParts },
 ): DeployRecord {
   const container = nameOf(workload, parts);
   const present = imageOf(workload, container);
@@ -236,10 +259,8 @@ function recordOf(
 function servingImage({ workload, record, container, pods }: Look): string {
   const present = imageOf(workload, container);
   if (isComplete(workload)) return present;
-  const isSeen = workload.status.observedGeneration >= workload.metadata.generation;
-  const isReady = ({ status }: Pod) => readyCondition(status.conditions) !== undefined;
   const before = record !== undefined && record.done !== true ? record.previous : present;
-  if (!isSeen) return before;
+  if (!isSeen(workload)) return before;
   const earlier = pods.earlier.find(isReady);
   if (earlier === undefined) return pods.present.some(isReady) ? present : before;
   return earlier.spec.containers.find(({ name }) => name === container)?.image ?? before;

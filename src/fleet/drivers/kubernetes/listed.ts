@@ -1,0 +1,55 @@
+/** What the fleet's list says of a workload, and of the members of a set. Pure. */
+import type { ListedSentinel } from "#fleet/drivers/driver.ts";
+import { boundLabels } from "#fleet/labels.ts";
+import { chooseContainer } from "./container.ts";
+import { imageOf, isAvailable, isComplete, isReady } from "./judge.ts";
+import { livingPod, madeImage, membersOf, type SetLook } from "./members/look.ts";
+import { findRecord } from "./members/records.ts";
+import { isOpen, readRecord } from "./record.ts";
+import type { Workload } from "./schemas.ts";
+
+const regionLabel = "topology.kubernetes.io/region";
+
+/** `container`: as the setting names it; empty: the workload says which. */
+export function toListed(workload: Workload, container: string): ListedSentinel {
+  const image = imageOf(workload, chooseContainer(workload, container) ?? "");
+  const record = readRecord(workload);
+  const isUnderWay = isOpen(record) && record.image === image && !isComplete(workload);
+  return {
+    ...aboutOf(workload),
+    image,
+    running_image: isUnderWay ? record.previous : image,
+    healthy: isAvailable(workload),
+  };
+}
+
+/** Each with what its own pod runs: the template is the same for all. */
+export function toListedMembers(look: SetLook, container: string): ListedSentinel[] {
+  const about = aboutOf(look.set);
+  const ofSet = chooseContainer(look.set, container) ?? "";
+  const kind = look.set.resource === "daemonsets" ? "node" : "ordinal";
+  return membersOf(look).map((member) => {
+    const record = findRecord(look.records, member);
+    const open = record?.ended === true ? undefined : record;
+    const running = madeImage(look, member, open?.container ?? ofSet);
+    const isOrdered = open !== undefined && open.failed === undefined;
+    const image = isOrdered ? open.image : running || imageOf(look.set, ofSet);
+    const pod = livingPod(look, member);
+    return {
+      ...about,
+      id: `${about.id}/${member}`,
+      image,
+      running_image: running || open?.previous || image,
+      healthy: pod !== undefined && isReady(pod),
+      labels: boundLabels({ ...about.labels, [kind]: member }),
+    };
+  });
+}
+
+function aboutOf({ metadata: { namespace, name, labels } }: Workload) {
+  return {
+    id: `${namespace}/${name}`,
+    region: labels[regionLabel] ?? labels["vedette.region"] ?? namespace,
+    labels: boundLabels({ ...labels, namespace }),
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Who needs a set's template as it is. A set has one for all members, and whichever pod is made gets its image: so it
+ * keeps an image until the pod of the member that it was set for is made. Pure.
+ */
+import type { ReasonCode } from "#fleet/contract.ts";
+import { imageOf } from "#fleet/drivers/kubernetes/judge.ts";
+import { findBlocker, isMadeOf, livingPod, type SetLook } from "./look.ts";
+import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
+
+export type Wish = {
+  member: string;
+  container: string;
+  image: string;
+  /** To put back what ran before, which does not wait for orders whose pods still serve. */
+  isBack: boolean;
+  nowMs: number;
+  readyTimeoutMs: number;
+};
+
+/** The member that the template must not be taken from now; undefined: it has the image, or may be given it. */
+export function findHolder(look: SetLook, wish: Wish): string | undefined {
+  const template = imageOf(look.set, wish.container);
+  if (template === wish.image) return undefined;
+  const others = Object.entries(look.records?.members ?? {});
+  return others.find(
+    ([name, record]) => name !== wish.member && holds(look, { name, record, template, wish }),
+  )?.[0];
+}
+
+export function wordsOfHolder(holder: string): string {
+  const code: ReasonCode = "conflict";
+  return `${code}: ${holder} is being replaced by another image, and the template is one for all`;
+}
+
+type Candidate = { name: string; record: MemberRecord; template: string; wish: Wish };
+
+function holds(look: SetLook, { name, record, template, wish }: Candidate): boolean {
+  const image = targetOf(record);
+  if (record.ended === true || image !== template) return false;
+  if (isMadeOf(look, name, { container: record.container, image })) return false;
+  if (wish.nowMs >= endMsOf(record, wish.readyTimeoutMs)) return false;
+  const isServing = livingPod(look, name) !== undefined;
+  // Two that put something back would take it from one another.
+  if (wish.isBack && record.failed === undefined && isServing) return false;
+  return isServing || findBlocker(look, name) === undefined;
+}

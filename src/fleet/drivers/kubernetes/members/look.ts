@@ -1,0 +1,108 @@
+/** What a set is like at one moment, and which of its pods is which member's. Pure. */
+import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
+import { imageMadeOf } from "#fleet/drivers/kubernetes/generations.ts";
+import { isReady } from "#fleet/drivers/kubernetes/judge.ts";
+import type { Pod, Revision, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
+import { type MemberRecord, type MemberRecords, readRecords } from "./records.ts";
+
+export type MemberPlace = { set: Place; member: string };
+
+export type SetLook = {
+  set: Workload;
+  records: MemberRecords | undefined;
+  /** Its own, by member. Of two the one that is not about to end. */
+  pods: ReadonlyMap<string, Pod>;
+  revisions: readonly Revision[];
+};
+
+/** More than a set has: each is a sentinel, and kept as one. */
+const mostMembers = 5_000;
+
+export function buildLook(
+  set: Workload,
+  { pods, revisions }: { pods: readonly Pod[]; revisions: readonly Revision[] },
+): SetLook {
+  const byMember = new Map<string, Pod>();
+  for (const pod of pods) {
+    const member = memberOf(set, pod);
+    if (member === undefined) continue;
+    const other = byMember.get(member);
+    if (other === undefined || isEnding(other)) byMember.set(member, pod);
+  }
+  return { set, records: readRecords(set), pods: byMember, revisions };
+}
+
+/** The set read again, its pods as they were. */
+export function renewSet(look: SetLook, set: Workload): SetLook {
+  return { ...look, set, records: readRecords(set) };
+}
+
+/** By their names: the ordinals of a StatefulSet, the nodes on which a DaemonSet has a pod. */
+export function membersOf({ set, records, pods }: SetLook): string[] {
+  if (set.resource === "statefulsets") {
+    const { replicas, ordinals } = set.spec;
+    const start = ordinals?.start ?? 0;
+    const size = Math.min(replicas ?? 1, mostMembers);
+    return Array.from({ length: size }, (_, n) => String(start + n));
+  }
+  // While its pod is replaced a node has none.
+  const open = Object.entries(records?.members ?? {}).filter(([, { ended }]) => ended !== true);
+  const nodes = new Set([...pods.keys(), ...open.map(([member]) => member)]);
+  return [...nodes].toSorted().slice(0, mostMembers);
+}
+
+/** undefined: it has none that lasts. */
+export function livingPod({ pods }: SetLook, member: string): Pod | undefined {
+  const pod = pods.get(member);
+  return pod !== undefined && !isEnding(pod) ? pod : undefined;
+}
+
+/** The image of the template that a member's pod was made of; "" without a pod. */
+export function madeImage({ revisions, pods }: SetLook, member: string, container: string): string {
+  const pod = pods.get(member);
+  return pod === undefined ? "" : imageMadeOf(pod, { container, revisions });
+}
+
+/** Whether a pod that lasts was made of this image's template. */
+export function isMadeOf(
+  look: SetLook,
+  member: string,
+  of: Pick<MemberRecord, "container"> & { image: string },
+): boolean {
+  return (
+    livingPod(look, member) !== undefined && madeImage(look, member, of.container) === of.image
+  );
+}
+
+/**
+ * Of an OrderedReady set, the lowest member below this one that is not ready: until it is, the set makes no pod for
+ * this one. undefined: none is in the way.
+ */
+export function findBlocker(look: SetLook, member: string): string | undefined {
+  const { resource, spec } = look.set;
+  if (resource !== "statefulsets" || spec.podManagementPolicy === "Parallel") return undefined;
+  return membersOf(look).find((other) => {
+    const pod = livingPod(look, other);
+    return Number(other) < Number(member) && (pod === undefined || !isReady(pod));
+  });
+}
+
+function isEnding({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== "";
+}
+
+function memberOf(set: Workload, pod: Pod): string | undefined {
+  if (set.resource === "daemonsets") return nodeOf(pod);
+  const start = `${set.metadata.name}-`;
+  const ordinal = pod.metadata.name.slice(start.length);
+  return pod.metadata.name.startsWith(start) && /^\d+$/.test(ordinal) ? ordinal : undefined;
+}
+
+/** A pod that is not scheduled yet names its node by an affinity. */
+function nodeOf({ spec: { nodeName, affinity } }: Pod): string | undefined {
+  if (nodeName !== "") return nodeName;
+  const { nodeSelectorTerms = [] } =
+    affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution ?? {};
+  const fields = nodeSelectorTerms.flatMap(({ matchFields }) => matchFields);
+  return fields.find(({ key }) => key === "metadata.name")?.values[0];
+}

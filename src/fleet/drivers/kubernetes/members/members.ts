@@ -1,0 +1,163 @@
+/**
+ * A member of a StatefulSet, or a DaemonSet's pod on a node, as a sentinel: orders to it, and what became of them. An
+ * order gives the set's template its image and notes that at the set; then the member's pod is ended, so that the next
+ * one is made of the template.
+ */
+import type { ReasonCode } from "#fleet/contract.ts";
+import {
+  type ApplyResult,
+  type DriverCall,
+  type SentinelObservation,
+  UnreachableError,
+} from "#fleet/drivers/driver.ts";
+import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
+import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
+import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
+import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
+import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
+import { pause } from "#kernel/pause.ts";
+import { findHolder, wordsOfHolder } from "./holder.ts";
+import {
+  livingPod,
+  type MemberPlace,
+  madeImage,
+  membersOf,
+  renewSet,
+  type SetLook,
+} from "./look.ts";
+import { createLooks, type Looks } from "./looks.ts";
+import { endMsOf, findRecord, type MemberRecord, targetOf } from "./records.ts";
+import { createSteps, type Steps } from "./steps.ts";
+import { createTurns, writeRecord } from "./writes.ts";
+
+/** Somebody else may change the set between our read and our change, and again. */
+const mostTries = 5;
+
+type Parts = {
+  parts: WorkloadParts;
+  looks: Looks;
+  turns: ReturnType<typeof createTurns>;
+  steps: Steps;
+};
+
+export function createMembers(parts: WorkloadParts) {
+  const turns = createTurns();
+  const looks = createLooks(parts.calls);
+  const all = { parts, looks, turns, steps: createSteps({ ...parts, turns }) };
+  return {
+    looks,
+    apply: (at: MemberPlace, order: Order, call: DriverCall) => apply(at, order, { ...all, call }),
+    observe: (at: MemberPlace, order: Order, signal?: AbortSignal) =>
+      observe(at, order, { ...all, signal }),
+    finish: (place: Place, signal: AbortSignal) => finish(place, { ...all, signal }),
+  };
+}
+
+type Orderer = Parts & { call: DriverCall };
+
+async function apply(at: MemberPlace, order: Order, by: Orderer): Promise<ApplyResult> {
+  const look = await by.looks.of(at.set, by.call.signal);
+  if (look === undefined) return { failure: gone };
+  return by.turns(at.set, async () => {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const set = await by.parts.calls.read(at.set, by.call.signal);
+      if (set === undefined) return { failure: gone };
+      const changed = await giveOrder(renewSet(look, set), { at, order, by });
+      if (changed.kind === "done") return {};
+      if (changed.kind === "refused") return { failure: changed.reason };
+    }
+    throw new UnreachableError("unreachable: the set changes all the time");
+  });
+}
+
+type Given = { at: MemberPlace; order: Order; by: Orderer };
+
+/** Throws `UnreachableError` while another member needs the template as it is: the order is given later. */
+async function giveOrder(
+  look: SetLook,
+  { at: { set: place, member }, order, by: { parts, call } }: Given,
+): Promise<{ kind: "done" | "stale" } | { kind: "refused"; reason: string }> {
+  const { set, records } = look;
+  if (findRecord(records, member)?.id === order.deployId) return { kind: "done" };
+  const container = chooseContainer(set, parts.container) ?? "";
+  const reason = findObstacle(look, { member, container });
+  if (reason !== undefined) return { kind: "refused", reason };
+  const { image } = order;
+  const times = { nowMs: parts.nowMs(), readyTimeoutMs: parts.readyTimeoutMs };
+  const holder = findHolder(look, { member, container, image, isBack: false, ...times });
+  if (holder !== undefined) throw new UnreachableError(wordsOfHolder(holder));
+  const record = buildRecord(look, { member, container, order, parts });
+  return writeRecord({ place, set, records, member, record, image }, { parts, call });
+}
+
+function findObstacle(
+  look: SetLook,
+  { member, container }: { member: string; container: string },
+): string | undefined {
+  const isThere = hasMembers(look.set) && membersOf(look).includes(member);
+  if (!isThere || look.set.metadata.deletionTimestamp !== "") return gone;
+  return container === "" ? unknownContainer : undefined;
+}
+
+type Build = { member: string; container: string; order: Order; parts: WorkloadParts };
+
+/** An image that has not proven itself is not what comes back. */
+function buildRecord(look: SetLook, { member, container, order, parts }: Build): MemberRecord {
+  const before = findRecord(look.records, member);
+  const pod = livingPod(look, member);
+  const present = madeImage(look, member, container);
+  const known = present || (before === undefined ? imageOf(look.set, container) : targetOf(before));
+  const isServing = pod !== undefined && isReady(pod) && before?.failed === undefined;
+  const isUnproven = present === "" || (present === before?.image && !isServing);
+  const previous =
+    before !== undefined && before.ended !== true && isUnproven ? before.previous : known;
+  const { image, deployId: id } = order;
+  return { id, image, previous, container, atMs: parts.orderedAtMs() };
+}
+
+type Observer = Parts & { signal: AbortSignal | undefined };
+
+async function observe(at: MemberPlace, order: Order, by: Observer): Promise<SentinelObservation> {
+  const look = await by.looks.of(at.set, by.signal);
+  if (look === undefined) return { status: "failed", reason: gone };
+  const record = findRecord(look.records, at.member);
+  const isOurs = record?.id === order.deployId;
+  const isOver = isOurs && record.ended === true;
+  if (!isOver && !membersOf(look).includes(at.member)) return { status: "failed", reason: gone };
+  const container = record?.container ?? chooseContainer(look.set, by.parts.container) ?? "";
+  // While there is none it is what comes back if this fails.
+  const running_image = madeImage(look, at.member, container) || record?.previous;
+  if (isOurs) {
+    return { ...(await by.steps.take({ look, at, record, signal: by.signal })), running_image };
+  }
+  if (record !== undefined) return { status: "progressing", isOrdered: false, running_image };
+  const seen = by.steps.judgeUnrecorded({ look, at, container, image: order.image });
+  return { ...seen, running_image };
+}
+
+/** How often something that nobody asks about any more is looked at, in one go. */
+const mostRounds = 10;
+const roundMs = 1_000;
+
+async function finish(place: Place, by: Observer & { signal: AbortSignal }): Promise<void> {
+  for (let round = 0; round < mostRounds && !by.signal.aborted; round++) {
+    const look = await by.looks.of(place, by.signal);
+    if (look === undefined) return;
+    const left = Object.entries(look.records?.members ?? {}).filter(([, record]) =>
+      isLeft(record, by.parts),
+    );
+    if (left.length === 0) return;
+    for (const [member, record] of left) {
+      await by.steps.take({ look, at: { set: place, member }, record, signal: by.signal });
+    }
+    await pause(roundMs, by.signal);
+  }
+}
+
+/** A failure is brought to its end at once, by whoever finds it; an order once its time is over. */
+function isLeft(record: MemberRecord, { nowMs, readyTimeoutMs }: WorkloadParts): boolean {
+  if (record.ended === true) return false;
+  return record.failed !== undefined || nowMs() >= endMsOf(record, readyTimeoutMs);
+}
+
+const gone = `${"target_gone" satisfies ReasonCode}: the set has no such member, or replaces its pods by itself`;

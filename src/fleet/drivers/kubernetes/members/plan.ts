@@ -1,0 +1,156 @@
+/** The next step of a member's deploy, by what there is: whoever looks next can go on with it. Pure. */
+import type { ReasonCode } from "#fleet/contract.ts";
+import {
+  imageOf,
+  isReady,
+  isSeen,
+  notInTime,
+  readySinceMs,
+} from "#fleet/drivers/kubernetes/judge.ts";
+import { findFault } from "#fleet/drivers/kubernetes/judge-pod.ts";
+import type { ImageOwner } from "#fleet/drivers/kubernetes/owners.ts";
+import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
+import { findHolder, wordsOfHolder } from "./holder.ts";
+import { findBlocker, isMadeOf, livingPod, type SetLook } from "./look.ts";
+import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
+
+export type Step =
+  | { do: "wait"; reason?: string | undefined }
+  /** Gives the template the image that the member needs. */
+  | { do: "set-template" }
+  /** Ends its pod, so that the next one is made of the template. */
+  | { do: "replace"; pod: Pod; isServing: boolean }
+  /** `setsTemplate`: what ran before is put back into the template, which is free. */
+  | { do: "fail"; reason: string; setsTemplate: boolean }
+  /** `stuck`: why what ran before does not come back. */
+  | { do: "end"; stuck?: string }
+  | { do: "nothing" };
+
+export type MemberView = {
+  look: SetLook;
+  member: string;
+  record: MemberRecord;
+  /** Who else has set the template's image. */
+  owners: readonly ImageOwner[];
+  nowMs: number;
+  /** How long a deploy has, and how long until its verdict. */
+  readyTimeoutMs: number;
+  judgedWithinMs: number;
+  /** How long its pod has to be ready. */
+  stableMs: number;
+  /** Why its pod could not be ended so far. */
+  brake: string | undefined;
+};
+
+export function planMember(view: MemberView): Step {
+  const { record } = view;
+  if (record.ended === true) return { do: "nothing" };
+  return record.failed === undefined ? planOrder(view) : planBack(view);
+}
+
+function planOrder(view: MemberView): Step {
+  const { look, member, record, nowMs } = view;
+  const untilMs = record.atMs + view.judgedWithinMs;
+  const pod = madePod(view);
+  if (pod !== undefined) {
+    const verdict = judgePod(pod, { ...view, sinceMs: record.atMs, untilMs });
+    if (verdict.status === "ready") return { do: "end" };
+    return verdict.status === "failed" ? fail(view, verdict.reason) : wait(verdict.reason);
+  }
+  const foreign = findForeign(view);
+  if (foreign !== undefined) {
+    return { do: "fail", reason: `${conflict}: ${foreign}`, setsTemplate: false };
+  }
+  const step = planReplacement(view);
+  if (nowMs < untilMs) return step;
+  const reason = step.do === "wait" ? step.reason : view.brake;
+  const noPod = `${"progress_deadline" satisfies ReasonCode}: it has no pod of the image`;
+  return fail(view, reason ?? (livingPod(look, member) === undefined ? noPod : notInTime));
+}
+
+/** It has failed for good once what ran before runs again, or cannot. */
+function planBack(view: MemberView): Step {
+  const { record, nowMs } = view;
+  const isOverdue = nowMs >= endMsOf(record, view.readyTimeoutMs);
+  const pod = madePod(view);
+  const isSame = record.previous === record.image;
+  if (isSame || (pod !== undefined && (isReady(pod) || isOverdue))) return { do: "end" };
+  if (pod !== undefined) return wait();
+  const foreign = findForeign(view);
+  if (foreign !== undefined) return { do: "end", stuck: foreign };
+  return isOverdue ? { do: "end", stuck: "not in time" } : planReplacement(view);
+}
+
+/** Template, its controller, pod: one after the other. */
+function planReplacement(view: MemberView): Step {
+  const { look, member, record } = view;
+  const holder = findHolder(look, wishOf(view));
+  if (holder !== undefined) return wait(wordsOfHolder(holder));
+  if (imageOf(look.set, record.container) !== targetOf(record)) return { do: "set-template" };
+  const pod = livingPod(look, member);
+  if (!isSeen(look.set) || pod === undefined) return wait();
+  // What fails is not waited for: it serves nobody.
+  if (record.failed !== undefined && !isReady(pod)) return { do: "replace", pod, isServing: false };
+  const blocker = findBlocker(look, member);
+  if (blocker === undefined) return { do: "replace", pod, isServing: true };
+  return wait(`${conflict}: no pod would be made for it, since ${blocker} is not ready`);
+}
+
+/** It is replaced by a pod of the image that it should have. */
+function madePod({ look, member, record }: MemberView): Pod | undefined {
+  const { container } = record;
+  const isMade = isMadeOf(look, member, { container, image: targetOf(record) });
+  return isMade ? livingPod(look, member) : undefined;
+}
+
+function fail(view: MemberView, reason: string): Step {
+  const failed = { ...view.record, failed: reason };
+  const holder = findHolder(view.look, wishOf({ ...view, record: failed }));
+  const isFree = holder === undefined && findForeign(view) === undefined;
+  return { do: "fail", reason, setsTemplate: isFree };
+}
+
+function wishOf({ member, record, nowMs, readyTimeoutMs }: MemberView) {
+  const { container, failed } = record;
+  const image = targetOf(record);
+  return { member, container, image, isBack: failed !== undefined, nowMs, readyTimeoutMs };
+}
+
+/** Somebody else has set another image, who has the say now. */
+function findForeign({ look, record, owners }: MemberView): string | undefined {
+  const template = imageOf(look.set, record.container);
+  const [owner] = owners;
+  if (owner === undefined || template === targetOf(record)) return undefined;
+  const ours = Object.values(look.records?.members ?? {}).filter(({ ended }) => ended !== true);
+  const isOurs = ours.some((one) => one.image === template || targetOf(one) === template);
+  return isOurs ? undefined : `the image was changed by ${owner.manager}`;
+}
+
+export type PodVerdict =
+  | { status: "ready" }
+  | { status: "progressing"; reason?: string | undefined }
+  | { status: "failed"; reason: string };
+
+type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs"> & {
+  sinceMs: number;
+  untilMs: number;
+};
+
+/** Of a pod that was made of the ordered image. */
+export function judgePod(pod: Pod, span: PodSpan): PodVerdict {
+  const { look, nowMs, sinceMs, untilMs } = span;
+  const stableMs = look.set.spec.minReadySeconds * 1_000 || span.stableMs;
+  const isStable = stableMs === 0 || nowMs >= readySinceMs(pod) + stableMs;
+  if (isReady(pod) && isStable) return { status: "ready" };
+  const fault = findFault(pod, sinceMs);
+  if (fault?.isFinal || nowMs >= untilMs) {
+    return { status: "failed", reason: fault?.reason ?? notInTime };
+  }
+  return { status: "progressing", reason: fault?.reason };
+}
+
+function wait(reason?: string): Step {
+  return { do: "wait", reason };
+}
+
+const conflict: ReasonCode = "conflict";

@@ -1,0 +1,85 @@
+/**
+ * What a set's annotation says of the deploys of its members. It is one for all: server-side apply removes what an
+ * apply leaves out, and each write is made only if the set is still as it was read. Pure.
+ */
+import { z } from "zod";
+import type { Workload } from "#fleet/drivers/kubernetes/schemas.ts";
+
+const key = "vedette.dev/members";
+/** An object's annotations have 256 KiB together. */
+const maxBytes = 131_072;
+const leftOutAtOnce = 16;
+
+const MemberRecord = z.object({
+  id: z.string(),
+  image: z.string(),
+  /** What the member ran before, unless that was of a failed deploy: what comes back when this one fails. */
+  previous: z.string(),
+  container: z.string(),
+  /** When it was ordered, and when it failed (Unix ms). */
+  atMs: z.number(),
+  failedAtMs: z.number().optional(),
+  /** Why it has failed: from then on its pod has to run `previous`. */
+  failed: z.string().optional(),
+  /** Nothing is left to be done: what becomes of the member later is no matter of this deploy. */
+  ended: z.boolean().optional(),
+});
+export type MemberRecord = z.infer<typeof MemberRecord>;
+
+const MemberRecords = z.object({
+  /** Of the set: a copy of one has its annotations, but not its deploys. */
+  uid: z.string(),
+  /** Whose images we have set, and the field manager that has: settings may have changed since. */
+  containers: z.array(z.string()),
+  manager: z.string(),
+  members: z.record(z.string(), MemberRecord),
+});
+export type MemberRecords = z.infer<typeof MemberRecords>;
+
+/** undefined: there are none, or somebody has changed them. */
+export function readRecords({ metadata }: Pick<Workload, "metadata">): MemberRecords | undefined {
+  try {
+    const records = MemberRecords.parse(JSON.parse(metadata.annotations[key] ?? ""));
+    return records.uid === metadata.uid ? records : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function findRecord(
+  records: MemberRecords | undefined,
+  member: string,
+): MemberRecord | undefined {
+  const { members = {} } = records ?? {};
+  return Object.hasOwn(members, member) ? members[member] : undefined;
+}
+
+/** All annotations of ours; undefined: there is no room for them. The oldest that have ended make room for others. */
+export function writeRecords(records: MemberRecords): Record<string, string> | undefined {
+  const ended = Object.entries(records.members)
+    .filter(([, record]) => record.ended === true)
+    .toSorted(([, one], [, other]) => one.atMs - other.atMs);
+  const members = { ...records.members };
+  for (;;) {
+    const text = JSON.stringify({ ...records, members });
+    if (Buffer.byteLength(text) <= maxBytes) return { [key]: text };
+    const oldest = ended.splice(0, leftOutAtOnce);
+    if (oldest.length === 0) return undefined;
+    for (const [member] of oldest) delete members[member];
+  }
+}
+
+/** What its pod has to run now. */
+export function targetOf({ failed, image, previous }: MemberRecord): string {
+  return failed === undefined ? image : previous;
+}
+
+/** What ran before has at least this time to come back, however short deploys may be. */
+const leastBackMs = 600_000;
+
+/** Until when its pod may take to run that (Unix ms). `readyTimeoutMs`: how long a deploy has. */
+export function endMsOf(record: MemberRecord, readyTimeoutMs: number): number {
+  return record.failedAtMs === undefined
+    ? record.atMs + readyTimeoutMs
+    : record.failedAtMs + Math.max(readyTimeoutMs, leastBackMs);
+}

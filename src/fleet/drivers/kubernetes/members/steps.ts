@@ -1,0 +1,166 @@
+/** Takes the next step of a member's deploy. Each may be repeated, by anybody: what is there already is left as it is. */
+import type { ReasonCode } from "#fleet/contract.ts";
+import type { SentinelObservation } from "#fleet/drivers/driver.ts";
+import type { ChangeResult } from "#fleet/drivers/kubernetes/calls.ts";
+import { timeToJudge, type WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
+import { isMadeOf, livingPod, type MemberPlace, renewSet, type SetLook } from "./look.ts";
+import { judgePod, type MemberView, planMember, type Step } from "./plan.ts";
+import { findRecord, type MemberRecord } from "./records.ts";
+import { type createTurns, otherOwners, writeRecord } from "./writes.ts";
+
+type StepParts = WorkloadParts & { turns: ReturnType<typeof createTurns> };
+
+type Taken = {
+  at: MemberPlace;
+  look: SetLook;
+  record: MemberRecord;
+  signal: AbortSignal | undefined;
+};
+
+type Replacement = Extract<Step, { do: "replace" }>;
+
+type Unrecorded = { at: MemberPlace; look: SetLook; container: string; image: string };
+
+export type Steps = {
+  take: (of: Taken) => Promise<SentinelObservation>;
+  /** Somebody has removed the record: what ran before is not known, so nothing can come back. */
+  judgeUnrecorded: (of: Unrecorded) => SentinelObservation;
+};
+
+export function createSteps(parts: StepParts): Steps {
+  /** Why a member's pod could not be ended. */
+  const brakes = new Map<string, string>();
+  const nameOf = ({ set, member }: MemberPlace) =>
+    [set.resource, set.namespace, set.name, member].join("/");
+
+  const viewOf = ({ at, look, record }: Omit<Taken, "signal">): MemberView => ({
+    look,
+    member: at.member,
+    record,
+    owners: otherOwners(look, { container: record.container, parts }),
+    nowMs: parts.nowMs(),
+    readyTimeoutMs: parts.readyTimeoutMs,
+    judgedWithinMs: timeToJudge(parts.readyTimeoutMs),
+    stableMs: parts.stableMs,
+    brake: brakes.get(nameOf(at)),
+  });
+
+  const replace = async (
+    { pod, isServing }: Replacement,
+    { at, record, signal }: Taken,
+  ): Promise<SentinelObservation> => {
+    const end = isServing ? parts.calls.evict : parts.calls.remove;
+    const ended = await end(pod, signal);
+    brakes.delete(nameOf(at));
+    if (ended.kind !== "forbidden") return progressing(record.failed);
+    const reason = `${conflict}: its pod may not be ended now: ${ended.words}`;
+    brakes.set(nameOf(at), reason);
+    return progressing(record.failed ?? reason);
+  };
+
+  /** By the set as it is now, whose other members may have changed it. */
+  const write = ({ at, look, record: { id }, signal }: Taken): Promise<SentinelObservation> =>
+    parts.turns(at.set, async () => {
+      const set = await parts.calls.read(at.set, signal);
+      const now = set === undefined ? undefined : renewSet(look, set);
+      const record = findRecord(now?.records, at.member);
+      if (now === undefined || record?.id !== id) return progressing();
+      const view = viewOf({ at, look: now, record });
+      const call = signal === undefined ? {} : { signal };
+      return writeStep(planMember(view), { view, at, parts, call });
+    });
+
+  return {
+    take: async (taken) => {
+      const { record } = taken;
+      const step = planMember(viewOf(taken));
+      if (step.do === "nothing") return endOf(record);
+      if (step.do === "wait") return progressing(record.failed ?? step.reason);
+      return step.do === "replace" ? replace(step, taken) : write(taken);
+    },
+    judgeUnrecorded: ({ at, look, container, image }) => {
+      const pod = livingPod(look, at.member);
+      if (pod === undefined || !isMadeOf(look, at.member, { container, image })) {
+        return { status: "progressing", isOrdered: false };
+      }
+      const times = { nowMs: parts.nowMs(), sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
+      const verdict = judgePod(pod, { look, stableMs: parts.stableMs, ...times });
+      return verdict.status === "progressing"
+        ? progressing(verdict.reason)
+        : { ...verdict, isOrdered: true };
+    },
+  };
+}
+
+type Writing = {
+  view: MemberView;
+  at: MemberPlace;
+  parts: WorkloadParts;
+  call: { signal?: AbortSignal };
+};
+
+async function writeStep(step: Step, writing: Writing): Promise<SentinelObservation> {
+  const { record } = writing.view;
+  switch (step.do) {
+    case "set-template":
+      return setTemplate(writing);
+    case "fail":
+      return fail(step, writing);
+    case "end": {
+      const failed = step.stuck === undefined ? record.failed : notBack(record, step.stuck);
+      const ended = { ...record, ...(failed !== undefined && { failed }), ended: true };
+      const changed = await keep(ended, writing);
+      return changed.kind === "stale" ? progressing(failed) : endOf(ended);
+    }
+    default:
+      // Somebody else has taken the step meanwhile.
+      return progressing(record.failed);
+  }
+}
+
+async function setTemplate(writing: Writing): Promise<SentinelObservation> {
+  const { record } = writing.view;
+  const image = record.failed === undefined ? record.image : record.previous;
+  const changed = await keep(record, writing, image);
+  if (changed.kind !== "refused") return progressing(record.failed);
+  if (record.failed !== undefined) {
+    return writeStep({ do: "end", stuck: changed.reason }, writing);
+  }
+  return fail({ reason: changed.reason, setsTemplate: false }, writing);
+}
+
+/** If somebody keeps the template from being set back, that is said too; it is not tried again and again. */
+async function fail(
+  { reason, setsTemplate }: { reason: string; setsTemplate: boolean },
+  writing: Writing,
+): Promise<SentinelObservation> {
+  const { record } = writing.view;
+  const failed = { ...record, failed: reason, failedAtMs: writing.parts.orderedAtMs() };
+  const changed = await keep(failed, writing, setsTemplate ? record.previous : undefined);
+  if (changed.kind !== "refused") return progressing(reason);
+  const stuck = { ...failed, failed: notBack(failed, changed.reason), ended: true };
+  const noted = await keep(stuck, writing);
+  return noted.kind === "stale" ? progressing(reason) : endOf(stuck);
+}
+
+function keep(record: MemberRecord, writing: Writing, image?: string): Promise<ChangeResult> {
+  const { at, view, parts, call } = writing;
+  const { set, records } = view.look;
+  const write = { place: at.set, member: at.member, set, records, record, image };
+  return writeRecord(write, { parts, call });
+}
+
+function notBack({ failed }: MemberRecord, why: string): string {
+  return `${failed}; not put back: ${why}`;
+}
+
+function endOf({ failed }: MemberRecord): SentinelObservation {
+  if (failed === undefined) return { status: "ready", isOrdered: true };
+  return { status: "failed", reason: failed, isOrdered: true };
+}
+
+function progressing(reason?: string): SentinelObservation {
+  return { status: "progressing", reason, isOrdered: true, deniesReady: true };
+}
+
+const conflict: ReasonCode = "conflict";
