@@ -11,6 +11,7 @@ import { buildDockerHost, startDockerFleet } from "../../support/docker/fleet.ts
 import { startApiServer } from "../../support/kubernetes/api-server.ts";
 import {
   addDeployment,
+  addSet,
   createTestDriver,
   kubeImage,
   untilAvailable,
@@ -27,7 +28,16 @@ const registryImage = (tag: string) => `registry.example.com/vedette/sentinel:${
 const configure = (fleet: object): FleetConfig =>
   fleetConfig.fleet.parse({ deploy_timeout_seconds: 20, ...fleet });
 
-const startFleet: Record<FleetConfig["driver"], () => Promise<TestFleet>> = {
+/** Whose two sentinels are the members of one set. */
+const startMembers = (kind: "StatefulSet" | "DaemonSet") => async (): Promise<TestFleet> => {
+  const server = await startApiServer();
+  addSet(server, "gw", { kind, labels: { tier: "stable" } });
+  await untilAvailable(server);
+  const kinds = ["statefulsets", "daemonsets"] as const;
+  return { driver: createTestDriver(server.url, { kinds }), image: kubeImage };
+};
+
+const ofDriver = {
   process: async () => {
     const dir = makeTempDir();
     const driver = drivers.process({
@@ -77,6 +87,12 @@ const startFleet: Record<FleetConfig["driver"], () => Promise<TestFleet>> = {
     await untilAvailable(server);
     return { driver: createTestDriver(server.url), image: kubeImage };
   },
+} satisfies Record<FleetConfig["driver"], () => Promise<TestFleet>>;
+
+const startFleet: Record<string, () => Promise<TestFleet>> = {
+  ...ofDriver,
+  "kubernetes, members of a StatefulSet": startMembers("StatefulSet"),
+  "kubernetes, nodes of a DaemonSet": startMembers("DaemonSet"),
 };
 
 const parts = {
@@ -86,8 +102,6 @@ const parts = {
   findCredential: () => undefined,
   log: createLog({ level: "silent", format: "json" }),
 };
-
-const isRunnable = { process: true, http: true, docker: canRunEngines(), kubernetes: true };
 
 function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
   return waitFor(
@@ -99,13 +113,17 @@ function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObser
   );
 }
 
-const runnable = (Object.keys(drivers) as FleetConfig["driver"][]).filter(
-  (name) => isRunnable[name],
-);
+const runnable = Object.keys(startFleet).filter((name) => name !== "docker" || canRunEngines());
+
+function start(name: string): Promise<TestFleet> {
+  const begin = startFleet[name];
+  if (begin === undefined) throw new Error(`no fleet ${name}`);
+  return begin();
+}
 
 describe.each(runnable)("the driver %s", (name) => {
   it("lists every sentinel with its region and image", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
 
     const list = await driver.list();
@@ -123,7 +141,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("replaces the image of one sentinel, and of no other", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
     const [first, second] = await driver.list();
     const sentinelId = first?.id ?? "";
@@ -138,7 +156,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("fails with a reason code, and leaves the old image running", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
@@ -155,7 +173,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("changes nothing when an order is repeated", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2-crash"), deployId: "d1" };
@@ -168,7 +186,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("tries the same image again under another deploy", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
@@ -182,7 +200,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("tells whether an order was given, and gives none that is no longer wanted", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
@@ -197,7 +215,7 @@ describe.each(runnable)("the driver %s", (name) => {
   });
 
   it("answers for a sentinel that is not there with target_gone", async () => {
-    const { driver, image } = await startFleet[name]();
+    const { driver, image } = await start(name);
     await driver.start();
 
     const applied = await driver.apply({

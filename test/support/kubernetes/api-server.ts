@@ -1,7 +1,7 @@
 /**
- * An API server with Deployments and Pods, as a driver, kubectl and Kubernetes' own client library speak to it:
+ * An API server with Deployments, StatefulSets, DaemonSets and their pods, as a driver, kubectl and Kubernetes' own client library speak to it:
  * lists with pages, watches, server-side apply with owners of fields, patches, refusals. What it keeps has to be as
- * Kubernetes' schemas say. Pods run by `pod-states.ts`.
+ * Kubernetes' schemas say. Pods run by `kubelet.ts`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -10,10 +10,12 @@ import { onTestFinished } from "vitest";
 import { type Answer, type Asked, refusal, toAsked } from "./asked.ts";
 import { type Pace, startDeploymentController } from "./deployment-controller.ts";
 import { answerOfDiscovery } from "./discovery.ts";
+import { type KubeletPace, startKubelet } from "./kubelet.ts";
 import { createObjects, type Objects } from "./objects.ts";
 import { answerOf, watch } from "./resources.ts";
+import { type SetPace, startSetController } from "./set-controller.ts";
 
-export type ApiServerSettings = Partial<Pace> & {
+export type ApiServerSettings = Partial<Pace & KubeletPace & SetPace> & {
   /** Who has which token may do what; anybody else is refused. */
   tokens?: Record<string, (asked: Asked) => boolean>;
   /** With TLS; otherwise it speaks plain HTTP. */
@@ -54,12 +56,17 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
   const objects = createObjects();
   const requests: Asked[] = [];
   const faults: string[] = [];
-  const stopController = startDeploymentController(objects, {
+  const pace = {
     observeMs: 20,
     readyMs: 30,
+    endMs: 10,
+    nodes: ["node-a", "node-b"],
     isOverQuota: () => false,
     ...settings,
-  });
+  };
+  const stops = [startKubelet, startDeploymentController, startSetController].map((start) =>
+    start(objects, pace),
+  );
 
   const judge = (asked: Asked): Answer | undefined => {
     const may = (settings.tokens ?? { [adminToken]: () => true })[asked.token];
@@ -99,7 +106,7 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
     faults,
     cut: () => server.closeAllConnections(),
     close: async () => {
-      stopController();
+      for (const stop of stops) stop();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

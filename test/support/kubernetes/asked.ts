@@ -10,6 +10,7 @@ export type Asked = {
   query: URLSearchParams;
   /** As RBAC has it: get, list, watch, patch, create, delete. */
   verb: string;
+  /** With its subresource, if there is one: `pods/eviction`. */
   resource: string;
   namespace: string;
   name: string;
@@ -20,22 +21,29 @@ export type Asked = {
 
 export const apiVersions: Record<string, string> = {
   deployments: "apps/v1",
+  statefulsets: "apps/v1",
+  daemonsets: "apps/v1",
   replicasets: "apps/v1",
+  controllerrevisions: "apps/v1",
   pods: "v1",
+  "pods/eviction": "policy/v1",
 };
 export const kinds: Record<string, string> = {
   deployments: "Deployment",
+  statefulsets: "StatefulSet",
+  daemonsets: "DaemonSet",
   replicasets: "ReplicaSet",
+  controllerrevisions: "ControllerRevision",
   pods: "Pod",
 };
 
 export async function toAsked(incoming: IncomingMessage): Promise<Asked> {
   const url = new URL(incoming.url ?? "/", "http://localhost");
   const match =
-    /^\/(?:api\/v1|apis\/apps\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/.exec(
+    /^\/(?:api\/v1|apis\/apps\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(\/eviction)?$/.exec(
       url.pathname,
     );
-  const [, namespace = "", resource = "", name = ""] = (match ?? []).map(
+  const [, namespace = "", resource = "", name = "", part = ""] = (match ?? []).map(
     (part) => part && decodeURIComponent(part),
   );
   const { method = "GET", headers } = incoming;
@@ -44,7 +52,7 @@ export async function toAsked(incoming: IncomingMessage): Promise<Asked> {
     path: url.pathname,
     query: url.searchParams,
     verb: verbOf(method, { name, query: url.searchParams }),
-    resource,
+    resource: `${resource}${part}`,
     namespace,
     name,
     token: (headers.authorization ?? "").replace(/^Bearer /, ""),
@@ -80,7 +88,7 @@ export type Parts = {
 };
 
 export function notFound({ resource, name }: Asked): Answer {
-  const qualified = resource === "deployments" ? `${resource}.apps` : resource;
+  const qualified = apiVersions[resource] === "apps/v1" ? `${resource}.apps` : resource;
   return refusal(404, "NotFound", `${qualified} "${name}" not found`);
 }
 

@@ -1,64 +1,33 @@
-/** What a controller manager, a scheduler and a kubelet do with Deployments, at a fraction of their time. */
+/** What a controller manager does with Deployments, at a fraction of its time. */
 import { createHash, randomUUID } from "node:crypto";
+import { createTimers, imagesOf, isEnding, isOwnedBy, isReady, now } from "./kubelet.ts";
 import type { KubeObject, Objects } from "./objects.ts";
-import { creating, fateOf, type PodStatus, startedAt } from "./pod-states.ts";
+import { creating } from "./pod-states.ts";
 
 export type Pace = {
   /** Until the controller has seen a change. */
   observeMs: number;
-  /** Until a pod of a good image is ready. */
-  readyMs: number;
   /** Whether pods of an image are refused by a quota. */
   isOverQuota: (image: string) => boolean;
 };
 
-const now = () => new Date().toISOString().replace(/\.\d+/, "");
-
 export function startDeploymentController(objects: Objects, pace: Pace) {
-  const timers = new Set<NodeJS.Timeout>();
+  const { later, stop } = createTimers();
   const overdue = new Set<string>();
-
-  const later = (ms: number, act: () => void) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      act();
-    }, ms);
-    timers.add(timer);
-  };
 
   const podsOf = ({ metadata }: KubeObject) =>
     objects.list(
       "pods",
       metadata.namespace,
-      ({ metadata: of }) => of.labels?.["owner"] === metadata.name,
+      (pod) => pod.metadata.labels?.["owner"] === metadata.name && !isEnding(pod),
     );
 
   const live = ({ metadata }: KubeObject) => objects.get({ resource: "deployments", ...metadata });
 
-  const follow = (pod: KubeObject, image: string): void => {
-    let atMs = 0;
-    for (const { afterMs, status } of fateOf(image, pace.readyMs)) {
-      atMs += afterMs;
-      later(atMs, () => {
-        const present = objects.get({ resource: "pods", ...pod.metadata });
-        if (present === undefined) return;
-        objects.put("pods", { ...present, status: namedFor(status, present) });
-        const owner = objects.get({
-          resource: "deployments",
-          namespace: pod.metadata.namespace,
-          name: pod.metadata.labels?.["owner"] ?? "",
-        });
-        if (owner !== undefined) reconcile(owner);
-      });
-    }
-  };
-
   /** The newest is the one of the present template. */
   const renewReplicaSet = (deployment: KubeObject, hash: string): void => {
     const { namespace, uid } = deployment.metadata;
-    const isOwn = ({ metadata }: KubeObject) =>
-      metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-    const all = objects.list("replicasets", namespace, isOwn);
+    const all = objects.list("replicasets", namespace, (set) => isOwnedBy(set, uid));
     const newest = Math.max(0, ...all.map(revisionOf));
     const own = all.find(({ metadata }) => metadata.labels?.["pod-template-hash"] === hash);
     if (own !== undefined && revisionOf(own) === newest) return;
@@ -66,9 +35,7 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
   };
 
   const addPod = (deployment: KubeObject, hash: string): void => {
-    const pod = buildPod(deployment, hash);
-    objects.put("pods", pod);
-    follow(pod, imagesOf(pod)[0] ?? "");
+    objects.put("pods", buildPod(deployment, hash));
   };
 
   const remove = (pods: readonly KubeObject[]) => {
@@ -107,6 +74,16 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
     objects.put("deployments", { ...deployment, status });
   };
 
+  const ownerOf = ({ metadata: { namespace, labels } }: KubeObject) =>
+    objects.get({ resource: "deployments", namespace, name: labels?.["owner"] ?? "" });
+
+  /** What the controller removes itself does not end first. */
+  const stopWatchingPods = objects.watch(0, ({ type, resource, object }) => {
+    const isOthers = type === "MODIFIED" || (type === "DELETED" && isEnding(object));
+    const owner = resource === "pods" && isOthers ? ownerOf(object) : undefined;
+    if (owner !== undefined) reconcile(owner);
+  });
+
   const stopWatching = objects.watch(0, ({ type, resource, object }) => {
     if (resource !== "deployments" || type === "DELETED") return;
     const { generation = 1, uid } = object.metadata;
@@ -119,12 +96,13 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
   });
 
   return () => {
+    stopWatchingPods();
     stopWatching();
-    for (const timer of timers) clearTimeout(timer);
+    stop();
   };
 }
 
-function hashOf(template: object): string {
+export function hashOf(template: object): string {
   return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
 }
 
@@ -132,16 +110,6 @@ function hashOf(template: object): string {
 function partition(pods: readonly KubeObject[], hash: string): [KubeObject[], KubeObject[]] {
   const isOwn = ({ metadata }: KubeObject) => metadata.labels?.["pod-template-hash"] === hash;
   return [pods.filter(isOwn), pods.filter((pod) => !isOwn(pod))];
-}
-
-function imagesOf({ spec }: Pick<KubeObject, "spec">): string[] {
-  return spec.containers.map(({ image }: { image: string }) => image);
-}
-
-function isReady({ status }: KubeObject): boolean {
-  return status?.conditions?.some(
-    (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
-  );
 }
 
 function buildPod({ metadata, spec: { template } }: KubeObject, hash: string): KubeObject {
@@ -209,18 +177,6 @@ function buildReplicaSet(
     },
     spec: { selector: { matchLabels: labels }, template: structuredClone(of.template) },
   };
-}
-
-/** The kubelet's words for this pod's own container. */
-function namedFor(status: PodStatus, pod: KubeObject): PodStatus {
-  const [container] = pod.spec.containers;
-  const timed: PodStatus = JSON.parse(JSON.stringify(status).replaceAll(startedAt, now()));
-  const named = timed.containerStatuses?.map((one) => ({
-    ...one,
-    name: container.name,
-    image: container.image,
-  }));
-  return { ...timed, ...(named && { containerStatuses: named }) };
 }
 
 /** Counts that are 0 are absent, as in Kubernetes. */

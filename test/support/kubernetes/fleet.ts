@@ -1,4 +1,4 @@
-/** A fleet of Deployments at an API server, and a driver for it. */
+/** A fleet of workloads at an API server, and a driver for it. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
@@ -58,6 +58,54 @@ export function addDeployment({ objects }: ApiServer, name: string, over: Deploy
   objects.put("deployments", made);
 }
 
+export type TestSet = {
+  kind?: "StatefulSet" | "DaemonSet";
+  image?: string;
+  replicas?: number;
+  labels?: Record<string, string>;
+  strategy?: "OnDelete" | "RollingUpdate";
+  manager?: string;
+  operation?: "Apply" | "Update";
+  /** Merged into its spec. */
+  spec?: object;
+};
+
+function buildSet(name: string, over: TestSet): KubeObject {
+  const { kind = "StatefulSet", image = kubeImage("v1"), replicas = 2, labels = {} } = over;
+  const { strategy = "OnDelete", spec = {} } = over;
+  const app = { app: name };
+  return {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { name, namespace, labels: { "vedette.sentinel": "", ...labels } } as never,
+    spec: {
+      ...(kind === "StatefulSet" && { replicas, serviceName: name }),
+      selector: { matchLabels: app },
+      updateStrategy: { type: strategy },
+      template: { metadata: { labels: app }, spec: { containers: [{ name: "gateway", image }] } },
+      ...spec,
+    },
+  };
+}
+
+/** A StatefulSet whose members are replaced one by one, unless it is said otherwise. */
+export function addSet({ objects }: ApiServer, name: string, over: TestSet = {}): void {
+  const { kind = "StatefulSet", manager = "kubectl-create", operation = "Update" } = over;
+  const made = newObject(buildSet(name, over), namespace, { manager, operation });
+  objects.put(kind === "StatefulSet" ? "statefulsets" : "daemonsets", made);
+}
+
+/** The image of each pod, by its StatefulSet's ordinal or by its node. */
+export function imagesOfPods({ objects }: ApiServer, set: string): Record<string, string> {
+  const pods = objects.list("pods", namespace, ({ metadata, spec }) => {
+    const [owner] = metadata.ownerReferences ?? [];
+    return owner?.name === set && spec !== undefined;
+  });
+  const nameOf = ({ metadata, spec }: KubeObject) =>
+    spec.nodeName ?? metadata.name.slice(set.length + 1);
+  return Object.fromEntries(pods.map((pod) => [nameOf(pod), pod.spec.containers[0].image]));
+}
+
 export function imageAt({ objects }: ApiServer, name: string): string {
   const found = objects.get({ resource: "deployments", namespace, name });
   return found?.spec.template.spec.containers[0].image;
@@ -92,6 +140,7 @@ export function createTestDriver(
   const driver = createKubernetesDriver({
     context: "",
     namespaces: [],
+    kinds: [],
     selector: "vedette.sentinel",
     container: "",
     fieldManager: "vedette",
@@ -106,11 +155,16 @@ export function createTestDriver(
   return driver;
 }
 
-/** Once all Deployments run what their templates say. */
+/** Once all workloads have as many pods that serve as they should have. */
 export async function untilAvailable({ objects }: ApiServer): Promise<void> {
-  const isAvailable = ({ spec, status }: KubeObject) => status?.availableReplicas === spec.replicas;
-  const all = () => objects.list("deployments", namespace);
-  await waitFor(() => all().every(isAvailable), { withinMs: 5_000, what: "the Deployments" });
+  const isServing = ({ kind, metadata, spec, status }: KubeObject) => {
+    if (status?.observedGeneration !== metadata.generation) return false;
+    if (kind === "DaemonSet") return status?.numberAvailable === status?.desiredNumberScheduled;
+    return (status?.availableReplicas ?? 0) === spec.replicas;
+  };
+  const all = () =>
+    ["deployments", "statefulsets", "daemonsets"].flatMap((kind) => objects.list(kind, namespace));
+  await waitFor(() => all().every(isServing), { withinMs: 5_000, what: "the workloads" });
 }
 
 /** A fleet of these names, whose Deployments run v1. */

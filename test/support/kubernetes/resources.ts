@@ -6,7 +6,6 @@ import {
   type Asked,
   apiVersions,
   findRefusal,
-  isDryRun,
   keep,
   kinds,
   managerOf,
@@ -14,6 +13,7 @@ import {
   type Parts,
   refusal,
 } from "./asked.ts";
+import { evict, remove } from "./deletion.ts";
 import { noteUpdate } from "./managed-fields.ts";
 import type { KubeObject, Objects } from "./objects.ts";
 import { patch } from "./patch.ts";
@@ -24,13 +24,13 @@ export function answerOf(asked: Asked, parts: Parts): Answer {
   if (apiVersions[asked.resource] === undefined) {
     return refusal(404, "NotFound", "the server could not find the requested resource");
   }
+  if (asked.resource === "pods/eviction") return evict(asked, parts);
   if (asked.verb === "list") return list(asked, objects);
   if (asked.verb === "create") return create(asked, parts);
   const found = objects.get(asked);
   if (asked.verb === "patch") return patch(asked, found, parts);
   if (found === undefined) return notFound(asked);
-  if (asked.verb === "delete" && !isDryRun(asked)) objects.remove(asked);
-  return { status: 200, body: found };
+  return asked.verb === "delete" ? remove(asked, found, objects) : { status: 200, body: found };
 }
 
 function matches({ metadata }: KubeObject, { query }: Asked): boolean {
