@@ -54,13 +54,17 @@ export async function startCluster(
 export type Driver = ReturnType<typeof createTestDriver>;
 type Order = Parameters<Driver["apply"]>[0];
 
-export function createDriver({ kubeconfig }: Cluster): Driver {
-  return createTestDriver("", { environment: { KUBECONFIG: kubeconfig } });
+export function createDriver(
+  { kubeconfig }: Cluster,
+  kinds: NonNullable<Parameters<typeof createTestDriver>[1]>["kinds"] = [],
+): Driver {
+  return createTestDriver("", { kinds, environment: { KUBECONFIG: kubeconfig } });
 }
 
-/** For the Deployment gw; its id is the tag. */
-export function orderOf(tag: string): Order {
-  return { sentinelId: `${namespace}/gw`, image: kubeImage(tag), deployId: tag };
+/** For the Deployment gw, or a member of the set gw; its id is the tag. */
+export function orderOf(tag: string, member?: string): Order {
+  const sentinelId = [namespace, "gw", ...(member === undefined ? [] : [member])].join("/");
+  return { sentinelId, image: kubeImage(tag), deployId: tag };
 }
 
 export function untilSettled(driver: Driver, order: Order): ReturnType<Driver["observe"]> {

@@ -4,8 +4,10 @@ import { type DeployOrder, UnreachableError } from "#fleet/drivers/driver.ts";
 import { adminToken, startApiServer } from "../../support/kubernetes/api-server.ts";
 import {
   addDeployment,
+  addSet,
   createTestDriver,
   imageAt,
+  imagesOfPods,
   kubeImage,
   startKubernetesFleet,
   untilAvailable,
@@ -122,6 +124,86 @@ describe("an API server", () => {
     expect(server.requests.filter(({ verb }) => verb === "watch").length).toBeLessThan(3);
   });
 });
+
+/** Which change of a member's deploy is struck, and how. */
+type Strike = { kind: "StatefulSet" | "DaemonSet"; tag: string; at: number; fate: string };
+
+const membersOf = { StatefulSet: ["0", "1"], DaemonSet: ["node-a", "node-b"] } as const;
+const strikeFates = ["lost before", "lost after", "killed before", "killed after"];
+/** Order, eviction, end; of one that fails: order, eviction, failure, deletion, end. */
+const strikes = (["StatefulSet", "DaemonSet"] as const).flatMap((kind) =>
+  Object.entries({ v2: 3, "v2-crash": 5 }).flatMap(([tag, changes]) =>
+    Array.from({ length: changes }, (_, n) => n + 1).flatMap((at) =>
+      strikeFates.map((fate): Strike => ({ kind, tag, at, fate })),
+    ),
+  ),
+);
+
+it("a member's deploy ends as it should, whichever of its changes is lost or its process's last", async () => {
+  const ends = await Promise.all(strikes.map(strikeMember));
+
+  const expected = strikes.map((strike) => {
+    const isGood = strike.tag === "v2";
+    const image = kubeImage(isGood ? "v2" : "v1");
+    return {
+      strike,
+      seen: {
+        status: isGood ? "ready" : "failed",
+        ...(!isGood && { reason: "crash_loop: exit code 1" }),
+        isOrdered: true,
+        running_image: image,
+      },
+      images: { [membersOf[strike.kind][0]]: image, [membersOf[strike.kind][1]]: kubeImage("v1") },
+      template: image,
+      wasStruck: true,
+      faults: [],
+    };
+  });
+  expect(ends).toEqual(expected);
+});
+
+async function strikeMember(strike: Strike) {
+  const { kind, tag, at, fate } = strike;
+  const resource = kind === "StatefulSet" ? "statefulsets" : "daemonsets";
+  let changes = 0;
+  let isFirst = true;
+  const interfere = (asked: { verb: string; token: string }, when: string) => {
+    if (asked.token === "first" && !isFirst) return "lost" as const;
+    if (!["patch", "create", "delete"].includes(asked.verb)) return undefined;
+    if (when === "before") changes++;
+    if (changes !== at || !fate.endsWith(when)) return undefined;
+    // Once: the next attempt of the same change comes through.
+    changes += when === "after" ? 0.5 : 0;
+    isFirst = !fate.startsWith("killed");
+    return "lost" as const;
+  };
+  const server = await startApiServer({
+    tokens: { first: () => true, [adminToken]: () => true },
+    before: (asked) => interfere(asked, "before"),
+    after: (asked) => interfere(asked, "after"),
+  });
+  addSet(server, "gw", { kind });
+  await untilAvailable(server);
+  const kinds = ["statefulsets", "daemonsets"] as const;
+  const first = createTestDriver(server.url, { token: "first", kinds });
+  const second = createTestDriver(server.url, { kinds });
+  const sentinelId = `edge/gw/${membersOf[kind][0]}`;
+  const wanted = { sentinelId, image: kubeImage(tag), deployId: "d1" };
+  const step = async () => {
+    const driver = isFirst ? first : second;
+    const seen = await driver.observe(wanted);
+    if (seen.isOrdered === false) await driver.apply(wanted);
+    return seen.status !== "progressing" && seen;
+  };
+  const seen = await waitFor(() => step().catch(() => false as const), {
+    withinMs: 20_000,
+    what: `the deploy to settle: ${JSON.stringify(strike)}`,
+  });
+  const set = server.objects.get({ resource, namespace: "edge", name: "gw" });
+  const template: string = set?.spec.template.spec.containers[0].image;
+  const images = imagesOfPods(server, "gw");
+  return { strike, seen, images, template, wasStruck: changes > at, faults: server.faults };
+}
 
 describe("at each of its changes", () => {
   const fates = ["lost before", "lost after", "killed before", "killed after"] as const;

@@ -36,19 +36,19 @@ export function evict(asked: Asked, { objects, faults }: Parts): Answer {
   return { status: 201, body: { kind: "Status", apiVersion: "v1", status: "Success", code: 201 } };
 }
 
-/** An object that has the same name, and is not the one that was meant. */
+/** An object that has the same name, and is not the one that was meant; in Kubernetes' words. */
 function refuseOther(
-  { resource, name }: Asked,
-  { metadata }: KubeObject,
+  { name }: Asked,
+  { kind, metadata }: KubeObject,
   { preconditions }: DeleteOptions,
 ): Answer | undefined {
   const uid = preconditions?.uid ?? metadata.uid;
   if (uid === metadata.uid) return undefined;
-  const words = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  const words = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid})`;
   return refusal(
     409,
     "Conflict",
-    `Operation cannot be fulfilled on ${resource} "${name}": ${words}`,
+    `Operation cannot be fulfilled on ${kind} "${name}": ${words}. The object might have been deleted and then recreated`,
   );
 }
 

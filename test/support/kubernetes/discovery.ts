@@ -10,16 +10,19 @@ function resource(name: string, kind: string, shortNames: string[]) {
 const version = { groupVersion: "apps/v1", version: "v1" };
 
 /** The least that kubectl looks for before it applies: that a PATCH knows `fieldValidation`. */
+const patchOf = (kind: string) => ({
+  patch: {
+    parameters: [{ name: "fieldValidation", in: "query", schema: { type: "string" } }],
+    "x-kubernetes-group-version-kind": { group: "apps", kind, version: "v1" },
+  },
+});
+
 const openApi = {
   openapi: "3.0.0",
   info: { title: "Kubernetes", version: "v1.36.0" },
   paths: {
-    "/apis/apps/v1/namespaces/{namespace}/deployments/{name}": {
-      patch: {
-        parameters: [{ name: "fieldValidation", in: "query", schema: { type: "string" } }],
-        "x-kubernetes-group-version-kind": { group: "apps", kind: "Deployment", version: "v1" },
-      },
-    },
+    "/apis/apps/v1/namespaces/{namespace}/deployments/{name}": patchOf("Deployment"),
+    "/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}": patchOf("StatefulSet"),
   },
 };
 
@@ -41,7 +44,10 @@ const answers: Record<string, object> = {
     groupVersion: "apps/v1",
     resources: [
       resource("deployments", "Deployment", ["deploy"]),
+      resource("statefulsets", "StatefulSet", ["sts"]),
+      resource("daemonsets", "DaemonSet", ["ds"]),
       resource("replicasets", "ReplicaSet", ["rs"]),
+      resource("controllerrevisions", "ControllerRevision", []),
     ],
   },
   "/openapi/v3": {

@@ -23,7 +23,11 @@ export type KubeObject = {
       controller: boolean;
     }[];
   };
+  /** Of a ControllerRevision, as the next one. */
+  revision?: number;
   // biome-ignore lint/suspicious/noExplicitAny: as many kinds as Kubernetes has
+  data?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
   spec?: any;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   status?: any;

@@ -109,6 +109,5 @@ function renewRevision(objects: Objects, set: KubeObject): string {
 function templateOf(objects: Objects, set: KubeObject, hash: string): KubeObject["spec"] {
   const resource = "controllerrevisions";
   const found = objects.get({ resource, namespace: set.metadata.namespace, name: hash });
-  const { data } = (found ?? {}) as { data?: { spec: { template: KubeObject["spec"] } } };
-  return data?.spec.template ?? set.spec.template;
+  return found?.data.spec.template ?? set.spec.template;
 }

@@ -5,7 +5,7 @@ import { isEnding, isReady, now } from "./kubelet.ts";
 import type { KubeObject } from "./objects.ts";
 import { creating } from "./pod-states.ts";
 
-/** Of pods and revisions. */
+/** Of pods, and of a DaemonSet's revisions. */
 export const hashLabel = "controller-revision-hash";
 
 /** A StatefulSet's pods name the revision itself, a DaemonSet's only its hash. */
@@ -13,8 +13,8 @@ export function labelOf({ kind, metadata }: KubeObject, hash: string): string {
   return kind === "DaemonSet" ? hash : `${metadata.name}-${hash}`;
 }
 
-export function revisionOf(object: KubeObject): number {
-  return (object as { revision?: number }).revision ?? 0;
+export function revisionOf({ revision = 0 }: KubeObject): number {
+  return revision;
 }
 
 function ownerOf({ apiVersion, kind, metadata: { name, uid } }: KubeObject) {
@@ -24,8 +24,8 @@ function ownerOf({ apiVersion, kind, metadata: { name, uid } }: KubeObject) {
 export function buildRevision(set: KubeObject, revision: number): KubeObject {
   const hash = hashOf(set.spec.template);
   const { name, namespace, uid } = set.metadata;
-  const labels = { ...set.spec.template.metadata?.labels, [hashLabel]: hash };
-  const made = {
+  const hashName = set.kind === "DaemonSet" ? hashLabel : "controller.kubernetes.io/hash";
+  return {
     apiVersion: "apps/v1",
     kind: "ControllerRevision",
     metadata: {
@@ -34,13 +34,12 @@ export function buildRevision(set: KubeObject, revision: number): KubeObject {
       uid: `${uid}-${hash}`,
       resourceVersion: "",
       creationTimestamp: now(),
-      labels,
+      labels: { ...set.spec.template.metadata?.labels, [hashName]: hash },
       ownerReferences: ownerOf(set),
     },
     revision,
     data: { spec: { template: { ...structuredClone(set.spec.template), $patch: "replace" } } },
   };
-  return made;
 }
 
 export function buildPod(

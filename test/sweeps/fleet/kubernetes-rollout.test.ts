@@ -1,10 +1,12 @@
-/** Rollouts over 200 Deployments by the commands that a user types, with no more rights than the manifest gives. */
+/** Rollouts over 200 Deployments and two sets by the commands that a user types, with no more rights than the manifests give. */
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { type ApiServer, adminToken, startApiServer } from "../../support/kubernetes/api-server.ts";
 import {
   addDeployment,
+  addSet,
+  imagesOfPods,
   kubeImage,
   namespace,
   untilAvailable,
@@ -19,11 +21,13 @@ const names = Array.from({ length: size }, (_, n) => `gw-${String(n).padStart(3,
 
 type Rule = { resources: string[]; verbs: string[] };
 
-/** "patch deployments" for each thing that the manifest allows. */
+/** "patch deployments" for each thing that the manifests allow. */
 function readRights(): Set<string> {
-  const text = readFileSync("deploy/kubernetes/fleet-rbac.yaml", "utf8");
-  const [role] = parseAllDocuments(text).map((document) => document.toJS() as { rules: Rule[] });
-  const rules = role?.rules ?? [];
+  const rules = ["fleet-rbac", "fleet-members-rbac"].flatMap((name) => {
+    const text = readFileSync(`deploy/kubernetes/${name}.yaml`, "utf8");
+    const [role] = parseAllDocuments(text).map((document) => document.toJS() as { rules: Rule[] });
+    return role?.rules ?? [];
+  });
   return new Set(
     rules.flatMap(({ resources, verbs }) =>
       resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
@@ -31,18 +35,24 @@ function readRights(): Set<string> {
   );
 }
 
-function imagesAt({ objects }: ApiServer): Record<string, string> {
-  const found = objects.list("deployments", namespace);
-  return Object.fromEntries(
-    found.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].image]),
+function imagesAt(server: ApiServer): Record<string, string> {
+  const found = server.objects.list("deployments", namespace);
+  const ofDeployments = found.map(
+    ({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].image] as const,
   );
+  const ofMembers = { ...imagesOfPods(server, "state"), ...imagesOfPods(server, "edge") };
+  return { ...Object.fromEntries(ofDeployments), ...ofMembers };
 }
 
+/** Of the StatefulSet and of the DaemonSet. */
+const members = ["0", "1", "2", "node-a", "node-b"];
+
 const all = (image: (name: string) => string) =>
-  Object.fromEntries(names.map((name) => [name, image(name)]));
+  Object.fromEntries([...names, ...members].map((name) => [name, image(name)]));
 
 /** Every other Deployment runs another image than the rest. */
-const before = (name: string) => kubeImage(Number(name.slice(3)) % 2 === 0 ? "v1" : "v2");
+const before = (name: string) =>
+  kubeImage(members.includes(name) || Number(name.slice(3)) % 2 === 0 ? "v1" : "v2");
 
 async function startFleet() {
   const rights = readRights();
@@ -53,11 +63,15 @@ async function startFleet() {
     },
   });
   for (const name of names) addDeployment(server, name, { image: before(name) });
+  const labels = { tier: "canary" };
+  addSet(server, "state", { replicas: 3, labels });
+  addSet(server, "edge", { kind: "DaemonSet", labels });
   await untilAvailable(server);
   const kubeconfig = writeKubeconfig(server.url, "worker");
   onTestFinished(kubeconfig.remove);
   const program = await startProgram({
     VEDETTE_FLEET__DRIVER: "kubernetes",
+    VEDETTE_FLEET__KUBERNETES__KINDS: "deployments,statefulsets,daemonsets",
     VEDETTE_FLEET__KUBERNETES__STABLE_SECONDS: "0",
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
     KUBECONFIG: kubeconfig.path,
@@ -67,7 +81,7 @@ async function startFleet() {
   return { rights, server, program, vedette };
 }
 
-it("rolls out over 200 Deployments, back to what each of them had, and on after a kill", async () => {
+it("rolls out over 200 Deployments and the members of two sets, back to what each of them had, and on after a kill", async () => {
   const { rights, server, program, vedette } = await startFleet();
 
   const failed = await vedette(
@@ -76,6 +90,8 @@ it("rolls out over 200 Deployments, back to what each of them had, and on after 
     kubeImage("v3-crash"),
     "--waves",
     "5,100",
+    "--canary",
+    "tier=canary",
     "--wait",
   );
   const rolledBack = await vedette("rollout", "rollback");
