@@ -76,6 +76,7 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
     for (const workload of listed) {
       if (stopped.signal.aborted) break;
       await sentinels.finish(workload, stopped.signal).catch(({ message: reason }: Error) => {
+        if (stopped.signal.aborted) return;
         log.warn({ sentinel: idOf(workload), reason }, "deploy not brought to its end");
       });
     }
