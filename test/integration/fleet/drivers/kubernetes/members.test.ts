@@ -183,6 +183,20 @@ describe.each([
   });
 });
 
+it("two processes that order two members at once keep both orders", async () => {
+  const { server, driver, open } = await startSet();
+
+  const orders = [orderOf("0", "v2"), orderOf("1", "v2")];
+  const applied = await Promise.all(
+    [driver, open()].map((each, n) => each.apply(orders[n] as DeployOrder)),
+  );
+
+  expect(applied).toEqual([{}, {}]);
+  const seen = await Promise.all(orders.map((order) => driver.observe(order)));
+  expect(seen).toMatchObject([{ isOrdered: true }, { isOrdered: true }]);
+  expect(server.faults).toEqual([]);
+});
+
 describe("the template that members share", () => {
   it("is not taken from a member whose pod is not made yet", async () => {
     const { server, driver } = await startSet({ spec: { podManagementPolicy: "Parallel" } });
@@ -291,6 +305,33 @@ describe("the pod of a member", () => {
       running_image: kubeImage("v1"),
     });
     expect(templateOf(server)).toBe(kubeImage("v1"));
+  });
+
+  it("is not the next one, which has the same name, when a process is late with its end", async () => {
+    const place = { resource: "pods", namespace, name: "gw-1" };
+    const endings: boolean[] = [];
+    const { server, driver } = await startSet(
+      {},
+      {
+        before: ({ resource }) => {
+          const pod = server.objects.get(place);
+          if (resource === "pods/eviction" && endings.length === 0 && pod !== undefined) {
+            server.objects.put("pods", { ...pod, metadata: { ...pod.metadata, uid: "next" } });
+          }
+          return undefined;
+        },
+        after: ({ resource }) => {
+          const { deletionTimestamp } = server.objects.get(place)?.metadata ?? {};
+          if (resource === "pods/eviction") endings.push(deletionTimestamp !== undefined);
+          return undefined;
+        },
+      },
+    );
+
+    const seen = await deploy(driver, orderOf("1", "v2"));
+
+    expect(seen.status).toBe("ready");
+    expect(endings).toEqual([false, true]);
   });
 
   it("is evicted at an old server too, which knows evictions by another version", async () => {
