@@ -1,6 +1,7 @@
 /** The end of a pod, by an eviction (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/) or without. */
+import { cleanText } from "#kernel/clean-text.ts";
 import { type Cluster, type ClusterAnswer, messageOf } from "./client.ts";
-import type { Pod } from "./schemas.ts";
+import { type Pod, StatusBody } from "./schemas.ts";
 
 /** `gone`: it is another one, or none, by now. `forbidden`: not now, or not at all, with a reason. */
 export type PodEnd = { kind: "ending" } | { kind: "gone" } | { kind: "forbidden"; words: string };
@@ -52,5 +53,8 @@ function onlyThis({ metadata }: Pod): object {
 function endOf({ status, body }: ClusterAnswer): PodEnd {
   if (status < 300) return { kind: "ending" };
   if (status === 404 || status === 409) return { kind: "gone" };
-  return { kind: "forbidden", words: messageOf(body) || `the API server answered ${status}` };
+  // Of a budget it is the cause that names it.
+  const [cause] = StatusBody.safeParse(body).data?.details?.causes ?? [];
+  const words = cause === undefined ? messageOf(body) : cleanText(cause.message, 300);
+  return { kind: "forbidden", words: words || `the API server answered ${status}` };
 }

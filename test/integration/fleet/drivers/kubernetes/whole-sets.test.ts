@@ -32,46 +32,56 @@ async function deploy(driver: Driver, order: DeployOrder) {
 }
 
 async function startSet(kind: "StatefulSet" | "DaemonSet", spec: object = {}) {
-  const server = await startApiServer();
+  const server = await startApiServer({ readyMs: 200 });
   addSet(server, "gw", { kind, strategy: "RollingUpdate", spec });
   await untilAvailable(server);
   return { server, driver: createTestDriver(server.url, { kinds }) };
 }
 
-describe.each([
-  ["StatefulSet", "0", "1"],
-  ["DaemonSet", "node-a", "node-b"],
-] as const)("a %s that replaces its pods by itself", (kind, first, second) => {
-  it("is one sentinel, and ready once all of its pods are replaced", async () => {
-    const { server, driver } = await startSet(kind);
-    const list = await driver.list();
-    await driver.apply(orderOf("v2"));
+/** Of each kind, at the same time, with the names of its members. */
+const ofBoth =
+  (check: (kind: "StatefulSet" | "DaemonSet", members: [string, string]) => Promise<void>) =>
+  async () => {
+    await Promise.all([check("StatefulSet", ["0", "1"]), check("DaemonSet", ["node-a", "node-b"])]);
+  };
 
-    const [listed] = await driver.list();
-    const seen = await deploy(driver, orderOf("v2"));
+describe("a set that replaces its pods by itself", () => {
+  it(
+    "is one sentinel, and ready once all of its pods are replaced",
+    ofBoth(async (kind, [first, second]) => {
+      const { server, driver } = await startSet(kind);
+      const list = await driver.list();
+      await driver.apply(orderOf("v2"));
 
-    expect(list).toMatchObject([{ id: "edge/gw", image: kubeImage("v1"), healthy: true }]);
-    expect(listed).toMatchObject({ image: kubeImage("v2"), running_image: kubeImage("v1") });
-    expect(seen).toMatchObject({ status: "ready", running_image: kubeImage("v2") });
-    const images = { [first]: kubeImage("v2"), [second]: kubeImage("v2") };
-    expect(imagesOfPods(server, "gw")).toEqual(images);
-    expect(server.faults).toEqual([]);
-  });
+      const [listed] = await driver.list();
+      const seen = await deploy(driver, orderOf("v2"));
 
-  it("runs its earlier image again after a failure, although the controller may wait for a broken pod", async () => {
-    const { server, driver } = await startSet(kind);
+      expect(list).toMatchObject([{ id: "edge/gw", image: kubeImage("v1"), healthy: true }]);
+      expect(listed).toMatchObject({ image: kubeImage("v2"), running_image: kubeImage("v1") });
+      expect(seen).toMatchObject({ status: "ready", running_image: kubeImage("v2") });
+      const images = { [first]: kubeImage("v2"), [second]: kubeImage("v2") };
+      expect(imagesOfPods(server, "gw")).toEqual(images);
+      expect(server.faults).toEqual([]);
+    }),
+  );
 
-    const seen = await deploy(driver, orderOf("v2-crash"));
+  it(
+    "runs its earlier image again after a failure, although the controller may wait for a broken pod",
+    ofBoth(async (kind, [first, second]) => {
+      const { server, driver } = await startSet(kind);
 
-    expect(seen).toMatchObject({
-      status: "failed",
-      reason: "crash_loop: exit code 1",
-      running_image: kubeImage("v1"),
-    });
-    const images = { [first]: kubeImage("v1"), [second]: kubeImage("v1") };
-    expect(imagesOfPods(server, "gw")).toEqual(images);
-    expect(await driver.list()).toMatchObject([{ healthy: true }]);
-  });
+      const seen = await deploy(driver, orderOf("v2-crash"));
+
+      expect(seen).toMatchObject({
+        status: "failed",
+        reason: "crash_loop: exit code 1",
+        running_image: kubeImage("v1"),
+      });
+      const images = { [first]: kubeImage("v1"), [second]: kubeImage("v1") };
+      expect(imagesOfPods(server, "gw")).toEqual(images);
+      expect(await driver.list()).toMatchObject([{ healthy: true }]);
+    }),
+  );
 });
 
 it("a StatefulSet is brought back by the list when nobody asks any more", async () => {
