@@ -37,6 +37,7 @@ function readSettings() {
   return {
     url: readUrl(required("VEDETTE_CONTROL_URL")),
     token: required("INGRESS_TOKEN").trim(),
+    fleet: readFleet(env.VEDETTE_FLEET || "singleton"),
     request: {
       ...readOptions(env.VEDETTE_OPTIONS),
       image: required("VEDETTE_IMAGE"),
@@ -51,6 +52,11 @@ function readSettings() {
     ]),
     pollMs: Number(env.VEDETTE_POLL_MS || 3_000),
   };
+}
+
+function readFleet(name) {
+  if (/^[a-z][a-z0-9_-]{0,39}$/.test(name)) return name;
+  throw new StepError("fleet is the name of a fleet of the settings, for example production");
 }
 
 function readUrl(text) {
@@ -103,11 +109,11 @@ const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
 const sayError = (message) => say(`::error::${escapeCommand(message)}`);
 
 /** One attempt: the answer's body; undefined when there was none and a retry makes sense. */
-async function attempt({ url, token }, { handler, body, key, signal }) {
+async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   let answer;
   let text;
   try {
-    answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
+    answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/${fleet}/${handler}`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${token}`,

@@ -116,19 +116,28 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
     identityKeys: [],
     log,
     services: [
-      createSentinelService({ deployer, deployTimeoutMs }),
+      createSentinelService({
+        fleets: new Map([["singleton", { deployer, deployTimeoutMs }]]),
+        abandon: store.abandon,
+      }),
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
-        listFleet: createTestListing(database, fleet.driver).list,
+        fleets: [
+          {
+            name: "singleton",
+            listFleet: createTestListing(database, fleet.driver).list,
+            resolveImage: async (image) => image,
+            policy: {},
+            maxParallel,
+            deployTimeoutMs,
+          },
+        ],
         readMembers: store.members,
         orders: store,
-        resolveImage: async (image) => image,
         readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],
         database,
         endInvocations: async () => {},
-        maxParallel,
-        deployTimeoutMs,
       }),
     ],
   });

@@ -12,6 +12,7 @@ import { cronConfig } from "#cron/config.ts";
 import { definitionsConfig } from "#definitions/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { fleetsConfig } from "#fleets-config.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
 import { secretPaths, wholeNumber } from "#kernel/setting.ts";
@@ -48,6 +49,7 @@ const Config = z.strictObject({
   ...embeddedConfig,
   ...definitionsConfig,
   ...fleetConfig,
+  ...fleetsConfig,
   ...incidentConfig,
   ...monitorConfig,
   ...metricsConfig,
@@ -129,8 +131,13 @@ function refuseOther(environment: NodeJS.ProcessEnv, fileName: string): void {
 /** The dotted paths of the settings that are secrets. */
 export const secretSettings: readonly string[] = secretPaths(Config);
 
+const secretWords = secretSettings.map((path) => path.split("."));
+
 function isSecret(name: string): boolean {
-  return secretSettings.includes(settingPath(name)?.join(".") ?? "");
+  const path = settingPath(name) ?? [];
+  const isAt = (words: readonly string[]) =>
+    words.length === path.length && words.every((word, i) => word === "<name>" || word === path[i]);
+  return secretWords.some(isAt);
 }
 
 function overlayEnvironment(

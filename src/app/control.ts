@@ -18,6 +18,7 @@ import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
+import { fleetsOf } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
@@ -42,6 +43,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const { ingressUrl, database, results, stops } = parts;
   const { host, port, operators, public_url: publicUrl, trusted_proxies } = config.control;
   const store = parts.analytics.reading?.store;
+  const fleets = fleetsOf(config);
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(ingressUrl, stops);
   const control = createControl({
@@ -52,6 +54,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     trustedProxies: trusted_proxies,
     log,
     registry: base.registry,
+    fleets,
     isLeaving: base.departure.isAnnounced,
     doors,
     signIn: parts.signIn,
@@ -63,6 +66,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       log,
       dir,
       publicUrl,
+      fleets: fleets.map(({ name }) => name),
       fleet: createFleetReader(database),
       rollouts: createRolloutReader(database),
       listApis: createListApis(database),

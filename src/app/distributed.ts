@@ -1,5 +1,6 @@
 /** Checks that the settings of one process among several leave it nothing that only itself would have. */
 import type { Config } from "#config.ts";
+import { hasProcessFleet } from "./fleets.ts";
 
 /** Whether a process with a role lacks a setting, and the line that says what to set. */
 type Requirement = {
@@ -27,8 +28,8 @@ const requirements: readonly Requirement[] = [
     line: "redis.url: each process would count rate limits by itself: set the address of a Redis that all of them reach (REDIS_URL)",
   },
   {
-    lacks: ({ fleet }, { worker }) => worker && fleet.driver === "process",
-    line: 'fleet.driver: the sentinels of "process" are processes of one machine: set another driver (docs/fleets.md)',
+    lacks: (config, { worker }) => worker && hasProcessFleet(config),
+    line: 'fleet.driver: the sentinels of "process" are processes of one machine: set another driver, for each of [fleets], too (docs/fleets.md)',
   },
   {
     lacks: (config, { worker }) => worker && config.worker.advertised_url === "",

@@ -14,15 +14,17 @@ import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createReadLabels } from "#registry/labels.ts";
 import { createPinImage } from "#registry/pin.ts";
-import type { ResolveImage } from "#rollout/handlers/public.ts";
+import type { RolloutConfig } from "#rollout/config.ts";
+import type { ResolveImage } from "#rollout/fleets.ts";
 import type { Base } from "./base.ts";
+import { type Fleet, fleetsOf, settingOf } from "./fleets.ts";
 
-export function createResolveImage(base: Base): ResolveImage {
-  const { registry, rollout, fleet } = base.config;
+export function createResolveImage(base: Base, of: Fleet): ResolveImage {
+  const { registry, rollout, fleet } = of;
   const client = createRegistryClient(registry, createFindCredential(process.env, registry));
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
-    const checkCi = createChecks(base, client);
+    const checkCi = createChecks(base, rollout, client);
     return async (image) => {
       const pinned = await pinImage(image);
       return { image: pinned, ci: await checkCi(pinned) };
@@ -32,8 +34,12 @@ export function createResolveImage(base: Base): ResolveImage {
   return isGated ? pinImage : async (image) => image;
 }
 
-function createChecks({ config, dataDir, log }: Base, client: RegistryClient) {
-  const { ci, rollout } = config;
+function createChecks(
+  { config, dataDir, log }: Base,
+  rollout: RolloutConfig,
+  client: RegistryClient,
+) {
+  const { ci } = config;
   const checksOf = createImageChecks(ci, {
     readLabels: createReadLabels(client),
     readAttachments: createReadAttachments(client),
@@ -43,12 +49,16 @@ function createChecks({ config, dataDir, log }: Base, client: RegistryClient) {
   return createCheckCi({ required: rollout.require_ci, allow: ci.allow, checksOf, log });
 }
 
-type Settings = { ci: Config["ci"] } & {
-  rollout: Pick<Config["rollout"], "require_ci" | "require_image_in_registry">;
+/** Evidence that no image could have. Returns a line for each fault. */
+export function findUselessCi(config: Config): string[] {
+  return fleetsOf(config).flatMap((of) => findUseless(config.ci, of));
+}
+
+type Gated = Pick<Fleet, "name"> & {
+  rollout: Pick<RolloutConfig, "require_ci" | "require_image_in_registry">;
 };
 
-/** Evidence that no image could have. Returns a line for each fault. */
-export function findUselessCi({ ci, rollout }: Settings): string[] {
+function findUseless(ci: Config["ci"], { name, rollout }: Gated): string[] {
   const { require_ci: required, require_image_in_registry: isInRegistry } = rollout;
   const gaps = required.map((kind) => findGap(kind, ci)).filter((gap) => gap !== undefined);
   const fault = needsSigstore(required) ? findUnreadableFile(ci.sigstore) : undefined;
@@ -58,7 +68,8 @@ export function findUselessCi({ ci, rollout }: Settings): string[] {
       "the registry has the evidence, so rollout.require_image_in_registry must not be false",
     );
   }
-  return gaps.map((gap) => `rollout.require_ci: ${gap} (docs/image-gate.md)`);
+  const setting = settingOf(name, "rollout.require_ci");
+  return gaps.map((gap) => `${setting}: ${gap} (docs/image-gate.md)`);
 }
 
 function findGap(kind: CiKind, { commit, labels, sigstore }: Config["ci"]): string | undefined {

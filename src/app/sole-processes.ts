@@ -3,13 +3,14 @@ import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import type { Config } from "#config.ts";
 import { holdSessionLocks, type SessionLock } from "#kernel/session-locks.ts";
 import type { Base } from "./base.ts";
+import { hasProcessFleet } from "./fleets.ts";
 import type { Stops } from "./stops.ts";
 
 /** The state files of sentinels are on one machine, so a second worker would start the same sentinels again. */
 const processFleet: SessionLock = {
   number: 1,
   refusal: (holder) =>
-    `a worker whose fleet.driver is "process" is already running on this database (${holder}); two would ` +
+    `a worker with a fleet whose driver is "process" is already running on this database (${holder}); two would ` +
     "deploy the same sentinels twice: end that one first, or give this one a database of its own " +
     "(database.url), or leave out its role worker (--role)",
 };
@@ -41,17 +42,16 @@ export async function requireSoleProcess(base: Base, parts: SoleParts): Promise<
   stops.add("session locks", held.release);
 }
 
-type Settings = {
-  fleet: Pick<Config["fleet"], "driver">;
+type Settings = Parameters<typeof hasProcessFleet>[0] & {
   analytics: Pick<Config["analytics"], "enabled">;
   clickhouse: Pick<Config["clickhouse"], "url">;
 };
 
 export function locksOf(
-  { fleet, analytics, clickhouse }: Settings,
+  { analytics, clickhouse, ...fleets }: Settings,
   { roles, hasEngine }: { roles: readonly string[]; hasEngine: boolean },
 ): SessionLock[] {
-  const runsFleet = roles.includes("worker") && fleet.driver === "process";
+  const runsFleet = roles.includes("worker") && hasProcessFleet(fleets);
   const storesRows =
     roles.includes("api") && analytics.enabled && clickhouse.url === "" && hasEngine;
   return [...(runsFleet ? [processFleet] : []), ...(storesRows ? [embeddedAnalytics] : [])];

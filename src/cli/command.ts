@@ -13,6 +13,7 @@ import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
 import { complain } from "./print.ts";
+import { addPromotionCommands } from "./promotions/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
 import { addSignInCommands } from "./sign-in/commands.ts";
@@ -87,6 +88,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);
   addPinCommands(program, exit);
+  addPromotionCommands(program, exit);
   addSentinelCommands(program, exit);
   addConfigCommands(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { parseFleet } from "./options.ts";
 
 /** The options of every command that calls a running Vedette. */
 export function withConnection(command: Command): Command {
@@ -17,4 +18,10 @@ export function withAddress(command: Command): Command {
       "of a local Vedette (default: VEDETTE_DATA_DIR, else .vedette)",
     )
     .option("--json", "print JSON for programs", false);
+}
+
+/** Those of a command about one of several fleets; `otherwise`: what it is about without the option. */
+export function withFleet(command: Command, otherwise = "the default one"): Command {
+  const fleet = new Option("--fleet <name>", `which of several fleets (default: ${otherwise})`);
+  return withConnection(command).addOption(fleet.env("VEDETTE_FLEET").argParser(parseFleet));
 }

@@ -4,14 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
-import { FleetList, fleetService } from "#fleet/contract.ts";
+import { defaultFleet, FleetList, fleetService } from "#fleet/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
-import {
-  type RolloutHandlerName,
-  rolloutHandlers,
-  rolloutServiceName,
-  singletonKey,
-} from "#rollout/contract.ts";
+import { type RolloutHandlerName, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
 import { findTarget, sessionEnded, type Target, type TargetOptions } from "./target.ts";
 
@@ -32,7 +27,9 @@ const retryEveryMs = 1_000;
 /** A program that restarts is available again within this many retries. */
 const mostFailures = 120;
 
-export function connect(options: TargetOptions) {
+/** `fleet`: whose rollouts and sentinels; absent: the default fleet. */
+export function connect(options: TargetOptions & { fleet?: string | undefined }) {
+  const { fleet = defaultFleet } = options;
   const target = findTarget(options, process.env);
 
   const rollout = async <Handler extends RolloutHandlerName>(
@@ -40,7 +37,7 @@ export function connect(options: TargetOptions) {
     body: object,
     call: Omit<Call, "body"> = {},
   ): Promise<Output<Handler>> => {
-    const address = `${rolloutServiceName}/${singletonKey}/${handler}`;
+    const address = `${rolloutServiceName}/${fleet}/${handler}`;
     const { output } = rolloutHandlers[handler];
     return read(output, await post(target, address, { body, ...call })) as Output<Handler>;
   };
@@ -61,6 +58,9 @@ export function connect(options: TargetOptions) {
   return {
     /** The address of control, without a trailing slash. */
     url: target.url,
+
+    /** As the option names it; undefined: the default fleet. */
+    fleet: options.fleet,
 
     cronStatus: (job: CronJobName) => cron(job, "Status"),
 
@@ -119,8 +119,16 @@ export function connect(options: TargetOptions) {
       read(output, await postToEnd(target, address, body)),
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
-      read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),
+      read(
+        FleetList,
+        await post(target, `${fleetService.name}/List`, { body: { ...page, ...named(fleet) } }),
+      ),
   };
+}
+
+/** An earlier version knows no fleets, and no field that names one. */
+function named(fleet: string): { fleet?: string } {
+  return fleet === defaultFleet ? {} : { fleet };
 }
 
 async function postToEnd(target: Target, address: string, body: object): Promise<unknown> {

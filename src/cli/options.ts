@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
-import { ConfirmListRequest, type Labels } from "#fleet/contract.ts";
+import { ConfirmListRequest, FleetName, type Labels } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import { readPairs } from "#kernel/pairs.ts";
@@ -13,7 +13,12 @@ import { ApproveRequest } from "#rollout/requests/contract.ts";
 import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
-export type GlobalOptions = TargetOptions & { json: boolean };
+export type GlobalOptions = TargetOptions & { json: boolean; fleet?: string };
+
+/** The field of a request that names the fleet. */
+export function ofFleet({ fleet }: Pick<GlobalOptions, "fleet">): { fleet?: string } {
+  return fleet === undefined ? {} : { fleet };
+}
 
 /** The options of commands that work on the database. */
 export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean };
@@ -67,6 +72,10 @@ export function parseList(text: string): string[] {
 /** `tier=canary,kernel=5`. */
 export function parseLabels(text: string): Labels {
   return parseBy(LabelSelector, readPairs(text), "For example: tier=canary");
+}
+
+export function parseFleet(text: string): string {
+  return parseBy(FleetName, text, "For example: production");
 }
 
 export function parseReason(text: string): string {

@@ -1,12 +1,12 @@
 /** What a program of yours imports from `vedette/client`: the handlers of the rollout, over `control`. */
 
 import type { z } from "zod";
+import { defaultFleet, FleetName } from "#fleet/contract.ts";
 import {
   blockingHandlers,
   type RolloutHandlerName,
   rolloutHandlers,
   rolloutServiceName,
-  singletonKey,
 } from "#rollout/contract.ts";
 import { type Call, callOnce, type Gateway } from "./call.ts";
 import { callToEnd } from "./call-to-end.ts";
@@ -27,6 +27,8 @@ export type ClientOptions = {
   url: string;
   /** The ingress token, or that of an operator. Absent: the calls have none, for a proxy that adds it. */
   token?: string | undefined;
+  /** Whose rollouts; absent: the default fleet's. */
+  fleet?: string | undefined;
   /** Limit of a whole call, in milliseconds. By default 40 s; a day for a call that answers at the rollout's end. */
   timeoutMs?: number | undefined;
   /** In place of the global one: for a proxy or a certificate authority of your own. */
@@ -70,10 +72,16 @@ const answerTimeoutMs = 40_000;
 /** Throws an error that says what is wrong with the options. */
 export function createClient(options: ClientOptions): Client {
   const gateway = gatewayOf(options);
+  const fleet = options.fleet ?? defaultFleet;
+  if (!FleetName.safeParse(fleet).success) throw new TypeError(`"${fleet}" is no name of a fleet`);
   const methods = Object.keys(rolloutHandlers).map((name) => {
     const handler = name as RolloutHandlerName;
     const method = (input: object = {}, call: CallOptions = {}) =>
-      perform(gateway, handler, { input, timeoutMs: options.timeoutMs, ...defined(call) });
+      perform(
+        gateway,
+        { fleet, handler },
+        { input, timeoutMs: options.timeoutMs, ...defined(call) },
+      );
     return [`${name.charAt(0).toLowerCase()}${name.slice(1)}`, method];
   });
   return Object.fromEntries(methods) as Client;
@@ -81,13 +89,13 @@ export function createClient(options: ClientOptions): Client {
 
 async function perform(
   gateway: Gateway,
-  handler: RolloutHandlerName,
+  { fleet, handler }: { fleet: string; handler: RolloutHandlerName },
   { input, timeoutMs, ...rest }: { input: object } & CallOptions,
 ): Promise<unknown> {
   const isBlocking = blockingHandlers.includes(handler);
   const limitMs = timeoutMs ?? (isBlocking ? dayMs : answerTimeoutMs);
   checkLimitMs(limitMs);
-  const path = `${rolloutServiceName}/${singletonKey}/${handler}`;
+  const path = `${rolloutServiceName}/${fleet}/${handler}`;
   const call: Call = { path, body: input, limitMs, ...rest };
   const answer = await (isBlocking ? callToEnd(gateway, call) : callOnce(gateway, call));
   const read = rolloutHandlers[handler].output.safeParse(answer);

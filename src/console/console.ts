@@ -4,7 +4,7 @@ import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
-import { createFleetView, type FleetTables } from "./fleet.ts";
+import { createFleetView, type FleetTables, type FleetView } from "./fleet.ts";
 import { createGuard } from "./guard.ts";
 import { type ListApis, type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
@@ -29,6 +29,8 @@ export type ConsoleParts = {
   dir: string;
   /** The address that browsers use; empty: the one in their request. */
   publicUrl: string;
+  /** The names of the fleets; the default one is the first. */
+  fleets: readonly string[];
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
   listApis: ListApis;
@@ -46,22 +48,28 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
   const { logouts, log, publicUrl, legalOperations } = parts;
   return (access) => async (app) => {
     const guard = createGuard(access, { logouts, publicUrl });
-    const { rollouts } = parts;
-    const fleet = createFleetView(parts);
-    const live = createLive({
-      readStatus: (signal) => readStatus(access, itself, signal),
-      rollouts,
-      fleet,
-      legalOperations,
+    const { rollouts, fleets } = parts;
+    const views = new Map(fleets.map((fleet) => [fleet, createFleetView(parts, fleet)]));
+    const livesOf = ([fleet, view]: [string, FleetView]) => {
+      const read = (signal: AbortSignal) => readStatus(access, { by: itself, fleet, signal });
+      const of = { readStatus: read, rollouts, fleet: view, legalOperations, log };
+      return [fleet, createLive(of)] as const;
+    };
+    const lives = new Map([...views].map(livesOf));
+    const signIn = {
+      fleets,
+      access,
+      guard,
+      logouts,
       log,
-    });
-    const signIn = { access, guard, logouts, log, isSecure: publicUrl.startsWith("https:") };
+      isSecure: publicUrl.startsWith("https:"),
+    };
     serveSignIn(app, signIn);
     serveTicketSignIn(app, { ...signIn, tickets: parts.tickets });
     serveProviderSignIn(app, { ...signIn, publicUrl });
-    serveStream(app, { guard, live });
-    serveOrders(app, { access, guard, live, log });
-    serveReads(app, { access, guard, rollouts, fleet });
+    serveStream(app, { guard, lives });
+    serveOrders(app, { access, guard, lives, log });
+    serveReads(app, { access, guard, rollouts, views });
     serveCheckOrders(app, { access, guard, log });
     serveRowOrders(app, { access, guard, log });
     serveRouting(app, { access, guard, readRouting: parts.readRouting });

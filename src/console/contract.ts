@@ -100,6 +100,8 @@ export const Session = z.object({
   actor: z.string(),
   /** What it may do. Absent: an earlier version, in which everybody might do everything. */
   roles: z.array(Role).optional(),
+  /** The names of the fleets, the default one first. Absent: an earlier version, which has one. */
+  fleets: z.array(z.string()).optional(),
   /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
   ends_at: z.string(),

@@ -11,8 +11,8 @@ type Sentinel = Omit<SentinelDetail, keyof Part>;
 /** The tables of the fleet and of rollouts. */
 export type FleetTables = {
   fleet: {
-    /** Ordered by region and id. */
-    all: () => Promise<MapRow[]>;
+    /** Of one fleet, ordered by region and id. */
+    all: (fleet: string) => Promise<MapRow[]>;
     one: (id: string) => Promise<Sentinel | undefined>;
   };
   rollouts: {
@@ -23,19 +23,20 @@ export type FleetTables = {
 
 export type FleetView = ReturnType<typeof createFleetView>;
 
-export function createFleetView({ fleet, rollouts }: FleetTables) {
+/** The sentinels of the fleet of this name. */
+export function createFleetView({ fleet, rollouts }: FleetTables, name: string) {
   return {
     /** The fleet as it is, ordered by region and id. */
     async live(rolloutId: string | null): Promise<FleetRow[]> {
       const members = rolloutId === null ? [] : await rollouts.members(rolloutId);
       const parts = new Map(members.map((member) => [member.id, member]));
-      return (await fleet.all()).map((row) => ({ ...row, ...partOf(parts.get(row.id)) }));
+      return (await fleet.all(name)).map((row) => ({ ...row, ...partOf(parts.get(row.id)) }));
     },
 
     /** The members of a past rollout, with their outcomes. */
     async past(rolloutId: string): Promise<FleetRow[]> {
       const members = await rollouts.members(rolloutId);
-      const regions = new Map((await fleet.all()).map(({ id, region }) => [id, region]));
+      const regions = new Map((await fleet.all(name)).map(({ id, region }) => [id, region]));
       return members.map((member) => toPast(member, regions.get(member.id))).sort(byRegionAndId);
     },
 

@@ -7,14 +7,20 @@ import { writeCookie } from "./cookie.ts";
 import type { Guard } from "./guard.ts";
 import { createSession, type SignedSession, seal } from "./session.ts";
 
-type Parts = { access: ConsoleAccess; guard: Guard; log: Log; isSecure: boolean };
+type Parts = {
+  access: ConsoleAccess;
+  guard: Guard;
+  log: Log;
+  isSecure: boolean;
+  fleets: readonly string[];
+};
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 type OpenSession = (caller: Caller, how: "token" | "ticket", exchange: Exchange) => Session;
 
 /** Sets the cookie, and logs who has signed in, and how. */
-export function createOpenSession({ access, guard, log, isSecure }: Parts): OpenSession {
+export function createOpenSession({ access, guard, log, isSecure, fleets }: Parts): OpenSession {
   return (caller, how, { request, reply }) => {
     const { actor } = caller;
     const mark = access.callers.get(actor)?.mark ?? "";
@@ -25,18 +31,19 @@ export function createOpenSession({ access, guard, log, isSecure }: Parts): Open
       "set-cookie",
       writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs }),
     );
-    return describeSession(session, { caller, guard });
+    return describeSession(session, { caller, guard, fleets });
   };
 }
 
 /** What the page is told of a session. */
 export function describeSession(
   { id, actor, endsAtMs }: Pick<SignedSession, "id" | "actor" | "endsAtMs">,
-  { caller, guard }: { caller: Pick<Caller, "roles">; guard: Guard },
+  { caller, guard, fleets }: Pick<Parts, "guard" | "fleets"> & { caller: Pick<Caller, "roles"> },
 ): Session {
   return {
     actor,
     roles: [...caller.roles],
+    fleets: [...fleets],
     csrf: guard.csrfOf({ id }),
     ends_at: new Date(endsAtMs).toISOString(),
   };

@@ -1,13 +1,16 @@
 /** The reads of the pages: handlers by their own contracts, and rows of history. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
+import { maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
-import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import { rolloutHandlers } from "#rollout/contract.ts";
+import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
+import { chosenFleet, rolloutPath } from "./chosen-fleet.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
 import type { FleetView } from "./fleet.ts";
 import { toColumns } from "./fleet-columns.ts";
@@ -19,17 +22,16 @@ type Parts = {
   access: ConsoleAccess;
   guard: Guard;
   rollouts: ReadRollouts;
-  fleet: FleetView;
+  /** By fleet. */
+  views: ReadonlyMap<string, FleetView>;
 };
 
-const rollout = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;
 const check = (handler: string) => `/${checkReads.name}/${handler}`;
 
 /** Handlers that only read, by the names that the page uses. */
 const readers: Record<string, { path: string; input: z.ZodType }> = {
-  plan: { path: rollout("Plan"), input: rolloutHandlers.Plan.input },
-  history: { path: rollout("History"), input: rolloutHandlers.History.input },
   pins: { path: `/${pinsName}/List`, input: pinHandlers.List.input },
+  promotions: { path: `/${promotionsName}/List`, input: promotionHandlers.List.input },
   windows: { path: `/${windowsName}/List`, input: windowHandlers.List.input },
   checks: { path: check("List"), input: checkReaders.List.input },
   "check-history": { path: check("History"), input: checkReaders.History.input },
@@ -40,15 +42,27 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
   "check-replay": { path: check("Replay"), input: checkReaders.Replay.input },
 };
 
+/** Those of the rollout of the fleet that the page shows. */
+const rolloutReaders = { plan: "Plan", history: "History" } as const;
+
 const RolloutId = z.string().refine((id) => isClean(id, 100), "must be a rollout id");
 const PastRequest = z.strictObject({ rollout_id: RolloutId });
 const SentinelRequest = z.strictObject({
-  id: z.string().refine((id) => isClean(id, 300), "must be a sentinel's id"),
+  id: z.string().refine((id) => isClean(id, maxSentinelId), "must be a sentinel's id"),
   rollout_id: RolloutId.nullable(),
 });
 
 export function serveReads(app: FastifyInstance, parts: Parts): void {
-  const { access, guard, fleet } = parts;
+  const { access, guard, views } = parts;
+  const fleetOf = (request: FastifyRequest) => chosenFleet(request, [...views.keys()]);
+  const viewOf = (request: FastifyRequest) => views.get(fleetOf(request)) as FleetView;
+  for (const [name, handler] of Object.entries(rolloutReaders)) {
+    app.post(`/api/read/${name}`, async (request) => {
+      const by = await guard.requireSession(request);
+      const body = parseBody(rolloutHandlers[handler].input, request.body);
+      return access.call({ path: rolloutPath(fleetOf(request), handler), body, by });
+    });
+  }
   for (const [name, { path, input }] of Object.entries(readers)) {
     app.post(`/api/read/${name}`, async (request) => {
       const by = await guard.requireSession(request);
@@ -57,16 +71,21 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   }
   app.post("/api/read/past-rollout", async (request) => {
     await guard.requireSession(request);
-    return readPast(parts, parseBody(PastRequest, request.body).rollout_id);
+    const { rollout_id: rolloutId } = parseBody(PastRequest, request.body);
+    return readPast(parts.rollouts, viewOf(request), rolloutId);
   });
   app.post("/api/read/sentinel", async (request) => {
     await guard.requireSession(request);
     const { id, rollout_id } = parseBody(SentinelRequest, request.body);
-    return fleet.one(id, rollout_id);
+    return viewOf(request).one(id, rollout_id);
   });
 }
 
-async function readPast({ rollouts, fleet }: Parts, rolloutId: string): Promise<PastRollout> {
+async function readPast(
+  rollouts: ReadRollouts,
+  fleet: FleetView,
+  rolloutId: string,
+): Promise<PastRollout> {
   const status = await rollouts.status(rolloutId);
   if (status === undefined) {
     throw new ProblemError({ status: 404, code: "not_found", detail: "there is no such rollout" });

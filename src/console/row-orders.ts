@@ -1,9 +1,10 @@
-/** Routes by which an operator adds and removes rows about rollouts: windows and pins. */
+/** Routes by which an operator adds and removes rows about rollouts: windows, pins and promotions. */
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import type { Log } from "#kernel/log.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
+import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { ConsoleAccess } from "./contract.ts";
 import type { Guard } from "./guard.ts";
@@ -17,6 +18,7 @@ type Kind = { service: string; handlers: { Add: Input; Remove: Input } };
 const kinds: Record<string, Kind> = {
   window: { service: windowsName, handlers: windowHandlers },
   pin: { service: pinsName, handlers: pinHandlers },
+  promotion: { service: promotionsName, handlers: promotionHandlers },
 };
 
 const orders = { add: "Add", remove: "Remove" } as const;

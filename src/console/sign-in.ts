@@ -11,10 +11,17 @@ import type { Logouts } from "./logouts.ts";
 import { createOpenSession, describeSession } from "./open-session.ts";
 import { parseBody } from "./parse.ts";
 
-type Parts = { access: ConsoleAccess; guard: Guard; logouts: Logouts; log: Log; isSecure: boolean };
+type Parts = {
+  access: ConsoleAccess;
+  guard: Guard;
+  logouts: Logouts;
+  log: Log;
+  isSecure: boolean;
+  fleets: readonly string[];
+};
 
 export function serveSignIn(app: FastifyInstance, parts: Parts): void {
-  const { access, guard, logouts, log, isSecure } = parts;
+  const { access, guard, logouts, log, isSecure, fleets } = parts;
   const attempts = createAttempts();
   const openSession = createOpenSession(parts);
 
@@ -33,7 +40,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
 
   app.get("/api/session", async (request) => {
     const session = await guard.requireSession(request);
-    return describeSession(session, { caller: session, guard });
+    return describeSession(session, { caller: session, guard, fleets });
   });
 
   app.delete("/api/session", async (request, reply) => {

@@ -1,6 +1,7 @@
 /** The stream of server-sent events: browsers reconnect by themselves and send the id of their last event. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
+import { chosenFleet } from "./chosen-fleet.ts";
 import { livePath } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
@@ -17,7 +18,8 @@ const recheckEveryMs = 5_000;
 
 type Parts = {
   guard: Guard;
-  live: Live;
+  /** By fleet. */
+  lives: ReadonlyMap<string, Live>;
   /** Absent: the default. */
   recheckMs?: number;
 };
@@ -26,6 +28,7 @@ export function serveStream(app: FastifyInstance, parts: Parts): void {
   const openStreams = new Map<string, number>();
   app.get(livePath, async (request, reply) => {
     const { id } = await parts.guard.requireSession(request);
+    const live = parts.lives.get(chosenFleet(request, [...parts.lives.keys()])) as Live;
     const before = openStreams.get(id) ?? 0;
     if (before >= mostStreams) throw tooMany();
     reply.hijack();
@@ -37,7 +40,7 @@ export function serveStream(app: FastifyInstance, parts: Parts): void {
       if (left > 0) openStreams.set(id, left);
       else openStreams.delete(id);
     });
-    open(request, reply, parts);
+    open(request, reply, { ...parts, live });
   });
 }
 
@@ -49,7 +52,7 @@ function tooMany(): ProblemError {
 function open(
   request: FastifyRequest,
   reply: FastifyReply,
-  { guard, live, recheckMs = recheckEveryMs }: Parts,
+  { guard, live, recheckMs = recheckEveryMs }: Omit<Parts, "lives"> & { live: Live },
 ): void {
   const { raw } = reply;
   raw.writeHead(200, {

@@ -19,6 +19,7 @@ type Parts = {
   tickets: Pick<Tickets, "redeem">;
   log: Log;
   isSecure: boolean;
+  fleets: readonly string[];
 };
 
 /** The session is that of the ingress token's holder: who can read the terminal could read the token's file. */

@@ -1,10 +1,11 @@
 /** The console's access: it identifies operators, and makes calls in their name. */
 import { createHmac } from "node:crypto";
 import type { ConsoleAccess, ProviderAccess } from "#console/contract.ts";
+import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
-import { noSuchHandler, refuseForIngress, requireRole } from "./refusal.ts";
+import { noSuchHandler, refuseForIngress, requireAccess } from "./refusal.ts";
 import { findRoute, roleOf } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
@@ -17,19 +18,19 @@ type Parts = {
 };
 
 export function consoleAccess(
-  tokens: Tokens,
+  settings: Tokens & { fleets?: readonly FleetOperators[] },
   { identify, ingress, log, provider }: Parts,
 ): ConsoleAccess {
   return {
     identify,
     ...(provider !== undefined && { provider }),
-    callers: markedCallers(tokens),
-    sessionKey: createHmac("sha256", tokens.ingressToken).update("vedette console").digest(),
+    callers: markedCallers(settings),
+    sessionKey: createHmac("sha256", settings.ingressToken).update("vedette console").digest(),
     call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {
       const route = findRoute(path);
       if (route === undefined) throw noSuchHandler();
       if (!isAllowed(by, roleOf(route))) log.warn({ path, actor: by.actor }, "call not allowed");
-      requireRole(by, route);
+      requireAccess(by, { route, path, fleets: settings.fleets });
       const answer = await ingress.call({
         path,
         body,

@@ -6,6 +6,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
+import type { FleetOperators } from "#fleet/contract.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
@@ -26,11 +27,11 @@ import {
   pathOf,
   refuseBrokenRequest,
   refuseForIngress,
-  requireRole,
+  requireAccess,
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
-import { findRoute, isBlocking, isForeignKey, isSend, type Route } from "./routes.ts";
+import { findRoute, isBlocking, isSend, type Route } from "./routes.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
 import { createIdentify } from "./token.ts";
@@ -57,6 +58,8 @@ export type ControlSettings = {
   closeGraceMs?: number;
   /** Timeouts of calls to Restate; absent ones are the defaults. */
   ingressLimits?: Partial<IngressLimits>;
+  /** The fleets that name their operators, or not; absent: the default one alone. */
+  fleets?: readonly FleetOperators[];
   /** Pages that need no token; absent: there are none. */
   findPublicPage?: FindPublicPage;
   /** Whether an idempotency key came with another body before; absent: bodies are not compared. */
@@ -127,7 +130,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     if (page !== null) return sendPage(reply, page);
     const caller = await callers.find(request);
     if (caller === undefined) throw unauthorized();
-    requireRole(caller, requireRoute(request));
+    requireAccess(caller, {
+      route: requireRoute(request),
+      path: pathOf(request),
+      fleets: settings.fleets,
+    });
   });
   app.addHook("onResponse", async (request, reply) => {
     recordCall(log, { request, reply, actor: callers.of(request)?.actor });
@@ -224,11 +231,7 @@ function readBodiesAsJson(app: FastifyInstance): void {
 function requireRoute(request: FastifyRequest): Route {
   const path = pathOf(request);
   const route = findRoute(path);
-  if (route === undefined) {
-    throw noSuchHandler(
-      isForeignKey(path) ? 'the only key of this service is "singleton"' : undefined,
-    );
-  }
+  if (route === undefined) throw noSuchHandler();
   if (request.method !== "POST") {
     throw new ProblemError({ status: 405, code: "method_not_allowed", detail: "use POST" });
   }

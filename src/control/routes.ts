@@ -23,12 +23,8 @@ import {
 } from "#monitor/operations/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
-import {
-  blockingHandlers,
-  rolloutHandlers,
-  rolloutServiceName,
-  singletonKey,
-} from "#rollout/contract.ts";
+import { blockingHandlers, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
+import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
   alertRoutesHandlers,
@@ -53,6 +49,9 @@ export type Route = {
   sign?: (body: unknown, actor: string) => unknown;
 };
 
+/** As `FleetName` has it. Which fleets there are knows the worker: one may have a rollout that the settings have lost. */
+const fleetName = "[a-z][a-z0-9_-]{0,39}";
+
 const readers = new Set(["Status", "Plan", "History"]);
 const blocking = new Set<string>(blockingHandlers);
 
@@ -71,7 +70,7 @@ function rows(service: string, handlers: Record<string, { input: z.ZodType }>): 
 
 const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
-    path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
+    path: new RegExp(`^/${escapeDots(rolloutServiceName)}/${fleetName}/${handler}(?:/send)?$`),
     input,
     isWrite: !readers.has(handler),
     blocks: blocking.has(handler),
@@ -79,6 +78,7 @@ const routes: readonly Route[] = [
   })),
   ...rows(windowsName, windowHandlers),
   ...rows(pinsName, pinHandlers),
+  ...rows(promotionsName, promotionHandlers),
   {
     path: exactly(`/${fleetService.name}/List`),
     input: FleetListRequest,
@@ -153,7 +153,7 @@ const routes: readonly Route[] = [
   {
     // A push from the platform that runs a sentinel; its id is one path segment, and not of dots alone.
     path: new RegExp(
-      `^/${escapeDots(sentinelService.name)}/(?!${dots}/)[\\w.~%-]{1,300}/NotifyReady(?:/send)?$`,
+      `^/${escapeDots(sentinelService.name)}/(?!${dots}/)[\\w.~%:-]{1,341}/NotifyReady(?:/send)?$`,
     ),
     input: NotifyReadyRequest,
     isWrite: true,
@@ -183,10 +183,10 @@ export function isBlocking(path: string): boolean {
   return findRoute(path)?.blocks === true && !isSend(path);
 }
 
-/** Whether the path names the rollout service with a key other than its only one. */
-export function isForeignKey(path: string): boolean {
+/** The fleet whose rollout a path is about; undefined: it is about something else. */
+export function fleetOf(path: string): string | undefined {
   const [, service, key] = path.split("/");
-  return service === rolloutServiceName && key !== undefined && key !== singletonKey;
+  return service === rolloutServiceName ? key : undefined;
 }
 
 export function isSend(path: string): boolean {

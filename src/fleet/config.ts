@@ -49,72 +49,74 @@ function readHosts(given: unknown): unknown {
 
 const namespaceName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
+/** The settings of a fleet by itself: of the default one, and of each that has a name. */
+export const fleetFields = {
+  driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
+  /** How long a sentinel may take to become ready before its deploy fails. */
+  deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
+  /** The interval at which the fleet is listed in the background. */
+  list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
+  /**
+   * A list that lacks more than this percentage of the known sentinels is refused until it is
+   * confirmed; 100 accepts every list. Absent: 100 with the `process` driver, whose list is our
+   * own, else 49.
+   */
+  list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
+  process: z
+    .strictObject({
+      size: wholeNumber({ min: 0, max: 500, default: 12 }),
+      /** The address to which the local sentinels forward. Empty: our own public API. */
+      upstream_url: optionalUrl(),
+      /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
+      trusted_proxies: networkList(),
+      /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
+      base_port: port(0),
+    })
+    .prefault({}),
+  http: z.strictObject({ url: optionalUrl(), token: secretText() }).prefault({}),
+  docker: z
+    .strictObject({
+      hosts: hostList(),
+      /** The label of the containers that are sentinels: `name` or `name=value`, as in Docker's filter. */
+      label: z
+        .string()
+        .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
+        .default("vedette.sentinel"),
+      /** How long a new container has to run without a restart, and be healthy, before it counts. */
+      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
+    })
+    .prefault({}),
+  kubernetes: z
+    .strictObject({
+      /** Of the kubeconfig; empty: its current one, and in a pod the service account. */
+      context: optionalText(),
+      /** Empty: that of the context, or the pod's own. */
+      namespaces: textList().refine((names) => names.every((name) => namespaceName.test(name)), {
+        error: "must be names of namespaces, separated by commas",
+      }),
+      /** The kinds of workloads; empty: Deployments. */
+      kinds: textList().pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"]))),
+      /** The label selector of the workloads that are sentinels. */
+      selector: z.string().trim().min(1).default("vedette.sentinel"),
+      /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
+      container: optionalText(),
+      /** Whether an image that another field manager has set is taken from it. */
+      force: flag().default(false),
+      /** How long new pods have to be ready, unless their workload has minReadySeconds. */
+      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
+      field_manager: z.string().trim().min(1).max(128).default("vedette"),
+    })
+    .prefault({}),
+};
+
+type Addressed = { driver: string; http: { url: string } };
+
+export const hasAddress = ({ driver, http }: Addressed) => driver !== "http" || http.url !== "";
+
 export const fleetConfig = {
   fleet: z
-    .strictObject({
-      driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
-      /** How long a sentinel may take to become ready before its deploy fails. */
-      deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
-      /** The interval at which the fleet is listed in the background. */
-      list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
-      /**
-       * A list that lacks more than this percentage of the known sentinels is refused until it is
-       * confirmed; 100 accepts every list. Absent: 100 with the `process` driver, whose list is our
-       * own, else 49.
-       */
-      list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
-      process: z
-        .strictObject({
-          size: wholeNumber({ min: 0, max: 500, default: 12 }),
-          /** The address to which the local sentinels forward. Empty: our own public API. */
-          upstream_url: optionalUrl(),
-          /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
-          trusted_proxies: networkList(),
-          /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
-          base_port: port(0),
-        })
-        .prefault({}),
-      http: z.strictObject({ url: optionalUrl(), token: secretText() }).prefault({}),
-      docker: z
-        .strictObject({
-          hosts: hostList(),
-          /** The label of the containers that are sentinels: `name` or `name=value`, as in Docker's filter. */
-          label: z
-            .string()
-            .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
-            .default("vedette.sentinel"),
-          /** How long a new container has to run without a restart, and be healthy, before it counts. */
-          stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
-        })
-        .prefault({}),
-      kubernetes: z
-        .strictObject({
-          /** Of the kubeconfig; empty: its current one, and in a pod the service account. */
-          context: optionalText(),
-          /** Empty: that of the context, or the pod's own. */
-          namespaces: textList().refine(
-            (names) => names.every((name) => namespaceName.test(name)),
-            {
-              error: "must be names of namespaces, separated by commas",
-            },
-          ),
-          /** The kinds of workloads; empty: Deployments. */
-          kinds: textList().pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"]))),
-          /** The label selector of the workloads that are sentinels. */
-          selector: z.string().trim().min(1).default("vedette.sentinel"),
-          /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
-          container: optionalText(),
-          /** Whether an image that another field manager has set is taken from it. */
-          force: flag().default(false),
-          /** How long new pods have to be ready, unless their workload has minReadySeconds. */
-          stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
-          field_manager: z.string().trim().min(1).max(128).default("vedette"),
-        })
-        .prefault({}),
-    })
-    .refine((fleet) => fleet.driver !== "http" || fleet.http.url !== "", {
-      error: 'fleet.driver "http" needs fleet.http.url',
-    })
+    .strictObject(fleetFields)
+    .refine(hasAddress, { error: 'fleet.driver "http" needs fleet.http.url' })
     .prefault({}),
 };
 

@@ -1,6 +1,38 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
+import { isPersonal } from "#kernel/actor.ts";
 import { isClean } from "#kernel/clean-text.ts";
+
+/** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */
+export const defaultFleet = "singleton";
+
+/** Of a fleet: `singleton`, or a name of the settings `[fleets]`. */
+export const FleetName = z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, {
+  error: "must be the name of a fleet: lower-case letters, digits, dashes and underscores",
+});
+
+/** A fleet that a request may name. */
+export const fleetOrNone = (description: string) =>
+  FleetName.optional().meta({ title: "Fleet", description });
+
+/** The sentinel's id in Vedette. One of the default fleet has the id that its fleet gives it. */
+export function qualifiedId(fleet: string, id: string): string {
+  return fleet === defaultFleet ? id : `${fleet}:${id}`;
+}
+
+/** Who may change a fleet: `operators` by name; undefined: all whose roles allow it. */
+export type FleetOperators = { name: string; operators?: readonly string[] | undefined };
+
+/**
+ * Whether the caller of this name is one of them. The ingress token, and whoever calls Restate without the gateway,
+ * may do everything: they could change the settings, too.
+ */
+export function isOperatorOf({ operators }: FleetOperators, by: string): boolean {
+  return operators === undefined || operators.includes(by) || !isPersonal(by);
+}
+
+/** Characters: an id as its fleet gives it, after its fleet's name. */
+export const maxSentinelId = 341;
 
 /** By name: what a fleet says of a sentinel, for the choice of sentinels in rollouts. */
 export type Labels = Record<string, string>;
@@ -72,7 +104,9 @@ const DeployRequest = z.strictObject({
     title: "Run",
     description: "The run of a rollout that wants it: once that has stopped nothing is ordered.",
   }),
+  fleet: fleetOrNone("The fleet of the sentinel; without it the default fleet."),
 });
+export type DeployRequest = z.infer<typeof DeployRequest>;
 
 export const DeployResult = z.object({
   status: z.enum(["ready", "failed"]),
@@ -109,15 +143,18 @@ export const sentinelService = iface.object("vedette.v1.SentinelService", {
 });
 
 /** The error codes of the fleet's handlers, besides the common ones. */
-export type FleetProblemCode = "fleet_list_refused" | "fleet_list_changed";
+export type FleetProblemCode = "fleet_list_refused" | "fleet_list_changed" | "unknown_fleet";
 
 export const FleetListRequest = z
   .strictObject({
+    fleet: fleetOrNone("Without it the default fleet."),
     limit: z.int().min(1).max(1_000).default(100),
     /** The id after which the page begins, as the page before gave it. */
     cursor: z
       .string()
-      .refine((id) => isClean(id, 300), { error: "must be the next_cursor of the page before" })
+      .refine((id) => isClean(id, maxSentinelId), {
+        error: "must be the next_cursor of the page before",
+      })
       .optional(),
   })
   .meta({ title: "FleetListRequest", examples: [{ limit: 100 }] });
@@ -158,6 +195,7 @@ export type FleetMember = Pick<
 
 export const ConfirmListRequest = z
   .strictObject({
+    fleet: fleetOrNone("Without it the default fleet."),
     count: z.int().min(0).max(1_000_000).meta({
       description: "How many sentinels the fleet lists now.",
     }),
@@ -172,7 +210,7 @@ export const fleetService = iface.service("vedette.v1.FleetService", {
   List: iface.schemas({
     input: FleetListRequest,
     output: FleetList,
-    description: "The sentinels, ordered by id, with the state of their last deploy.",
+    description: "A fleet's sentinels, ordered by id, with the state of their last deploy.",
   }),
   ConfirmList: iface.schemas({
     input: ConfirmListRequest,

@@ -12,48 +12,67 @@ const noCode = "other";
  * Wraps a deployer to count what its steps end with. A step is recorded once it has ended, and then never runs
  * again: a kill in between counts the end of its deploy twice, in another process.
  */
-export function countDeploys(deployer: Deployer, registry: Registry): Deployer {
-  const count = createCounts(registry);
-  return {
-    ...deployer,
-    begin: async (...step) => count(await deployer.begin(...step)),
-    observe: async (...step) => count(await deployer.observe(...step)),
+export function createCountDeploys(registry: Registry): CountDeploys {
+  const countsOf = createCounts(registry);
+  return (fleet, deployer) => {
+    const count = countsOf(fleet);
+    return {
+      ...deployer,
+      begin: async (...step) => count(await deployer.begin(...step)),
+      observe: async (...step) => count(await deployer.observe(...step)),
+    };
   };
 }
 
-function createCounts(registry: Registry): (step: DeployStep) => DeployStep {
+/** Wraps the deployer of the fleet with this name. */
+type CountDeploys = (fleet: string, deployer: Deployer) => Deployer;
+
+function createCounts(registry: Registry): (fleet: string) => (step: DeployStep) => DeployStep {
   const seconds = new Histogram({
     name: "vedette_deploy_duration_seconds",
     help: "How long deploys took, from their first step to ready or failed.",
-    labelNames: ["result"],
+    labelNames: ["fleet", "result"],
     buckets,
     registers: [registry],
   });
   const failures = new Counter({
     name: "vedette_deploy_failures_total",
     help: "Deploys that failed, by the code of their reason; other: it has none.",
-    labelNames: ["code"],
+    labelNames: ["fleet", "code"],
     registers: [registry],
   });
   const retries = new Counter({
     name: "vedette_deploy_retries_total",
     help: "Orders and looks that the fleet did not answer, which the next step of the deploy repeats.",
-    labelNames: ["step"],
+    labelNames: ["fleet", "step"],
     registers: [registry],
   });
-  // Prometheus sees no increase of a counter that appears with its first value.
-  for (const result of ["ready", "failed"]) seconds.zero({ result });
-  for (const step of ["order", "look"]) retries.inc({ step }, 0);
-  for (const code of [...reasonCodes, noCode]) failures.inc({ code }, 0);
-  return (step) => {
-    const { status, reason = "", watch } = step;
-    if (isRepeated(step)) retries.inc({ step: step.isPending ? "order" : "look" });
-    if (status === "failed") failures.inc({ code: reasonCodeOf(reason) ?? noCode });
-    if (status === "ready" || status === "failed") {
-      seconds.observe({ result: status }, (watch?.watchedMs ?? 0) / 1_000);
-    }
-    return step;
+  const metrics = { seconds, failures, retries };
+  return (fleet) => {
+    startAtZero(metrics, fleet);
+    return (step) => {
+      note(metrics, fleet, step);
+      return step;
+    };
   };
+}
+
+type Metrics = { seconds: Histogram; failures: Counter; retries: Counter };
+
+/** Prometheus sees no increase of a counter that appears with its first value. */
+function startAtZero({ seconds, failures, retries }: Metrics, fleet: string): void {
+  for (const result of ["ready", "failed"]) seconds.zero({ fleet, result });
+  for (const step of ["order", "look"]) retries.inc({ fleet, step }, 0);
+  for (const code of [...reasonCodes, noCode]) failures.inc({ fleet, code }, 0);
+}
+
+function note({ seconds, failures, retries }: Metrics, fleet: string, step: DeployStep): void {
+  const { status, reason = "", watch } = step;
+  if (isRepeated(step)) retries.inc({ fleet, step: step.isPending ? "order" : "look" });
+  if (status === "failed") failures.inc({ fleet, code: reasonCodeOf(reason) ?? noCode });
+  if (status === "ready" || status === "failed") {
+    seconds.observe({ fleet, result: status }, (watch?.watchedMs ?? 0) / 1_000);
+  }
 }
 
 /** Whether the fleet has not answered. One whose order may still be on its way waits, and gives no reason. */

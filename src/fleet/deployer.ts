@@ -37,8 +37,6 @@ export type Deployer = {
   /** Starts the deploy and polls once. Idempotent. */
   begin: (order: WantedOrder, timeoutMs: number) => Promise<DeployStep>;
   observe: (order: WantedOrder, next: NextPoll, timeoutMs: number) => Promise<DeployStep>;
-  /** Records that the deploy ended without a result. */
-  abandon: (sentinelId: string, image: string, reason: string) => Promise<void>;
 };
 
 /** The longest timeout of one poll, however long the deploy may take. */
@@ -70,10 +68,6 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
       const found = await poll(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
       const step = await recordPoll(order, judge(found, { ...next, isDue }), store);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
-    },
-
-    async abandon(sentinelId, image, reason) {
-      await store.abandon({ id: sentinelId, image, reason });
     },
   };
 }

@@ -1,17 +1,27 @@
-/** `FleetService`: the fleet as a whole. */
+/** `FleetService`: each fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
-import { nameOf, type ReadActor } from "#kernel/actor.ts";
+import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { type FleetList, type FleetListRequest, fleetService } from "./contract.ts";
+import {
+  defaultFleet,
+  type FleetList,
+  type FleetListRequest,
+  type FleetProblemCode,
+  fleetService,
+} from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
 import type { FleetStore } from "./store.ts";
 
 export type FleetServiceParts = {
   store: Pick<FleetStore, "list">;
-  listing: Pick<FleetListing, "confirm" | "problem" | "confirmation">;
+  /** By the fleet's name. */
+  listings: ReadonlyMap<string, Pick<FleetListing, "confirm" | "problem" | "confirmation">>;
   readActor: ReadActor;
+  /** Throws a `ProblemError` for a caller who may not change the fleet. */
+  requireOperator: (actor: Actor, fleet: string) => void;
 };
 
 const sentinels = databaseRead("list-sentinels", {
@@ -26,9 +36,21 @@ const confirmation = {
   describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
 };
 
-export function createFleetService({ store, listing, readActor }: FleetServiceParts) {
+export function createFleetService({
+  store,
+  listings,
+  readActor,
+  requireOperator,
+}: FleetServiceParts) {
+  const listingOf = (fleet: string) => {
+    const listing = listings.get(fleet);
+    if (listing === undefined) throw unknownFleet([...listings.keys()]);
+    return listing;
+  };
   const read = async (request: z.output<typeof FleetListRequest>): Promise<FleetList> => {
-    const page = await store.list(request);
+    const { fleet = defaultFleet } = request;
+    const listing = listingOf(fleet);
+    const page = await store.list({ ...request, fleet });
     const problem = await listing.problem();
     const confirmed = await listing.confirmation();
     const last = page.length === request.limit ? page.at(-1) : undefined;
@@ -42,12 +64,17 @@ export function createFleetService({ store, listing, readActor }: FleetServicePa
   return implement(fleetService, {
     handlers: {
       List: (ctx, request) => readNow(ctx, sentinels, () => read(request)),
-      ConfirmList: async (ctx, { count }) => {
-        const by = nameOf(readActor(ctx));
+      ConfirmList: async (ctx, { count, fleet = defaultFleet }) => {
+        const actor = readActor(ctx);
+        const by = nameOf(actor);
+        const confirm = async () => {
+          requireOperator(actor, fleet);
+          return (await listingOf(fleet).confirm(count, by)).length;
+        };
         const confirmed = await readNow(ctx, confirmation, async () => ({
-          total: (await listing.confirm(count, by)).length,
+          total: await confirm(),
         }));
-        ctx.console.info("fleet list confirmed", { by, ...confirmed });
+        ctx.console.info("fleet list confirmed", { by, fleet, ...confirmed });
         return confirmed;
       },
     },
@@ -56,4 +83,9 @@ export function createFleetService({ store, listing, readActor }: FleetServicePa
       asTerminalError,
     },
   });
+}
+
+function unknownFleet(names: readonly string[]): ProblemError<FleetProblemCode> {
+  const detail = `there is no such fleet: the fleets are ${names.join(", ")}`;
+  return new ProblemError<FleetProblemCode>({ status: 404, code: "unknown_fleet", detail });
 }

@@ -11,12 +11,14 @@ export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] 
 export type Confirmation = NonNullable<FleetList["list_confirmed"]>;
 
 /** `confirmedBy`: the operator who confirmed the list; null: nobody had to. */
-type WriteTerms = { limitPercent: number; confirmedBy: string | null };
+type WriteTerms = { fleet: string; limitPercent: number; confirmedBy: string | null };
 
 export type ListStore = ReturnType<typeof createListStore>;
 
 /** `maxMissingPercent`: a list that lacks more of the known sentinels than that is refused. */
-export function createListStore(database: Database, maxMissingPercent: number) {
+type ListTerms = { fleet: string; maxMissingPercent: number };
+
+export function createListStore(database: Database, { fleet, maxMissingPercent }: ListTerms) {
   return {
     /** The time now, by the clock that dates the rows. */
     async readClock(): Promise<string> {
@@ -33,17 +35,18 @@ export function createListStore(database: Database, maxMissingPercent: number) {
      */
     write(list: DatedList, confirmedBy: string | null = null): Promise<FleetMember[]> {
       const limitPercent = confirmedBy === null ? maxMissingPercent : 100;
-      const terms = { limitPercent, confirmedBy };
+      const terms = { fleet, limitPercent, confirmedBy };
       return inTransaction(database, async (transaction) => {
-        if (await isNewest(transaction, list)) await writeList(transaction, list, terms);
-        return readMembers(transaction);
+        if (await isNewest(transaction, fleet, list)) await writeList(transaction, list, terms);
+        return readMembers(transaction, fleet);
       });
     },
 
     /** Why the newest list was not written; null: it was. */
     async readProblem(): Promise<string | null> {
       const { rows } = await database.query<{ problem: string | null }>(
-        "SELECT problem FROM fleet_lists WHERE fleet = 'singleton'",
+        "SELECT problem FROM fleet_lists WHERE fleet = $1",
+        [fleet],
       );
       return rows[0]?.problem ?? null;
     },
@@ -52,7 +55,8 @@ export function createListStore(database: Database, maxMissingPercent: number) {
     async readConfirmation(): Promise<Confirmation | null> {
       const { rows } = await database.query<{ by: string; at: Date }>(
         `SELECT confirmed_by AS by, confirmed_at AS at FROM fleet_lists
-         WHERE fleet = 'singleton' AND confirmed_by IS NOT NULL`,
+         WHERE fleet = $1 AND confirmed_by IS NOT NULL`,
+        [fleet],
       );
       const [row] = rows;
       return row === undefined ? null : { by: row.by, at: row.at.toISOString() };
@@ -60,9 +64,7 @@ export function createListStore(database: Database, maxMissingPercent: number) {
 
     /** Stores why no list was written; the next written list clears it. */
     async keepProblem(problem: string): Promise<void> {
-      const set =
-        "UPDATE fleet_lists SET problem = $1, problem_at = now() WHERE fleet = 'singleton'";
-      await database.query(set, [problem]);
+      await database.query(saveProblem, [fleet, problem]);
     },
   };
 }
@@ -71,12 +73,19 @@ export function createListStore(database: Database, maxMissingPercent: number) {
  * Locks out other writers of lists until the transaction ends. A date in the future was written before
  * the clock was set back, and counts as older than any date of now.
  */
-async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Promise<boolean> {
+async function isNewest(
+  transaction: pg.PoolClient,
+  fleet: string,
+  { askedAt }: DatedList,
+): Promise<boolean> {
+  await transaction.query("INSERT INTO fleet_lists (fleet) VALUES ($1) ON CONFLICT DO NOTHING", [
+    fleet,
+  ]);
   const { rows } = await transaction.query<{ newest: boolean }>(
     `SELECT $1::timestamptz <= clock_timestamp()
        AND coalesce(asked_at <= $1::timestamptz OR asked_at > clock_timestamp(), true) AS newest
-     FROM fleet_lists WHERE fleet = 'singleton' FOR UPDATE`,
-    [askedAt],
+     FROM fleet_lists WHERE fleet = $2 FOR UPDATE`,
+    [askedAt, fleet],
   );
   return rows[0]?.newest === true;
 }
@@ -84,17 +93,17 @@ async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Pro
 async function writeList(
   transaction: pg.PoolClient,
   { askedAt, sentinels }: DatedList,
-  { limitPercent, confirmedBy }: WriteTerms,
+  { fleet, limitPercent, confirmedBy }: WriteTerms,
 ): Promise<void> {
   const ids = sentinels.map(({ id }) => id);
   const { rows } = await transaction.query<{ known: number; missing: number }>(
     // Locked in the same order as deploys lock them, so that there is no deadlock.
     `SELECT count(*)::int AS known, count(*) FILTER (WHERE id <> ALL($1))::int AS missing
-     FROM (SELECT id FROM sentinels ORDER BY id FOR UPDATE) AS locked`,
-    [ids],
+     FROM (SELECT id FROM sentinels WHERE fleet = $2 ORDER BY id FOR UPDATE) AS locked`,
+    [ids, fleet],
   );
   const { known = 0, missing = 0 } = rows[0] ?? {};
-  refuseList({ known, missing, listed: ids.length }, limitPercent);
+  refuseList({ fleet, known, missing, listed: ids.length }, limitPercent);
   await transaction.query(upsertFleet, [
     ids,
     sentinels.map(({ region }) => region),
@@ -103,23 +112,30 @@ async function writeList(
     sentinels.map(({ healthy }) => (healthy ? "healthy" : "unhealthy")),
     askedAt,
     sentinels.map(({ labels = {} }) => JSON.stringify(labels)),
+    fleet,
   ]);
-  await transaction.query("DELETE FROM sentinels WHERE id <> ALL($1)", [ids]);
+  await transaction.query("DELETE FROM sentinels WHERE fleet = $2 AND id <> ALL($1)", [ids, fleet]);
   await transaction.query(
     `UPDATE fleet_lists SET asked_at = $1, problem = NULL, problem_at = NULL,
        confirmed_by = coalesce($2, confirmed_by),
        confirmed_at = CASE WHEN $2::text IS NULL THEN confirmed_at ELSE now() END
-     WHERE fleet = 'singleton'`,
-    [askedAt, confirmedBy],
+     WHERE fleet = $3`,
+    [askedAt, confirmedBy, fleet],
   );
 }
 
-async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
+async function readMembers(transaction: pg.PoolClient, fleet: string): Promise<FleetMember[]> {
   const { rows } = await transaction.query<FleetMember>(
-    "SELECT id, region, image, running_image, health, labels FROM sentinels ORDER BY id",
+    `SELECT id, region, image, running_image, health, labels FROM sentinels
+     WHERE fleet = $1 ORDER BY id`,
+    [fleet],
   );
   return rows;
 }
+
+const saveProblem = `
+  INSERT INTO fleet_lists AS l (fleet, problem, problem_at) VALUES ($1, $2, now())
+  ON CONFLICT (fleet) DO UPDATE SET problem = excluded.problem, problem_at = excluded.problem_at`;
 
 // A fleet that lists no running image may list the image of a deploy that has failed or is in progress:
 // then the image that we saw running before is kept as the running one. The ordered image of a deploy in
@@ -127,13 +143,13 @@ async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
 // dated by that time, so that the next list, requested while this one is written, counts as newer.
 const upsertFleet = `
   INSERT INTO sentinels AS s
-    (id, region, image, running_image, deploy_status, health, labels, updated_at)
+    (id, region, image, running_image, deploy_status, health, labels, updated_at, fleet)
   SELECT t.id, t.region, t.image,
     coalesce(t.running_image,
       CASE WHEN known.deploy_status <> 'ready' AND known.image = t.image
         THEN known.running_image END,
       t.image),
-    'ready', t.health, t.labels::jsonb, $6::timestamptz
+    'ready', t.health, t.labels::jsonb, $6::timestamptz, $8::text
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[])
     AS t (id, region, image, running_image, health, labels)
     LEFT JOIN sentinels AS known ON known.id = t.id

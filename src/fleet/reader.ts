@@ -1,4 +1,4 @@
-/** Reads the table `sentinels` for pages that show the fleet. */
+/** Reads the table `sentinels` for pages that show a fleet. */
 import type { Database } from "#kernel/database.ts";
 
 /** The fields of a sentinel that the map of the fleet shows. */
@@ -20,9 +20,9 @@ type SentinelRow = MappedSentinel & {
 
 export function createFleetReader(database: Database) {
   return {
-    /** All of them, ordered by region and id. */
-    async all(): Promise<MappedSentinel[]> {
-      return (await database.query<MappedSentinel>(selectAll)).rows;
+    /** All of a fleet, ordered by region and id. */
+    async all(fleet: string): Promise<MappedSentinel[]> {
+      return (await database.query<MappedSentinel>(selectAll, [fleet])).rows;
     },
 
     /** undefined: there is no sentinel with this id. */
@@ -36,4 +36,4 @@ export function createFleetReader(database: Database) {
 
 const selectAll = `
   SELECT id, region, image, running_image, deploy_status, deploy_reason
-  FROM sentinels ORDER BY region, id`;
+  FROM sentinels WHERE fleet = $1 ORDER BY region, id`;

@@ -8,14 +8,29 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import { type DeployResult, type ReasonCode, sentinelService } from "./contract.ts";
+import {
+  type DeployRequest,
+  type DeployResult,
+  defaultFleet,
+  type ReasonCode,
+  sentinelService,
+} from "./contract.ts";
 import type { Deployer, DeployStep } from "./deployer.ts";
 import type { WantedOrder } from "./give-order.ts";
+import type { FleetStore } from "./store.ts";
 
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
 
-export type SentinelServiceParts = { deployer: Deployer; deployTimeoutMs: number };
+/** How the sentinels of a fleet are deployed. */
+export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
+
+export type SentinelServiceParts = {
+  /** By the fleet's name. */
+  fleets: ReadonlyMap<string, Deploying>;
+  /** Records that a deploy ended without a result. */
+  abandon: FleetStore["abandon"];
+};
 
 const firstPollMs = 200;
 const lastPollMs = 2_000;
@@ -25,11 +40,11 @@ const longestPollMs = 30_000;
 export function createSentinelService(parts: SentinelServiceParts) {
   return implement(sentinelService, {
     handlers: {
-      Deploy: (ctx, { image, run }) => deploy(ctx, { image, run }, parts),
+      Deploy: (ctx, request) => deploy(ctx, request, parts),
       NotifyReady: (ctx, { image }) => notifyReady(ctx, image),
       Abandon: async (ctx, { image, reason }) => {
         ctx.clear("deploying");
-        await ctx.run("abandon", () => parts.deployer.abandon(ctx.key, image, reason));
+        await ctx.run("abandon", () => parts.abandon({ id: ctx.key, image, reason }));
         return null;
       },
     },
@@ -43,7 +58,7 @@ export function createSentinelService(parts: SentinelServiceParts) {
 
 async function deploy(
   ctx: ObjectContext,
-  { image, run }: { image: string; run?: string | undefined },
+  { image, run, fleet = defaultFleet }: DeployRequest,
   parts: SentinelServiceParts,
 ): Promise<DeployResult> {
   if (image === "") return toResult(ctx, image, { status: "failed", reason: unknownImage });
@@ -52,19 +67,36 @@ async function deploy(
   ctx.set<DeployInProgress>("deploying", { image, invocation: order.deployId });
   try {
     // A single journaled step for a quick deploy, because a fleet has very many of them.
-    const first = await ctx.run("deploy", () => parts.deployer.begin(order, parts.deployTimeoutMs));
+    const deploying = parts.fleets.get(fleet) ?? unknownFleet;
+    const { deployer, deployTimeoutMs } = deploying;
+    const first = await ctx.run("deploy", () => deployer.begin(order, deployTimeoutMs));
     const result =
-      first.status === "progressing" ? await waitReady(ctx, { order, first }, parts) : first;
+      first.status === "progressing" ? await waitReady(ctx, { order, first }, deploying) : first;
     ctx.clear("deploying");
     return toResult(ctx, image, result);
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
     const reason = `cancelled: ${error.message}`;
     ctx.clear("deploying");
-    await ctx.run("abandon", () => parts.deployer.abandon(ctx.key, image, reason));
+    await ctx.run("abandon", () => parts.abandon({ id: ctx.key, image, reason }));
     return toResult(ctx, image, { status: "failed", reason });
   }
 }
+
+/** The settings have lost the fleet, which says nothing about the image. */
+const unknownFleet: Deploying = {
+  deployer: {
+    begin: async () => lostFleet,
+    observe: async () => lostFleet,
+  },
+  deployTimeoutMs: 0,
+};
+
+const lostFleet: DeployStep = {
+  status: "failed",
+  reason: `${"config_invalid" satisfies ReasonCode}: the settings have no fleet of this name`,
+  isOfApi: true,
+};
 
 const unknownImage = `${"config_invalid" satisfies ReasonCode}: the image to deploy is not known`;
 
@@ -73,7 +105,7 @@ type Cause = "pushed" | "deadline" | "poll";
 async function waitReady(
   ctx: ObjectContext,
   { order, first }: { order: WantedOrder; first: DeployStep },
-  { deployer, deployTimeoutMs }: SentinelServiceParts,
+  { deployer, deployTimeoutMs }: Deploying,
 ): Promise<DeployStep> {
   const leftMs = Math.max(0, deployTimeoutMs - (first.watch?.watchedMs ?? 0));
   const awaited = new Map<Cause, RestatePromise<Cause>>([

@@ -34,6 +34,8 @@ export type RecordResult = {
   isFollowed?: boolean;
 };
 
+type Page = { fleet: string; limit: number; cursor?: string | undefined };
+
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
 export function createFleetStore(database: Database) {
@@ -58,9 +60,9 @@ export function createFleetStore(database: Database) {
       return (await database.query<FleetMember>(membersById, [ids])).rows;
     },
 
-    /** One page of the fleet, ordered by id, from after `cursor` on. */
-    async list(page: { limit: number; cursor?: string | undefined }): Promise<Sentinel[]> {
-      const { rows } = await database.query(listPage, [page.cursor ?? "", page.limit]);
+    /** One page of a fleet, ordered by id, from after `cursor` on. */
+    async list({ fleet, cursor = "", limit }: Page): Promise<Sentinel[]> {
+      const { rows } = await database.query(listPage, [cursor, limit, fleet]);
       return rows.map((row) => ({ ...row, updated_at: row.updated_at.toISOString() }));
     },
   };
@@ -145,4 +147,4 @@ const membersById = `
 const listPage = `
   SELECT id, region, image, running_image, previous_image, deploy_status, deploy_reason, health,
     labels, updated_at
-  FROM sentinels WHERE id > $1 ORDER BY id LIMIT $2`;
+  FROM sentinels WHERE fleet = $3 AND id > $1 ORDER BY id LIMIT $2`;

@@ -54,12 +54,33 @@ export const secretUrl = () => secret(optionalUrl());
 
 export const secretList = () => secret(textList());
 
-/** The dotted paths of the secrets in a schema of settings. */
+/** The dotted paths of the secrets in a schema of settings; `<name>` stands for the name of one of several tables. */
 export function secretPaths(schema: z.core.$ZodType, path: readonly string[] = []): string[] {
   if (secretSettings.has(schema)) return [path.join(".")];
-  if (schema instanceof z.ZodPrefault) return secretPaths(schema.def.innerType, path);
+  if (hasDefault(schema)) return secretPaths(schema.def.innerType, path);
+  if (schema instanceof z.ZodRecord) return secretPaths(schema.def.valueType, [...path, "<name>"]);
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
+}
+
+function hasDefault(schema: z.core.$ZodType): schema is z.ZodPrefault | z.ZodDefault {
+  return schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault;
+}
+
+/** The settings of a table where they differ from what holds for all: none has a default. */
+export function overrides<Shape extends z.ZodRawShape>(
+  table: z.ZodPrefault<z.ZodObject<Shape>>,
+): z.ZodType<Partial<z.output<z.ZodObject<Shape>>>> {
+  const fields = Object.entries(table.def.innerType.shape).map(([name, field]) => [
+    name,
+    z.optional(withoutDefault(field)),
+  ]);
+  const schema: unknown = z.strictObject(Object.fromEntries(fields)).prefault({});
+  return schema as z.ZodType<Partial<z.output<z.ZodObject<Shape>>>>;
+}
+
+function withoutDefault(schema: z.core.$ZodType): z.core.$ZodType {
+  return hasDefault(schema) ? withoutDefault(schema.def.innerType) : schema;
 }
 
 /** A list; from the environment separated by commas or line ends. */

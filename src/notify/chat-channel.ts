@@ -3,12 +3,18 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { postToSlack } from "#kernel/slack-webhook.ts";
 import { renderMessage } from "./block-kit.ts";
 import { chatLog, type DeliveryRecord } from "./chat-log.ts";
-import { type ChatChannelName, type ChatMessage, chatChannel, chatChannels } from "./contract.ts";
+import {
+  type ChatChannelName,
+  type ChatMessage,
+  chatChannel,
+  chatChannels,
+  fleetOfChannel,
+} from "./contract.ts";
 import { waitBeforeMs } from "./delivery.ts";
 
 export type ChatChannelParts = {
-  /** The webhook URL of a channel; empty: messages to it are dropped. */
-  webhookUrlOf: (channel: ChatChannelName) => string;
+  /** The webhook URL of a channel, or of a fleet's own rollouts; empty: messages to it are dropped. */
+  webhookUrlOf: (channel: ChatChannelName, fleet?: string) => string;
   /** The minimum time between two attempts on a channel: Slack accepts about one message a second. */
   spacingMs: number;
   /** After this time a message is given up, so that those behind it are delivered. Default: one day. */
@@ -29,8 +35,7 @@ export function createChatChannel(parts: ChatChannelParts) {
   return implement(chatChannel, {
     handlers: {
       Post: async (ctx, message) => {
-        const channel = chatChannels.find((name) => name === ctx.key);
-        const url = channel === undefined ? "" : webhookUrlOf(channel);
+        const url = urlOf(ctx.key, webhookUrlOf);
         const note = createNote(ctx, message, parts.keepsLog === true);
         if (url === "") {
           ctx.console.debug("chat message dropped", { channel: ctx.key, message: message.id });
@@ -43,6 +48,12 @@ export function createChatChannel(parts: ChatChannelParts) {
     },
     options: { ingressPrivate: true, journalRetention: 0 },
   });
+}
+
+function urlOf(key: string, webhookUrlOf: ChatChannelParts["webhookUrlOf"]): string {
+  const fleet = fleetOfChannel(key);
+  const channel = chatChannels.find((name) => name === key.split(":")[0]);
+  return channel === undefined ? "" : webhookUrlOf(channel, fleet);
 }
 
 type LogEntry = Pick<DeliveryRecord, "outcome" | "attempts"> & { detail?: string | undefined };

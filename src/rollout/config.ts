@@ -50,6 +50,8 @@ export const rolloutConfig = {
     .prefault({}),
 };
 
+export type RolloutConfig = z.infer<typeof rolloutConfig.rollout>;
+
 /** What a request leaves out. */
 export function defaultPolicy({
   on_failure,
@@ -58,7 +60,7 @@ export function defaultPolicy({
   include_failed,
   approvals,
   ...choice
-}: z.infer<typeof rolloutConfig.rollout>): HeadPolicy {
+}: RolloutConfig): HeadPolicy {
   const max_failed = {
     ...(per_wave !== undefined && { per_wave }),
     ...(in_all !== undefined && { in_all }),
@@ -78,7 +80,7 @@ function choiceOf({
   regions,
   max_per_region,
   max_unavailable,
-}: Partial<z.infer<typeof rolloutConfig.rollout>>): Pick<HeadPolicy, keyof Choice> {
+}: Partial<RolloutConfig>): Pick<HeadPolicy, keyof Choice> {
   return {
     ...(canary_labels !== undefined && { canary_labels }),
     ...(regions !== undefined && { regions }),

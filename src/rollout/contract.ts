@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
+import { defaultFleet } from "#fleet/contract.ts";
 import {
   Gate,
   GateStatus,
@@ -38,13 +39,15 @@ export const operations = [
 ] as const;
 export type Operation = (typeof operations)[number];
 
-/** The only key of the rollout object: there is one rollout at a time. */
-export const singletonKey = "singleton";
+/** The key of the default fleet's rollout. Each fleet of the settings has a key of its own: its name. */
+export const singletonKey = defaultFleet;
 
 /** The error codes of the rollout handlers, besides the common ones. */
 export type RolloutProblemCode =
   | "illegal_operation"
   | "not_an_approver"
+  | "not_an_operator"
+  | "not_promoted"
   | "unknown_check"
   | "check_off"
   | "too_many_waves"
@@ -137,6 +140,8 @@ const Outcome = z.enum(["completed", "cancelled", "rolled_back"]);
 export const RolloutStatus = z.object({
   /** null when no rollout ever ran. */
   rollout_id: z.string().nullable(),
+  /** Absent: the default fleet. */
+  fleet: z.string().optional(),
   state: z.enum(rolloutStates),
   image: z.string().nullable(),
   /** From 1; 0 before the first wave. */
@@ -203,6 +208,8 @@ export const RolloutPlan = z.object({
   max_failed: z.int().nullable().default(null),
   /** What shows that the image has passed CI. Rollout refuses an image of which one does not pass. */
   ci: z.array(CiEvidence).default([]),
+  /** Why other fleets keep the image from this one: Rollout refuses it until there is nothing. */
+  hindrances: z.array(z.string()).default([]),
   waves: z.array(
     z.object({
       wave: z.int(),

@@ -13,6 +13,7 @@ import {
   RolloutStatus as RolloutStatusSchema,
   rolloutServiceName,
 } from "./contract.ts";
+import type { OfFleet } from "./fleets.ts";
 import type { Gate, Policy } from "./policy/contract.ts";
 import {
   ApproveRequest,
@@ -46,7 +47,7 @@ export type RunResult = RollbackResult & { followedBy?: string };
  * The input of a run. `drain`: invocations that may still be deploying, for which it waits first. `windowsEpoch`,
  * `notBefore`, `countsUnhealthy`: for the looks at windows and fleet; absent from an older version.
  */
-export type Run = {
+export type Run = OfFleet & {
   rolloutId: string;
   kind: RunKind;
   drain: string[];
@@ -55,7 +56,7 @@ export type Run = {
   countsUnhealthy?: true;
 };
 /** `runner`: the run that wants it; absent from an older version. */
-export type CaptureRequest = { rolloutId: string; runner?: string };
+export type CaptureRequest = OfFleet & { rolloutId: string; runner?: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
 export type ToCapture = { image: string; wavePercentages: number[]; policy?: Policy } | null;
 /**
@@ -110,7 +111,7 @@ export type WaitInstruction = {
   soaks?: true;
 };
 /** `runner`: the run that asks; absent from an older version. */
-export type LaunchRequest = {
+export type LaunchRequest = OfFleet & {
   rolloutId: string;
   runner?: string;
   batch: number;
@@ -169,7 +170,7 @@ export type WindowsChange = {
 /** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;
 
-/** The virtual object, keyed `singleton`. Exclusive handlers are short: long work is done by a run. */
+/** The virtual object, keyed by fleet. Exclusive handlers are short: long work is done by a run. */
 export const rolloutObject = iface.object(
   rolloutServiceName,
   {
@@ -250,7 +251,8 @@ export const rolloutObject = iface.object(
     windowsChanged: iface.json<WindowsChange, null>(),
   },
   {
-    description: "Replaces the image of every sentinel, wave by wave. Its only key is `singleton`.",
+    description:
+      "Replaces the image of every sentinel of a fleet, wave by wave. The key is the fleet's name: `singleton`, and those of `[fleets]`.",
   },
 );
 
@@ -271,7 +273,7 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
 
 /** Detects that a run has ended without reporting it. */
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
-  run: iface.json<{ rolloutId: string; runner: string }, null>(),
+  run: iface.json<OfFleet & { rolloutId: string; runner: string }, null>(),
 });
 
 /** Ends invocations of another version that block a rollout. */

@@ -1,8 +1,9 @@
-/** `SentinelRolloutService`: the virtual object of the rollout. */
+/** `SentinelRolloutService`: the virtual object of a fleet's rollout. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { type RolloutProblemCode, singletonKey } from "./contract.ts";
+import type { RolloutProblemCode } from "./contract.ts";
+import { unknownKey } from "./fleets.ts";
 import { advance } from "./handlers/advance.ts";
 import { launchBatch } from "./handlers/batches.ts";
 import { approve, skip } from "./handlers/end-wait.ts";
@@ -37,7 +38,8 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   const next = (ctx: ObjectContext, request: Advance) => advance(ctx, request, orders);
   const called = createPublicHandlers(parts);
   const internal = {
-    begin: (ctx: ObjectContext, request: BeginRequest) => begin(ctx, request, parts.policy),
+    begin: (ctx: ObjectContext, request: BeginRequest) =>
+      begin(ctx, request, parts.fleets.get(ctx.key).policy),
     beginResume: stoppingOrders(orders, beginResume),
     beginRollback,
     toCapture,
@@ -58,26 +60,42 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     stopForVersion: stoppingOrders(orders, stopForVersion),
     windowsChanged,
   };
+  /**
+   * Refuses other keys, but for the rollout of a fleet that the settings have lost: it has to be ended. After the
+   * handler, since one that is repeated has to do what it did before, whatever the settings are by then.
+   */
+  const ofFleet =
+    <Context extends ObjectSharedContext, Request, Answer>(
+      handler: (ctx: Context, request: Request) => Promise<Answer>,
+    ) =>
+    async (ctx: Context, request: Request): Promise<Answer> => {
+      const { names } = parts.fleets;
+      try {
+        return await handler(ctx, request);
+      } catch (error) {
+        throw isIllegal(error) && !names.includes(ctx.key) ? unknownKey(names) : error;
+      }
+    };
   return implement(rolloutObject, {
     handlers: {
-      Rollout: onlySingleton(called.Rollout),
-      Resume: onlySingleton(called.Resume),
-      Cancel: onlySingleton(
+      Rollout: ofFleet(called.Rollout),
+      Resume: ofFleet(called.Resume),
+      Cancel: ofFleet(
         stoppingAndCounting(orders, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
       ),
-      Pause: onlySingleton(
+      Pause: ofFleet(
         stoppingAndCounting(orders, (ctx: ObjectContext) => pause(ctx, parts.readActor)),
       ),
-      Skip: onlySingleton((ctx: ObjectContext, request: SkipRequest) =>
+      Skip: ofFleet((ctx: ObjectContext, request: SkipRequest) =>
         skip(ctx, request, parts.readActor),
       ),
-      Approve: onlySingleton((ctx: ObjectContext, request: ApproveRequest) =>
+      Approve: ofFleet((ctx: ObjectContext, request: ApproveRequest) =>
         approve(ctx, request, parts.readActor),
       ),
-      RollbackAll: onlySingleton(called.RollbackAll),
-      Status: onlySingleton(called.Status),
-      Plan: onlySingleton(called.Plan),
-      History: onlySingleton(called.History),
+      RollbackAll: ofFleet(called.RollbackAll),
+      Status: ofFleet(called.Status),
+      Plan: ofFleet(called.Plan),
+      History: ofFleet(called.History),
       ...internal,
     },
     options: {
@@ -91,18 +109,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   });
 }
 
-/** Refuses other keys: each would be a second rollout at the same time. */
-function onlySingleton<Context extends ObjectSharedContext, Request, Answer>(
-  handler: (ctx: Context, request: Request) => Promise<Answer>,
-) {
-  return async (ctx: Context, request: Request): Promise<Answer> => {
-    if (ctx.key !== singletonKey) {
-      throw new ProblemError<RolloutProblemCode>({
-        status: 404,
-        code: "unknown_key",
-        detail: `the only key of this service is "${singletonKey}"`,
-      });
-    }
-    return handler(ctx, request);
-  };
+function isIllegal(error: unknown): boolean {
+  const code: RolloutProblemCode = "illegal_operation";
+  return error instanceof ProblemError && error.code === code;
 }

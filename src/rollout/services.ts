@@ -6,37 +6,42 @@ import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { leaveOut, reasonOf } from "./choice/leave-out.ts";
 import { createPinStore } from "./choice/store.ts";
+import type { ReadChecks } from "./conditions/gate.ts";
+import { createFleets, type RolloutFleet } from "./fleets.ts";
 import type { OrderStop } from "./handlers/order-stop.ts";
-import type { ResolveImage } from "./handlers/public.ts";
-import { showRollout } from "./history/metrics.ts";
+import { showRollouts } from "./history/metrics.ts";
 import { createHistoryObject } from "./history/object.ts";
 import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
+import { createPromotionStore, type PromotionStore } from "./promotions/store.ts";
+import { holdsFor } from "./rows/handlers.ts";
+import type { RowStore } from "./rows/store.ts";
 import type { GateChecks } from "./rules/gate-checks.ts";
 import { createBatchService } from "./services/batch/batch.ts";
 import type { ReadPinned } from "./services/batch/pin-watch.ts";
-import { createCapture, type ListFleet } from "./services/capture.ts";
+import { createCapture, type ReadPins } from "./services/capture.ts";
+import type { ReadWindows } from "./services/look.ts";
 import { createPinService } from "./services/pins.ts";
+import { createPromotionService } from "./services/promotions.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
-import { createRunService, type RunSettings } from "./services/run.ts";
+import { createRunService } from "./services/run.ts";
 import { createReadStrays } from "./services/strays.ts";
 import { watchService } from "./services/watch.ts";
 import { createWindowService } from "./services/windows.ts";
-import type { HeadPolicy } from "./state.ts";
 import { createWindowStore } from "./windows/store.ts";
 
-export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
-  listFleet: ListFleet;
+export type RolloutParts = {
+  /** The default one first. */
+  fleets: readonly RolloutFleet[];
   /** Those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
-  resolveImage: ResolveImage;
+  /** Reads reports of checks since a time. */
+  readChecks: ReadChecks;
   readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
-  /** What the settings say, for what a request leaves out. */
-  policy?: HeadPolicy;
   database: Database;
   endInvocations: EndInvocations;
-  /** Absent: there are no metrics of the newest rollout. */
+  /** Absent: there are no metrics of the newest rollouts. */
   registry?: Registry;
   /** The key with which the gateway signs callers' names; absent: no name is trusted. */
   actorKey?: Uint8Array;
@@ -45,24 +50,63 @@ export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const {
-    listFleet,
-    readMembers,
-    resolveImage,
-    readGateChecks,
-    orders,
-    listForMs = 30_000,
-  } = parts;
+  const { readChecks, readGateChecks, orders, listForMs = 30_000 } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
+  const fleets = createFleets(parts.fleets);
+  const access = { readActor, fleets };
   const history = createHistoryStore(parts.database);
-  if (parts.registry !== undefined) showRollout(history, parts.registry);
-  const readStrays = createReadStrays({ listFleet, readSucceeded: history.readSucceeded });
+  if (parts.registry !== undefined) {
+    showRollouts(history, { fleets: fleets.names, registry: parts.registry });
+  }
+  const readStrays = createReadStrays({ fleets, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
   const pins = createPinStore(parts.database);
-  const readWindows = () => ofDatabase(windows.list());
-  const readPins = () => ofDatabase(pins.list());
-  const readPinned: ReadPinned = async (ids) => {
-    const all = await readPins();
+  const promotions = createPromotionStore(parts.database);
+  const readWindows: ReadWindows = (fleet) => holding(windows, fleet);
+  const readPins: ReadPins = (fleet) => holding(pins, fleet);
+  return [
+    createRolloutObject({
+      fleets,
+      readGateChecks,
+      orders,
+      readActor,
+      readHistory: history.list,
+      readWindows,
+      readPins,
+      promotions: {
+        // With one fleet alone the database is not needed.
+        before: async (fleet) => (fleets.names.length > 1 ? readBefore(promotions, fleet) : []),
+        hasCompleted: history.hasCompleted,
+      },
+    }),
+    createRunService((name) => ({ ...fleets.get(name), readChecks, readStrays, readWindows })),
+    createBatchService(createReadPinned(readPins, parts.readMembers)),
+    createCapture({ fleets, readPins, listForMs }),
+    watchService,
+    createRelease({ endInvocations: parts.endInvocations, fleets }),
+    createHistoryObject(history),
+    createWindowService(windows, access),
+    createPinService(pins, access),
+    createPromotionService(promotions, access),
+  ];
+}
+
+/** The rows that hold for a fleet. */
+async function holding<Row extends { fleet?: string | undefined }>(
+  store: RowStore<Row>,
+  fleet: string,
+): Promise<Row[]> {
+  return (await ofDatabase(store.list())).filter((row) => holdsFor(row, fleet));
+}
+
+async function readBefore(store: PromotionStore, fleet: string): Promise<string[]> {
+  const own = (await holding(store, fleet)).map(({ after }) => after);
+  return [...new Set(own)];
+}
+
+function createReadPinned(readPins: ReadPins, readMembers: RolloutParts["readMembers"]) {
+  const readPinned: ReadPinned = async (ids, fleet) => {
+    const all = await readPins(fleet);
     if (all.length === 0) return [];
     const known = new Map((await readMembers(ids)).map((member) => [member.id, member]));
     // One that the fleet does not list any more can still be pinned by its id.
@@ -70,27 +114,7 @@ export function createRolloutServices(parts: RolloutParts) {
     const { leftOut } = leaveOut(members, { pins: all, nowMs: Date.now() });
     return leftOut.map((one) => ({ id: one.id, reason: reasonOf(one) }));
   };
-  return [
-    createRolloutObject({
-      listFleet,
-      resolveImage,
-      readGateChecks,
-      orders,
-      policy: parts.policy ?? {},
-      readActor,
-      readHistory: history.list,
-      readWindows,
-      readPins,
-    }),
-    createRunService({ ...parts, readStrays, readWindows }),
-    createBatchService(readPinned),
-    createCapture({ listFleet, readPins, listForMs }),
-    watchService,
-    createRelease(parts.endInvocations),
-    createHistoryObject(history),
-    createWindowService(windows, readActor),
-    createPinService(pins, readActor),
-  ];
+  return readPinned;
 }
 
 const unlisted = { region: "", image: "", running_image: "", health: "unhealthy" } as const;

@@ -79,6 +79,8 @@ export type Approval = { wave: number; by: string; at: string; reason?: string }
 export type RolloutHead = {
   state: Exclude<RolloutStateName, "idle">;
   rolloutId: string;
+  /** Absent: the default fleet. */
+  fleet?: string;
   image: string;
   requestedImage: string;
   wavePercentages: number[];

@@ -25,7 +25,7 @@ function serve(approve: () => void = () => {}) {
   const parts = {
     access: { call },
     guard: { requireWriter: async () => ben },
-    live: { poll: () => {} },
+    lives: new Map([["singleton", { poll: () => {} }]]),
     log: { info: () => {} },
   };
   const app = fastify();

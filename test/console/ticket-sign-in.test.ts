@@ -33,7 +33,14 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
   const guard = createGuard(access, { logouts, publicUrl: "" });
   const log = createLog({ level: "silent", format: "json" });
   const isSecure = false;
-  serveTicketSignIn(app, { access, guard, tickets: { redeem }, log, isSecure });
+  serveTicketSignIn(app, {
+    access,
+    guard,
+    tickets: { redeem },
+    log,
+    isSecure,
+    fleets: ["singleton"],
+  });
   app.get("/whoami", async (request) => (await guard.requireSession(request)).actor);
   const post = (ticket: string, headers: Record<string, string> = {}) =>
     app.inject({ method: "POST", url: "/api/session/ticket", headers, payload: { ticket } });

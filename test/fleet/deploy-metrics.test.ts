@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { countDeploys } from "#fleet/deploy-metrics.ts";
+import { createCountDeploys } from "#fleet/deploy-metrics.ts";
 import type { Deployer, DeployStep, NextPoll } from "#fleet/deployer.ts";
 
 const order = { sentinelId: "eu-1", image: "registry.example.com/team/app:v2", deployId: "d" };
@@ -11,8 +11,8 @@ async function countsOf(...steps: DeployStep[]): Promise<{ text: string; answers
   const registry = new Registry();
   const left = [...steps];
   const takeStep = async () => left.shift() as DeployStep;
-  const deployer: Deployer = { begin: takeStep, observe: takeStep, abandon: async () => {} };
-  const counted = countDeploys(deployer, registry);
+  const deployer: Deployer = { begin: takeStep, observe: takeStep };
+  const counted = createCountDeploys(registry)("singleton", deployer);
   const answers = [await counted.begin(order, 60_000)];
   while (left.length > 0) answers.push(await counted.observe(order, next, 60_000));
   return { text: await registry.metrics(), answers };
@@ -27,9 +27,13 @@ it("has how long a deploy took, once, and changes no step", async () => {
   const { text, answers } = await countsOf(...steps);
 
   expect(answers).toEqual(steps);
-  expect(text).toContain('vedette_deploy_duration_seconds_sum{result="ready"} 2');
-  expect(text).toContain('vedette_deploy_duration_seconds_count{result="ready"} 1');
-  expect(text).toContain('vedette_deploy_duration_seconds_bucket{le="1",result="ready"} 0');
+  expect(text).toContain('vedette_deploy_duration_seconds_sum{fleet="singleton",result="ready"} 2');
+  expect(text).toContain(
+    'vedette_deploy_duration_seconds_count{fleet="singleton",result="ready"} 1',
+  );
+  expect(text).toContain(
+    'vedette_deploy_duration_seconds_bucket{le="1",fleet="singleton",result="ready"} 0',
+  );
 });
 
 it.each([
@@ -40,8 +44,10 @@ it.each([
 
   const { text } = await countsOf(failed);
 
-  expect(text).toContain(`vedette_deploy_failures_total{code="${code}"} 1`);
-  expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 1');
+  expect(text).toContain(`vedette_deploy_failures_total{fleet="singleton",code="${code}"} 1`);
+  expect(text).toContain(
+    'vedette_deploy_duration_seconds_count{fleet="singleton",result="failed"} 1',
+  );
 });
 
 it("counts what the fleet did not answer, and no duration of what was not ordered", async () => {
@@ -56,9 +62,13 @@ it("counts what the fleet did not answer, and no duration of what was not ordere
     { status: "unordered" },
   );
 
-  expect(text).toContain('vedette_deploy_retries_total{step="order"} 2');
-  expect(text).toContain('vedette_deploy_retries_total{step="look"} 1');
-  expect(text).toContain('vedette_deploy_duration_seconds_count{result="ready"} 0');
-  expect(text).toContain('vedette_deploy_duration_seconds_count{result="failed"} 0');
-  expect(text).toContain('vedette_deploy_failures_total{code="oom_killed"} 0');
+  expect(text).toContain('vedette_deploy_retries_total{fleet="singleton",step="order"} 2');
+  expect(text).toContain('vedette_deploy_retries_total{fleet="singleton",step="look"} 1');
+  expect(text).toContain(
+    'vedette_deploy_duration_seconds_count{fleet="singleton",result="ready"} 0',
+  );
+  expect(text).toContain(
+    'vedette_deploy_duration_seconds_count{fleet="singleton",result="failed"} 0',
+  );
+  expect(text).toContain('vedette_deploy_failures_total{fleet="singleton",code="oom_killed"} 0');
 });

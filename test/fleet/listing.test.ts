@@ -14,7 +14,7 @@ describe("distinct", () => {
 
 describe("refuseList", () => {
   const refusal = (known: number, missing: number, limitPercent: number) => () =>
-    refuseList({ known, missing, listed: known - missing }, limitPercent);
+    refuseList({ fleet: "singleton", known, missing, listed: known - missing }, limitPercent);
 
   it.each([
     [0, 0, 0],

@@ -1,6 +1,6 @@
 /** `vedette pins`: the sentinels that rollouts leave out. */
 import type { Command } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { withConnection, withFleet } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseInstant, parseReason } from "#cli/options.ts";
 import { withSelector } from "#cli/selector.ts";
@@ -11,10 +11,10 @@ export function addPinCommands(program: Command, exit: Exit): void {
     .description("sentinels that rollouts leave out, with a reason and an end")
     .addHelpText("after", examples);
   const from = () => import("./pins.ts");
-  withConnection(pins.command("list"))
+  withFleet(pins.command("list"), "all of them")
     .description("list them")
     .action(load(exit, async () => (await from()).listPins));
-  withSelector(withConnection(pins.command("add <id>")), "", "which sentinels")
+  withSelector(withFleet(pins.command("add <id>"), "all of them"), "", "which sentinels")
     .description("add one; it holds for deploys that have not begun, and not for rollbacks")
     .requiredOption("--reason <text>", "why", parseReason)
     .option("--ends <time>", "it holds until then, for example 2026-12-20T00:00:00Z", parseInstant)

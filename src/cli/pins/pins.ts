@@ -1,6 +1,6 @@
 /** The commands on pins. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
-import type { GlobalOptions } from "#cli/options.ts";
+import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
@@ -17,7 +17,7 @@ type AddOptions = GlobalOptions & {
 
 export async function listPins(options: GlobalOptions): Promise<number> {
   const { output } = pinHandlers.List;
-  const list = await connect(options).call(`${pinsName}/List`, {}, output);
+  const list = await connect(options).call(`${pinsName}/List`, ofFleet(options), output);
   if (options.json) printJson(list);
   else print(tableOf(list.pins));
   return 0;
@@ -27,7 +27,7 @@ export async function addPin(id: string, options: AddOptions): Promise<number> {
   const { reason, ends } = options;
   const selector = selectorOf(options);
   if (selector === undefined) throw new Error("a pin needs --ids, --regions or --labels");
-  const pin = { id, ...selector, reason, ...(ends !== undefined && { ends }) };
+  const pin = { id, ...ofFleet(options), ...selector, reason, ...(ends !== undefined && { ends }) };
   const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
   if (options.json) printJson(added);
   else print(`The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`);
@@ -48,9 +48,11 @@ export async function removePin(
 
 function tableOf(pins: readonly ListedPin[]): string {
   if (pins.length === 0) return "There are no pins: rollouts leave no sentinel out.";
-  const table = createTable(["pin", "sentinels", "holds", "reason", "by"]);
-  for (const pin of pins)
-    table.push([pin.id, whichOf(pin), untilOf(pin), plain(pin.reason), plain(pin.added_by)]);
+  const table = createTable(["pin", "fleet", "sentinels", "holds", "reason", "by"]);
+  for (const pin of pins) {
+    const { id, fleet = "all", reason, added_by: by } = pin;
+    table.push([id, fleet, whichOf(pin), untilOf(pin), plain(reason), plain(by)]);
+  }
   return String(table);
 }
 

@@ -1,6 +1,6 @@
 /** `vedette rollout`: starts, follows and controls rollouts. */
 import { type Command, Option } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { withFleet } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import {
   parseFailureLimit,
@@ -25,7 +25,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .description("start, follow and control rollouts")
     .addHelpText("after", examples);
   const add = (name: string, description: string) =>
-    withConnection(rollout.command(name)).description(description);
+    withFleet(rollout.command(name)).description(description);
   const from = async () => import("./rollout.ts");
 
   withRequest(add("start <image>", "start a rollout"))
@@ -146,6 +146,7 @@ Examples:
   vedette rollout rollback                                        a wave failed: restore previous images
   vedette rollout start registry.example.com/team/sentinel:v3 --soak 600 --max-failed 2% --on-failure rollback
   vedette rollout status --json | jq .failed_sentinels
+  vedette rollout start registry.example.com/team/sentinel:v2 --fleet staging --wait
 
 Exit codes of start --wait, resume --wait and watch:
   0 completed   2 paused, a wave failed   3 cancelled   1 error   130 detached by Ctrl-C

@@ -1,4 +1,5 @@
 /** Detaching from a rollout that is followed: the rollout continues. */
+import { withFleetOption } from "./fleet-option.ts";
 
 /** The shell's exit codes for a program that a signal ended. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -9,7 +10,7 @@ const codes = { SIGINT: 130, SIGTERM: 143 } as const;
  */
 export async function untilDetached(
   follow: (signal: AbortSignal) => Promise<number>,
-  cleanUp: () => void,
+  { cleanUp, fleet }: { cleanUp: () => void; fleet: string | undefined },
 ): Promise<number> {
   const controller = new AbortController();
   let code: number | undefined;
@@ -25,9 +26,8 @@ export async function untilDetached(
   } catch (error) {
     if (code === undefined) throw error;
     cleanUp();
-    process.stderr.write(
-      "\nDetached; the rollout continues. Follow it: npx vedette rollout watch\n",
-    );
+    const watch = withFleetOption("npx vedette rollout watch", fleet);
+    process.stderr.write(`\nDetached; the rollout continues. Follow it: ${watch}\n`);
     return code;
   } finally {
     cleanUp();

@@ -30,7 +30,8 @@ export function reportPlan(plan: RolloutPlan): string {
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
-  return [head, table, failureWords(plan), ...ciLines(plan), ...leftOutLines(plan)].join("\n");
+  const notes = [...ciLines(plan), ...hindranceLines(plan), ...leftOutLines(plan)];
+  return [head, table, failureWords(plan), ...notes].join("\n");
 }
 
 /** What is waited for before a wave and after it. */
@@ -52,6 +53,12 @@ function ciLines({ ci }: RolloutPlan): string[] {
   const refusal =
     "Rollout refuses this image: the settings ask for all of these (rollout.require_ci).";
   return [...evidenceLines(ci), ...(isRefused ? [refusal] : [])];
+}
+
+function hindranceLines({ hindrances }: RolloutPlan): string[] {
+  if (hindrances.length === 0) return [];
+  const named = hindrances.map((one) => `  ${plain(one)}`);
+  return ["Rollout refuses this image, which other fleets take first:", ...named];
 }
 
 /** So many are named, of many. */

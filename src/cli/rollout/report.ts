@@ -4,6 +4,7 @@ import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
+import { withFleetOption } from "./fleet-option.ts";
 import { isStopped } from "./follow.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
@@ -25,6 +26,7 @@ export function reportStatus(status: RolloutStatus): string {
   const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
   return [
     `${paint(colours[state], state.padEnd(12))} ${image}`,
+    ...(status.fleet === undefined ? [] : [`  fleet      ${status.fleet}`]),
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
@@ -38,7 +40,7 @@ export function reportStatus(status: RolloutStatus): string {
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
     ...stillOrdered(status),
-    ...nextSteps(status),
+    ...nextSteps(status).map((line) => withFleetOption(line, status.fleet)),
   ].join("\n");
 }
 
@@ -73,10 +75,8 @@ export function reportRollback(result: RollbackResult): string {
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
     ...stillOrdered(result),
   ];
-  if (left > 0) {
-    lines.push("Next: npx vedette rollout rollback   retries those");
-  }
-  return lines.join("\n");
+  if (left > 0) lines.push("Next: npx vedette rollout rollback   retries those");
+  return withFleetOption(lines.join("\n"), result.fleet);
 }
 
 function nameReverted(count: number): string {

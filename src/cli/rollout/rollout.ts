@@ -140,7 +140,7 @@ async function beginAndWait(
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
     return showEnd(await callAndPoll(connection, begin, wanted), shown);
   };
-  return untilDetached(follow, progress.stop);
+  return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
 function showEnd(status: RolloutStatus, { progress, json }: ShowOptions): number {
@@ -163,7 +163,7 @@ async function beginOnly(
     else print(reportStatus(status));
     return 0;
   };
-  return untilDetached(follow, () => {});
+  return untilDetached(follow, { cleanUp: () => {}, fleet: connection.fleet });
 }
 
 /** Follows the current rollout until it stops. Returns at once when none runs. */
@@ -180,7 +180,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
     return showEnd(await poll(connection, wanted), { progress, json: options.json });
   };
-  return untilDetached(follow, progress.stop);
+  return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
 /** Exit code 0 when all sentinels were reverted, 2 when some were not, or the rollback ended early. */
@@ -202,7 +202,7 @@ export async function rollBack(
     else print(reportRollback(result));
     return isWhole(result) ? 0 : 2;
   };
-  return untilDetached(follow, progress.stop);
+  return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
 /** `succeeded` counts, too: an older server does not list sentinels that an early-ended rollback has not tried. */

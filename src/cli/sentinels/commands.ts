@@ -1,15 +1,15 @@
 /** `vedette sentinels`: the fleet. */
 import type { Command } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { withFleet } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseSentinelCount } from "#cli/options.ts";
 
 export function addSentinelCommands(program: Command, exit: Exit): void {
   const sentinels = program.command("sentinels").description("the fleet");
-  withConnection(sentinels.command("list"))
+  withFleet(sentinels.command("list"))
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
-  withConnection(sentinels.command("confirm"))
+  withFleet(sentinels.command("confirm"))
     .description("accept the fleet's list although it suddenly lacks many sentinels")
     .argument("<count>", "how many sentinels the fleet lists now", parseSentinelCount)
     .action(load(exit, async () => (await import("./sentinels.ts")).confirmSentinels));

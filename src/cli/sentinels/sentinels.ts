@@ -1,5 +1,5 @@
 import { connect } from "#cli/connection.ts";
-import type { GlobalOptions } from "#cli/options.ts";
+import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { reportSentinels } from "#cli/rollout/report.ts";
 import { plain } from "#cli/table.ts";
@@ -40,7 +40,8 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
 /** Accepts a list that was refused because it lacks too many sentinels, if it still has `count`. */
 export async function confirmSentinels(count: number, options: GlobalOptions): Promise<number> {
   const address = `${fleetService.name}/ConfirmList`;
-  const { total } = await connect(options).call(address, { count }, ConfirmedList);
+  const body = { count, ...ofFleet(options) };
+  const { total } = await connect(options).call(address, body, ConfirmedList);
   if (options.json) printJson({ total });
   else print(`${total} sentinels are known now.`);
   return 0;

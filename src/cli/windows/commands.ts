@@ -1,6 +1,6 @@
 /** `vedette windows`: when the waves of rollouts may start. */
 import { type Command, Option } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { withConnection, withFleet } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseReason } from "#cli/options.ts";
 
@@ -10,10 +10,10 @@ export function addWindowCommands(program: Command, exit: Exit): void {
     .description("allowed windows and freezes: when the waves of rollouts may start")
     .addHelpText("after", examples);
   const from = () => import("./windows.ts");
-  withConnection(windows.command("list"))
+  withFleet(windows.command("list"), "all of them")
     .description("list them, and whether a wave may start now")
     .action(load(exit, async () => (await from()).listWindows));
-  withConnection(windows.command("add <id>"))
+  withFleet(windows.command("add <id>"), "all of them")
     .description("add one; it holds for the next wave, also of a rollout in progress")
     .addOption(
       new Option("--kind <kind>", "waves start only in allowed windows, and in no freeze")

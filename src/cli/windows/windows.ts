@@ -1,6 +1,6 @@
 /** The commands on windows. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
-import type { GlobalOptions } from "#cli/options.ts";
+import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import {
@@ -24,7 +24,7 @@ type AddOptions = GlobalOptions & {
 
 export async function listWindows(options: GlobalOptions): Promise<number> {
   const { output } = windowHandlers.List;
-  const list = await connect(options).call(`${windowsName}/List`, {}, output);
+  const list = await connect(options).call(`${windowsName}/List`, ofFleet(options), output);
   if (options.json) printJson(list);
   else print(`${tableOf(list.windows)}\n${openWords(list.now)}`);
   return 0;
@@ -56,6 +56,7 @@ function windowOf(id: string, options: AddOptions): RolloutWindow {
   const { kind, reason, timeZone, days, from, to, starts, ends } = options;
   const window = RolloutWindow.safeParse({
     id,
+    ...ofFleet(options),
     kind,
     reason,
     time_zone: timeZone,
@@ -73,10 +74,10 @@ function windowOf(id: string, options: AddOptions): RolloutWindow {
 
 function tableOf(windows: readonly ListedWindow[]): string {
   if (windows.length === 0) return "There are no windows: waves start at any time.";
-  const table = createTable(["window", "kind", "when", "reason", "by"]);
+  const table = createTable(["window", "kind", "fleet", "when", "reason", "by"]);
   for (const window of windows) {
-    const { id, kind, reason, added_by: by } = window;
-    table.push([id, kind, whenOf(window), plain(reason), plain(by)]);
+    const { id, kind, fleet = "all", reason, added_by: by } = window;
+    table.push([id, kind, fleet, whenOf(window), plain(reason), plain(by)]);
   }
   return String(table);
 }

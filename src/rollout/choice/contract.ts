@@ -1,6 +1,6 @@
 /** Which sentinels a rollout takes, and in which order. */
 import { z } from "zod";
-import { LabelName, LabelValue } from "#fleet/contract.ts";
+import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 
@@ -12,7 +12,7 @@ const clean = (max: number) =>
       error: `must be one line of text, ${max} characters at most`,
     });
 const Region = clean(200);
-const SentinelId = clean(300);
+const SentinelId = clean(maxSentinelId);
 
 const isDistinct = (list: readonly string[]) => new Set(list).size === list.length;
 const distinctly = { error: "must name each once" };
@@ -99,6 +99,9 @@ const PinId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
 
 const pinShape = z.strictObject({
   id: PinId,
+  fleet: FleetName.optional().meta({
+    description: "The fleet for whose sentinels it holds; without it for those of every fleet.",
+  }),
   ...selectorFields,
   ends: instant("2026-12-20T00:00:00Z")
     .optional()
@@ -116,7 +119,9 @@ export type Pin = z.infer<typeof Pin>;
 export const ListedPin = pinShape.extend({ added_by: z.string(), added_at: z.string() });
 export type ListedPin = z.infer<typeof ListedPin>;
 
-const Empty = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+const ListRequest = z
+  .strictObject({ fleet: fleetOrNone("Only those that hold for this fleet.") })
+  .meta({ title: "PinListRequest", examples: [{}, { fleet: "production" }] });
 const Removal = z
   .strictObject({ id: PinId, reason: Reason })
   .meta({ title: "PinRemoval", examples: [{ id: "debug-gw-7", reason: "it is found" }] });
@@ -124,7 +129,7 @@ const Removal = z
 export const pinsName = "vedette.v1.RolloutPins";
 
 export const pinHandlers = {
-  List: { input: Empty, output: z.object({ pins: z.array(ListedPin) }) },
+  List: { input: ListRequest, output: z.object({ pins: z.array(ListedPin) }) },
   Add: { input: Pin, output: ListedPin },
   Remove: { input: Removal, output: ListedPin },
 } as const;

@@ -10,6 +10,7 @@ export function createPinStore(database: Database) {
     table: "rollout_pins",
     columns: {
       id: ({ id }) => id,
+      fleet: ({ fleet }) => fleet,
       ids: ({ ids }) => ids?.toSorted(),
       regions: ({ regions }) => regions?.toSorted(),
       labels: ({ labels }) => labels && JSON.stringify(sorted(labels)),
@@ -29,15 +30,17 @@ function sorted(labels: Record<string, string>): Record<string, string> {
 }
 
 type Row = Pick<Pin, "id" | "reason"> & {
+  fleet: string | null;
   ids: string[] | null;
   regions: string[] | null;
   labels: Record<string, string> | null;
   ends: Date | null;
 };
 
-function toPin({ ids, regions, labels, ends, ...row }: Row): Pin {
+function toPin({ fleet, ids, regions, labels, ends, ...row }: Row): Pin {
   return {
     ...row,
+    ...(fleet !== null && { fleet }),
     ...(ids !== null && { ids }),
     ...(regions !== null && { regions }),
     ...(labels !== null && { labels: sorted(labels) }),

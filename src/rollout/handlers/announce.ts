@@ -1,6 +1,6 @@
 /** Writes a transition: the state, the chat message, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { chatChannel } from "#notify/contract.ts";
+import { chatChannel, rolloutChannel } from "#notify/contract.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { tellHistory } from "./tell-history.ts";
@@ -22,7 +22,7 @@ export async function announce(
   const stamped = { ...(await stamp(ctx, head)), sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
-  ctx.sendClient(chatChannel, "sentinel_rollout").Post(message);
+  ctx.sendClient(chatChannel, rolloutChannel(head.fleet)).Post(message);
   tellHistory(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
 }

@@ -22,6 +22,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
   if (head === null) return nothingEverRan;
   return {
     rollout_id: head.rolloutId,
+    ...(head.fleet !== undefined && { fleet: head.fleet }),
     // The rollback begins at once: nobody can act on the pause before it.
     state: head.rollbackDue === true ? "rolling_back" : head.state,
     image: head.image,

@@ -11,6 +11,7 @@ import {
   withResumedWait,
 } from "#rollout/conditions/wait.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
+import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
 import type { ResumeRequest } from "#rollout/requests/contract.ts";
 import { withDefaults } from "#rollout/rules/defaults.ts";
@@ -45,7 +46,8 @@ export async function begin(
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const at = await ctx.date.now();
-  const head = newHead({ ...wanted, policy, startedBy, rolloutId, runner, at });
+  const of = { ...wanted, ...ofFleet(ctx.key), policy, startedBy, rolloutId };
+  const head = newHead({ ...of, runner, at });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);
@@ -104,7 +106,8 @@ export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<
 }
 
 function newHead(
-  init: Omit<BeginRequest, "isSigned"> & { rolloutId: string; runner: string; at: number },
+  init: Omit<BeginRequest, "isSigned"> &
+    OfFleet & { rolloutId: string; runner: string; at: number },
 ) {
   const { at, ...rest } = init;
   const startedAt = new Date(at).toISOString();

@@ -1,6 +1,5 @@
 /** The public shared handlers. They hold no lock, so that Cancel never waits for them. */
 import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
-import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -12,6 +11,7 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
+import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
 import {
   type BeginRequest,
   type RunHandle,
@@ -25,34 +25,29 @@ import { withDefaults } from "#rollout/rules/defaults.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
+import { notPromoted } from "#rollout/rules/promotion.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
-import type { ListFleet, ReadPins } from "#rollout/services/capture.ts";
-import { type HeadPolicy, readHead } from "#rollout/state.ts";
-import type { RolloutWindow } from "#rollout/windows/contract.ts";
+import type { ReadPins } from "#rollout/services/capture.ts";
+import type { ReadWindows } from "#rollout/services/look.ts";
+import { readHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
+import { findHindrances, type Promotions } from "./hindrances.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/**
- * Checks that an image exists, and returns it pinned to its digest; with what shows that it has passed CI, where the
- * settings ask for that. Throws a `ProblemError`.
- */
-export type ResolveImage = (image: string) => Promise<string | CheckedImage>;
+/** `after`: the fleets that have to have completed it. */
+type PinnedImage = CheckedImage & { after?: string[] };
 
-type CheckedImage = { image: string; ci?: CiEvidence[] };
-
-type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
+type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
 export type PublicParts = {
-  listFleet: ListFleet;
-  resolveImage: ResolveImage;
+  fleets: Fleets;
   readHistory: ReadHistory;
-  readWindows: () => Promise<RolloutWindow[]>;
+  readWindows: ReadWindows;
   readPins: ReadPins;
   readGateChecks: () => Promise<GateChecks>;
+  promotions: Promotions;
   readActor: ReadActor;
-  /** What the settings say, for what a request leaves out. */
-  policy: HeadPolicy;
 };
 
 /** How long the registry may be unreachable before the call fails. */
@@ -75,8 +70,10 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
-      const { image, ci } = await pin(ctx, parts, request);
+      const { image, ci, after } = await pin(ctx, parts, request);
       requireCi(ci);
+      const hindrances = await findHindrances(ctx, parts.promotions, { image, after });
+      if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
@@ -108,28 +105,37 @@ export function createPublicHandlers(parts: PublicParts) {
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
       const head = await readHead(ctx);
-      if (head === null) return toStatus(head);
+      if (head === null) {
+        parts.fleets.require(ctx.key);
+        return toStatus(head);
+      }
       await reviveRepair(ctx, head);
       const reason = await reasonOfWait(ctx, head);
       return { ...toStatus(head), ...(reason !== undefined && { reason }) };
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
-      const { image, ci = [] } = await pin(ctx, parts, request);
+      const { image, ci = [], after } = await pin(ctx, parts, request);
+      const hindrances = await findHindrances(ctx, parts.promotions, { image, after });
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
-        const reads = [parts.listFleet(), parts.readWindows(), parts.readPins()] as const;
+        const { listFleet, policy: defaults } = parts.fleets.require(ctx.key);
+        const reads = [listFleet(), parts.readWindows(ctx.key), parts.readPins(ctx.key)] as const;
         const [fleet, windows, pins] = await Promise.all(reads);
-        const policy = withDefaults(parts.policy, policyOf(request).policy);
+        const policy = withDefaults(defaults, policyOf(request).policy);
         const times = { windows, nowMs: Date.now() };
-        const wanted = { image, ci, wavePercentages, policy };
+        const wanted = { image, ci, hindrances, wavePercentages, policy };
         const planned = { ...wanted, fleetSize: fleet.length, pins, ...times };
         return describePlan(planned, planRollout(fleet, planned));
       });
     },
 
     async History(ctx: ObjectSharedContext, request: HistoryRequest): Promise<RolloutHistory> {
-      return readNow(ctx, history, () => parts.readHistory(request));
+      return readNow(ctx, history, async () => {
+        const found = await parts.readHistory({ ...request, fleet: ctx.key });
+        if (found.rollouts.length === 0) parts.fleets.require(ctx.key);
+        return found;
+      });
     },
   };
 }
@@ -150,14 +156,20 @@ function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | 
  */
 async function pin(
   ctx: ObjectSharedContext,
-  { readGateChecks, resolveImage }: PublicParts,
+  { readGateChecks, fleets, promotions }: PublicParts,
   { gate, image }: Pick<RolloutRequest, "gate" | "image">,
-): Promise<CheckedImage> {
-  const resolve = async () => {
+): Promise<PinnedImage> {
+  const resolve = async (): Promise<string | PinnedImage> => {
+    const fleet = fleets.require(ctx.key);
     if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
-    return resolveImage(image);
+    const after = await promotions.before(ctx.key);
+    const resolved = await fleet.resolveImage(image);
+    return after.length === 0 ? resolved : { ...toChecked(resolved), after };
   };
-  const resolved = await ctx.run("resolve-image", resolve, pinRetry);
+  return toChecked(await ctx.run("resolve-image", resolve, pinRetry));
+}
+
+function toChecked<Image extends object>(resolved: string | Image): { image: string } | Image {
   return typeof resolved === "string" ? { image: resolved } : resolved;
 }
 

@@ -1,5 +1,6 @@
 /** Repairs a rollout whose run was killed, perhaps with every invocation that waited for it. */
 import { type ObjectContext, type ObjectSharedContext, rpc } from "@restatedev/restate-sdk";
+import { ofFleet } from "#rollout/fleets.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
@@ -33,7 +34,8 @@ export async function repair(
     lookAgainLater(ctx);
     return null;
   }
-  ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
+  const { rolloutId, runner } = head;
+  ctx.sendClient(rolloutWatch).run({ rolloutId, runner, ...ofFleet(ctx.key) });
   // A call without `runner` is not the timer's: the run may have a timer that is still set.
   if (request.runner !== undefined || !(await isArmed(ctx, head)))
     await armRepair(ctx, head.runner);

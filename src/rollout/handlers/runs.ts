@@ -1,5 +1,6 @@
 /** Starts a run and stops one. */
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import { ofFleet } from "#rollout/fleets.ts";
 import { type Run, rolloutObject, rolloutRuns, rolloutWatch } from "#rollout/internal.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
 import { type RolloutHead, readWindowsEpoch, writeRepair } from "#rollout/state.ts";
@@ -16,12 +17,13 @@ export async function startRun(
   const { not_before: notBefore, max_unavailable: limit } = policy ?? {};
   const run: Run = {
     ...of,
+    ...ofFleet(ctx.key),
     windowsEpoch,
     ...(notBefore !== undefined && { notBefore }),
     ...(limit !== undefined && { countsUnhealthy: true }),
   };
   const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
-  ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
+  ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner, ...ofFleet(ctx.key) });
   await armRepair(ctx, runner);
   return runner;
 }

@@ -35,6 +35,7 @@ function save(
 ): void {
   const { reason, ...shown } = shownOf(head);
   ctx.sendClient(rolloutHistory, head.rolloutId).save({
+    ...(head.fleet !== undefined && { fleet: head.fleet }),
     image: head.image,
     requestedImage: head.requestedImage,
     wavePercentages: head.wavePercentages,

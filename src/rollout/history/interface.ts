@@ -53,6 +53,7 @@ export type HistoryEntry = {
   shown?: HistoryView;
 } & Pick<
   RolloutHead,
+  | "fleet"
   | "image"
   | "requestedImage"
   | "wavePercentages"

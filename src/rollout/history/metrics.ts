@@ -1,34 +1,36 @@
-/** Metrics of the newest rollout, read from history at each scrape. */
+/** Metrics of each fleet's newest rollout, read from history at each scrape. */
 import { Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import { type RolloutHistory, rolloutStates } from "#rollout/contract.ts";
 import { waitReasons } from "#rollout/policy/contract.ts";
 import type { HistoryStore } from "./store.ts";
 
-type ReadNewest = Pick<HistoryStore, "list">;
+type ReadNewest = Pick<HistoryStore, "newest">;
 
 /** A scrape waits for all metrics: a database that hangs must not cost it the others. */
 const readTimeoutMs = 2_000;
 
 type Rollout = RolloutHistory["rollouts"][number];
 
-/** While there was no rollout, or history cannot be read in time, these metrics have no values. */
-export function showRollout(store: ReadNewest, registry: Registry): void {
-  const newest = onceAtATime(async () => {
-    const read = () => store.list({ limit: 1 });
-    const none: RolloutHistory = { rollouts: [] };
-    return (await inTime(read, { limitMs: readTimeoutMs, otherwise: none })).rollouts[0];
-  });
+/** While a fleet had no rollout, or history cannot be read in time, these metrics have no values. */
+export function showRollouts(
+  store: ReadNewest,
+  { fleets, registry }: { fleets: readonly string[]; registry: Registry },
+): void {
+  const newest = () => store.newest(fleets);
+  const read = onceAtATime(() => inTime(newest, { limitMs: readTimeoutMs, otherwise: [] }));
   for (const { valuesOf, ...gauge } of gauges) {
+    const [, labelName] = gauge.labelNames;
     new Gauge({
       ...gauge,
       registers: [registry],
       async collect() {
-        const rollout = await newest();
+        const rollouts = await read();
         this.reset();
-        if (rollout === undefined) return;
-        for (const [label, value] of valuesOf(rollout)) {
-          this.set({ [gauge.labelNames[0] ?? ""]: label }, value);
+        for (const { fleet, ...rollout } of rollouts) {
+          for (const [label, value] of valuesOf(rollout)) {
+            this.set({ fleet, [labelName]: label }, value);
+          }
         }
       },
     });
@@ -51,31 +53,31 @@ type Values = [label: string, value: number][];
 const gauges: {
   name: string;
   help: string;
-  labelNames: string[];
+  labelNames: ["fleet", string];
   valuesOf: (of: Rollout) => Values;
 }[] = [
   {
     name: "vedette_rollout_state",
     help: "1 for the state that the newest rollout is in, 0 for the others.",
-    labelNames: ["state"],
+    labelNames: ["fleet", "state"],
     valuesOf: ({ state }) => rolloutStates.map((one) => [one, state === one ? 1 : 0]),
   },
   {
     name: "vedette_rollout_waiting",
     help: "1 for what the newest rollout waits for before the next thing starts, 0 for the others.",
-    labelNames: ["for"],
+    labelNames: ["fleet", "for"],
     valuesOf: ({ waiting_for: wait }) => waitReasons.map((one) => [one, wait === one ? 1 : 0]),
   },
   {
     name: "vedette_rollout_ci",
     help: "What showed that the newest rollout's image has passed CI: 1, or 0 where the settings let it pass.",
-    labelNames: ["kind"],
+    labelNames: ["fleet", "kind"],
     valuesOf: ({ ci = [] }) => ci.map(({ kind, result }) => [kind, result === "passed" ? 1 : 0]),
   },
   {
     name: "vedette_rollout_sentinels",
     help: "Sentinels of the newest rollout: all of them, and by outcome.",
-    labelNames: ["outcome"],
+    labelNames: ["fleet", "outcome"],
     valuesOf: (rollout) =>
       (["total", "succeeded", "failed", "reverted", "left_out"] as const).map((one) => [
         one,
@@ -85,7 +87,7 @@ const gauges: {
   {
     name: "vedette_rollout_wave",
     help: "The newest rollout's current wave, from 1, and how many it has.",
-    labelNames: ["which"],
+    labelNames: ["fleet", "which"],
     valuesOf: ({ current_wave: current, total_waves: total }) => [
       ["current", current],
       ["total", total],
@@ -94,7 +96,7 @@ const gauges: {
   {
     name: "vedette_rollout_timestamp_seconds",
     help: "When the newest rollout was started, last changed, and ended (Unix time); ended has none before that.",
-    labelNames: ["event"],
+    labelNames: ["fleet", "event"],
     valuesOf: ({ started_at, updated_at, ended_at }) => [
       ["started", secondsOf(started_at)],
       ["updated", secondsOf(updated_at)],

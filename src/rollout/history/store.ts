@@ -1,10 +1,15 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
+import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import type { HistoryRequest } from "#rollout/requests/contract.ts";
 import type { HistoryEntry, LeftOutEntry, OutcomesEntry } from "./interface.ts";
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
+
+type FleetRollout = { fleet: string } & RolloutHistory["rollouts"][number];
+
+type OfFleet = HistoryRequest & { fleet: string };
 
 type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
 
@@ -49,10 +54,23 @@ export function createHistoryStore(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Past rollouts, newest first. */
-    async list({ limit, before }: HistoryRequest): Promise<RolloutHistory> {
-      const { rows } = await database.query(listRollouts, [limit, before ?? null]);
+    /** Past rollouts of a fleet, newest first. */
+    async list({ fleet, limit, before }: OfFleet): Promise<RolloutHistory> {
+      const { rows } = await database.query(listRollouts, [limit, before ?? null, fleet]);
       return { rollouts: rows.map(toRollout) };
+    },
+
+    /** The newest rollout of each of these fleets that ever had one. */
+    async newest(fleets: readonly string[]): Promise<FleetRollout[]> {
+      const { rows } = await database.query(newestRollouts, [fleets]);
+      return rows.map((row) => ({ fleet: row.fleet, ...toRollout(row) }));
+    },
+
+    /** Whether a rollout of the image to the fleet has completed, and was not rolled back. */
+    async hasCompleted(fleet: string, image: string): Promise<boolean> {
+      const [name, digest] = image.split("@");
+      const { rows } = await database.query(selectCompleted, [fleet, name, digest ?? ""]);
+      return rows.length > 0;
     },
   };
 }
@@ -87,6 +105,7 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     endStates.includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry),
+    entry.fleet ?? defaultFleet,
   ];
 }
 
@@ -136,9 +155,9 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, fleet)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25)
+    $18, $19, $20, $21, $22, $23, $24, $25, $26)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -199,8 +218,19 @@ const recount = `
 
 const listRollouts = `
   SELECT * FROM rollouts
-  WHERE $2::text IS NULL OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2)
+  WHERE fleet = $3 AND ($2::text IS NULL
+    OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2))
   ORDER BY started_at DESC, id DESC LIMIT $1`;
+
+const newestRollouts = `
+  SELECT newest.* FROM unnest($1::text[]) AS t (name) CROSS JOIN LATERAL
+    (SELECT * FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
+
+// One of the two may lack the digest.
+const selectCompleted = `
+  SELECT FROM rollouts WHERE fleet = $1 AND outcome = 'completed'
+    AND CASE WHEN $3 <> '' AND position('@' IN image) > 0 THEN split_part(image, '@', 2) = $3
+      ELSE split_part(image, '@', 1) = $2 END LIMIT 1`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {

@@ -1,20 +1,41 @@
-/** The handlers by which operators list, add and remove rows: windows and pins. */
+/** The handlers by which operators list, add and remove rows: windows, pins and promotions. */
 import type { Context } from "@restatedev/restate-sdk";
-import { nameOf, type ReadActor } from "#kernel/actor.ts";
+import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import type { Listed, RowStore } from "./store.ts";
 
-type Parts<Row> = {
-  store: RowStore<Row>;
-  readActor: ReadActor;
-  /** As a log and an error call it: "window". */
-  word: string;
+/** Who may change which rows: a row of one fleet, or of all of them. */
+export type RowAccess = { readActor: ReadActor; fleets: FleetAccess };
+
+type FleetAccess = {
+  names: readonly string[];
+  /** Throws a `ProblemError` for a fleet that there is not. */
+  require: (name: string) => unknown;
+  /** Throws a `ProblemError` for a caller who may not change this fleet's rollouts. */
+  requireOperator: (actor: Actor, name: string) => void;
 };
 
-export function createRowHandlers<Row extends { id: string }>({
+type FleetRow = { id: string; fleet?: string | undefined };
+
+type Parts<Row> = {
+  store: RowStore<Row>;
+  access: RowAccess;
+  /** As a log and an error call it: "window". */
+  word: string;
+  /** Throws a `ProblemError` for a row that cannot be; absent: what the schema allows can be. */
+  check?: (row: Row) => Promise<void>;
+};
+
+/** Whether a row holds for this fleet; undefined: for any of them. */
+export function holdsFor(row: Pick<FleetRow, "fleet">, fleet: string | undefined): boolean {
+  return fleet === undefined || row.fleet === undefined || row.fleet === fleet;
+}
+
+export function createRowHandlers<Row extends FleetRow>({
   store,
-  readActor,
+  access,
   word,
+  check,
 }: Parts<Row>) {
   const problem = `the ${word}s cannot be read or changed`;
   const listing = databaseRead("list", { limitMs: 5_000, problem });
@@ -22,13 +43,30 @@ export function createRowHandlers<Row extends { id: string }>({
   const changes = { limitMs: 330_000, problem };
   const adding = databaseRead("add", changes);
   const removal = databaseRead("remove", changes);
+  const { fleets, readActor } = access;
+  // Within the journaled steps: the settings may be others when a handler is tried again.
+  const requireAccess = (actor: Actor, { fleet }: Pick<FleetRow, "fleet">) => {
+    for (const name of fleet === undefined ? fleets.names : [fleet]) {
+      fleets.requireOperator(actor, name);
+    }
+  };
 
   return {
-    list: (ctx: Context): Promise<Listed<Row>[]> => readNow(ctx, listing, store.list),
+    list: (ctx: Context, { fleet }: { fleet?: string | undefined }): Promise<Listed<Row>[]> =>
+      readNow(ctx, listing, async () => {
+        if (fleet !== undefined) fleets.require(fleet);
+        return (await store.list()).filter((row) => holdsFor(row, fleet));
+      }),
 
     async add(ctx: Context, row: Row): Promise<Listed<Row>> {
-      const by = nameOf(readActor(ctx));
-      const added = await readNow(ctx, adding, () => store.add(row, by));
+      const actor = readActor(ctx);
+      const by = nameOf(actor);
+      const added = await readNow(ctx, adding, async () => {
+        if (row.fleet !== undefined) fleets.require(row.fleet);
+        requireAccess(actor, row);
+        await check?.(row);
+        return store.add(row, by);
+      });
       ctx.console.info(`rollout ${word} added`, { [word]: row.id, by });
       return added;
     },
@@ -38,9 +76,14 @@ export function createRowHandlers<Row extends { id: string }>({
       ctx: Context,
       { id, reason }: { id: string; reason: string },
     ): Promise<{ found: Listed<Row> | null; by: string }> {
-      const by = nameOf(readActor(ctx));
+      const actor = readActor(ctx);
+      const by = nameOf(actor);
       // A step of its own: after a kill the row may be gone already.
-      const found = await readNow(ctx, listing, () => store.find(id));
+      const found = await readNow(ctx, listing, async () => {
+        const row = await store.find(id);
+        if (row !== null) requireAccess(actor, row);
+        return row;
+      });
       if (found === null) return { found, by };
       await readNow(ctx, removal, () => store.remove(found));
       ctx.console.info(`rollout ${word} removed`, { [word]: id, by, reason });

@@ -1,4 +1,4 @@
-/** Tables of rows that operators add and remove: windows and pins. */
+/** Tables of rows that operators add and remove: windows, pins and promotions. */
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 

@@ -18,6 +18,7 @@ const namedPerWave = 100;
 type Planned = {
   image: string;
   ci: CiEvidence[];
+  hindrances: string[];
   /** As requested: in a small fleet there are fewer waves. */
   wavePercentages: readonly number[];
   policy: Policy;
@@ -27,7 +28,7 @@ type Planned = {
 };
 
 export function describePlan(
-  { image, ci, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
+  { image, ci, hindrances, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
   { waves, leftOut }: PlannedRollout,
 ): RolloutPlan {
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
@@ -45,6 +46,7 @@ export function describePlan(
     left_out: leftOut.slice(0, namedPerWave).map(({ id, by, reason }) => ({ id, pin: by, reason })),
     on_failure,
     ci,
+    hindrances,
     max_failed: countOf(limits?.in_all, total),
     waves: waves.map(({ percentage, covered, members }, i) => ({
       wave: i + 1,

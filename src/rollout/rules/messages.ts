@@ -153,9 +153,10 @@ export function composeMessage(
 ): ChatMessage {
   const draft = drafts[event];
   const hasFailures = event === "completed" && head.failed > 0;
+  const title = hasFailures ? "Rollout completed with failures" : draft.title;
   return {
     id: `${head.rolloutId}#${head.sequence}`,
-    title: hasFailures ? "Rollout completed with failures" : draft.title,
+    title: head.fleet === undefined ? title : `${title} (${head.fleet})`,
     tone: hasFailures ? "warning" : draft.tone,
     lines: draft.lines(head, call),
     fields: [

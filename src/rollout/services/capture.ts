@@ -4,7 +4,7 @@ import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
-import { singletonKey } from "#rollout/contract.ts";
+import { type Fleets, keyOf } from "#rollout/fleets.ts";
 import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
 import {
   type CaptureRequest,
@@ -16,17 +16,15 @@ import { type PlanRequest, planRollout, toBatches, toWaveProgress } from "#rollo
 import { inlineLists } from "#rollout/rules/progress.ts";
 import type { Batch, RolloutHead, WaveProgress } from "#rollout/state.ts";
 
-/** The fleet as it is now. Throws when it cannot be listed. */
-export type ListFleet = () => Promise<FleetMember[]>;
-
-export type ReadPins = () => Promise<Pin[]>;
+/** The pins that hold for this fleet. */
+export type ReadPins = (fleet: string) => Promise<Pin[]>;
 
 /** Batches per write: far below the size at which Restate refuses a message. */
 const batchesPerWrite = 20;
 const idsPerEntry = 5_000;
 
 export type CaptureParts = {
-  listFleet: ListFleet;
+  fleets: Fleets;
   readPins: ReadPins;
   /** How long the fleet may be unreachable before the rollout is paused instead. */
   listForMs: number;
@@ -42,15 +40,16 @@ export function createCapture(parts: CaptureParts) {
 async function captureFleet(
   ctx: Context,
   wanted: CaptureRequest,
-  { listFleet, readPins, listForMs }: CaptureParts,
+  { fleets, readPins, listForMs }: CaptureParts,
 ): Promise<CaptureResult> {
-  const rollout = ctx.client(rolloutObject, singletonKey);
+  const key = keyOf(wanted);
+  const rollout = ctx.client(rolloutObject, key);
   const { rolloutId } = wanted;
   const request = await rollout.toCapture(wanted);
   if (request === null) return null;
   const list = async () => {
-    const fleet = await listFleet();
-    const asked = { ...request, pins: await readPins(), nowMs: Date.now() };
+    const fleet = await fleets.get(key).listFleet();
+    const asked = { ...request, pins: await readPins(key), nowMs: Date.now() };
     return unlessRefused(() => freezeFleet(fleet, asked));
   };
   const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);

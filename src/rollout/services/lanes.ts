@@ -5,7 +5,7 @@ import {
   InvocationIdParser,
   RestatePromise,
 } from "@restatedev/restate-sdk";
-import { singletonKey } from "#rollout/contract.ts";
+import { keyOf, type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import type { RunKind } from "#rollout/rules/outcome.ts";
 import type { SizedBatch } from "#rollout/state.ts";
@@ -21,7 +21,7 @@ export type LaneSettings = {
   maxParallel: number;
 };
 
-type BatchesRun = {
+type BatchesRun = OfFleet & {
   rolloutId: string;
   kind: RunKind;
   batches: SizedBatch[];
@@ -85,8 +85,9 @@ class BatchLanes {
   async #launch(job: Job, parallel: number): Promise<void> {
     const { rolloutId, kind } = this.#run;
     const runner = this.#ctx.request().id;
-    const request = { rolloutId, runner, kind, batch: job.batch, parallel };
-    const launched = await this.#ctx.client(rolloutObject, singletonKey).launchBatch(request);
+    const key = keyOf(this.#run);
+    const request = { rolloutId, runner, kind, batch: job.batch, parallel, ...ofFleet(key) };
+    const launched = await this.#ctx.client(rolloutObject, key).launchBatch(request);
     if (launched === "stopped") this.#isStopped = true;
     if (launched === "stopped" || launched === "idle") return;
     const id = InvocationIdParser.fromString(launched.invocation);

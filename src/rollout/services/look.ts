@@ -5,17 +5,22 @@ import { readPatiently } from "#kernel/read-now.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
+import type { ListFleet } from "#rollout/fleets.ts";
 import type { Advance, Look, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
-import type { ListFleet } from "./capture.ts";
 import type { ReadStrays } from "./strays.ts";
 
+/** The windows that hold for this fleet. */
+export type ReadWindows = (fleet: string) => Promise<RolloutWindow[]>;
+
 export type LookSettings = {
+  /** The fleet's name. */
+  name: string;
   /** Reads reports of checks since a time. */
   readChecks: ReadChecks;
   readStrays: ReadStrays;
-  readWindows: () => Promise<RolloutWindow[]>;
+  readWindows: ReadWindows;
   listFleet: ListFleet;
 };
 
@@ -57,7 +62,7 @@ export async function look(ctx: Context, at: Looking | Wait): Promise<{ look?: L
 }
 
 async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
-  const { readChecks, readStrays, readWindows, listFleet } = at.settings;
+  const { name, readChecks, readStrays, readWindows, listFleet } = at.settings;
   const {
     rolloutId,
     windowsEpoch,
@@ -71,8 +76,10 @@ async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
     gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
     soaks !== true || image === undefined
       ? null
-      : orNull(ctx, () => readStrays({ rolloutId, image })),
-    orNull(ctx, async () => openingsOf(at, await readPatiently(readLimitMs, readWindows))),
+      : orNull(ctx, () => readStrays({ fleet: name, rolloutId, image })),
+    orNull(ctx, async () =>
+      openingsOf(at, await readPatiently(readLimitMs, () => readWindows(name))),
+    ),
     at.countsUnhealthy === true
       ? orNull(ctx, async () => unhealthyOf(await readPatiently(readLimitMs, listFleet)))
       : null,

@@ -3,7 +3,7 @@ import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
 import { rolloutPins } from "#rollout/choice/interface.ts";
-import { singletonKey } from "#rollout/contract.ts";
+import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutHistory } from "#rollout/history/interface.ts";
 import {
   type ReleaseRequest,
@@ -15,6 +15,7 @@ import {
   rolloutWatch,
   type WedgedCall,
 } from "#rollout/internal.ts";
+import { rolloutPromotions } from "#rollout/promotions/interface.ts";
 import { rolloutWindows } from "#rollout/windows/interface.ts";
 
 /** The services whose invocations block a rollout when they cannot continue. */
@@ -28,6 +29,7 @@ export const releasedServices: readonly string[] = [
   rolloutRelease.name,
   rolloutWindows.name,
   rolloutPins.name,
+  rolloutPromotions.name,
   sentinelService.name,
   chatChannel.name,
 ];
@@ -35,9 +37,11 @@ export const releasedServices: readonly string[] = [
 /** Kills invocations, with everything that they have called. Those that have ended already are ignored. */
 export type EndInvocations = (invocations: readonly string[]) => Promise<void>;
 
-export function createRelease(endInvocations: EndInvocations) {
+type ReleaseParts = { endInvocations: EndInvocations; fleets: Fleets };
+
+export function createRelease(parts: ReleaseParts) {
   return implement(rolloutRelease, {
-    handlers: { release: (ctx, request) => release(ctx, request, endInvocations) },
+    handlers: { release: (ctx, request) => release(ctx, request, parts) },
     // Called by the worker itself; the gateway in front of Restate does not let callers through to it.
     options: { journalRetention: 0 },
   });
@@ -46,19 +50,29 @@ export function createRelease(endInvocations: EndInvocations) {
 async function release(
   ctx: Context,
   { revision, wedged }: ReleaseRequest,
-  endInvocations: EndInvocations,
+  { endInvocations, fleets }: ReleaseParts,
 ): Promise<null> {
   const { again, first, others, involved } = planRelease(wedged);
   // Sent before the original invocations are killed: if this handler is killed in between it is
   // repeated, and the idempotency key keeps the calls from being sent twice.
   for (const call of again) resend(ctx, call);
   await ctx.run("end-on-rollout", () => endInvocations(first));
-  const rollout = ctx.client(rolloutObject, singletonKey);
+  const rollouts = await ctx.run("read-fleets", () => keysOf(wedged, fleets));
   const from = [...new Set(wedged.flatMap((call) => call.revision ?? []))];
-  if (involved.length > 0) await rollout.stopForVersion({ involved, from, to: revision });
+  for (const key of involved.length > 0 ? rollouts : []) {
+    await ctx.client(rolloutObject, key).stopForVersion({ involved, from, to: revision });
+  }
   await ctx.run("end-others", () => endInvocations(others));
-  await rollout.forgetBatches({ invocations: others });
+  for (const key of rollouts) {
+    await ctx.client(rolloutObject, key).forgetBatches({ invocations: others });
+  }
   return null;
+}
+
+/** Each rollout looks for its own among the invocations. One of a fleet that is gone is known by its calls alone. */
+function keysOf(wedged: readonly WedgedCall[], { names }: Fleets): string[] {
+  const keys = wedged.filter(({ service }) => service === rolloutObject.name);
+  return [...new Set([...names, ...keys.flatMap(({ key }) => key ?? [])])];
 }
 
 function resend(ctx: Context, { id, service, key, handler, input }: WedgedCall): void {

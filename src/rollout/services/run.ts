@@ -7,7 +7,8 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
+import type { RollbackResult } from "#rollout/contract.ts";
+import { keyOf, ofFleet } from "#rollout/fleets.ts";
 import {
   type Advance,
   type CaptureResult,
@@ -28,9 +29,10 @@ export type RunSettings = LaneSettings &
     deployTimeoutMs: number;
   };
 
-export function createRunService(settings: RunSettings) {
+/** `settingsOf`: of a fleet, by its name. */
+export function createRunService(settingsOf: (fleet: string) => RunSettings) {
   return implement(rolloutRuns, {
-    handlers: { run: (ctx, run) => runToEnd(ctx, run, settings) },
+    handlers: { run: (ctx, run) => runToEnd(ctx, run, settingsOf(keyOf(run))) },
     options: { ingressPrivate: true, journalRetention: { hours: 1 } },
   });
 }
@@ -48,11 +50,11 @@ async function runToEnd(ctx: Context, run: Run, settings: RunSettings): Promise<
 
 function endEarly(
   ctx: Context,
-  { rolloutId }: Run,
+  run: Run,
   why: Pick<RunEnd, "failure" | "cause">,
 ): Promise<RunResult> {
-  const ended = { rolloutId, runner: ctx.request().id, ...why };
-  return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
+  const ended = { rolloutId: run.rolloutId, runner: ctx.request().id, ...why };
+  return ctx.client(rolloutObject, keyOf(run)).runnerEnded(ended);
 }
 
 function failureOf(error: TerminalError): Pick<RunEnd, "failure" | "cause"> {
@@ -63,7 +65,7 @@ function failureOf(error: TerminalError): Pick<RunEnd, "failure" | "cause"> {
 
 async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promise<RunResult> {
   const { rolloutId } = run;
-  const rollout = ctx.client(rolloutObject, singletonKey);
+  const rollout = ctx.client(rolloutObject, keyOf(run));
   const stop = ctx.signal<null>("stop");
   const isStopped = await RestatePromise.race([
     drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
@@ -98,7 +100,7 @@ async function follow(
 ): Promise<Omit<Advance, "rolloutId"> | { unlisted: string }> {
   if (next.action === "wait") return waitAndLook(ctx, { ...led, ...next });
   if (next.action === "capture") {
-    const captured = await capture(ctx, led.rolloutId, led.stop);
+    const captured = await capture(ctx, led);
     return captured ?? look(ctx, led);
   }
   await runBatches(ctx, { ...led, batches: next.batches, oneByOne: next.oneByOne }, led.settings);
@@ -106,12 +108,9 @@ async function follow(
 }
 
 /** Freezes the fleet, which may take minutes to list; ends early when the rollout is stopped meanwhile. */
-async function capture(
-  ctx: Context,
-  rolloutId: string,
-  stop: RestatePromise<null>,
-): Promise<CaptureResult> {
-  const wanted = { rolloutId, runner: ctx.request().id };
+async function capture(ctx: Context, { stop, ...run }: Led): Promise<CaptureResult> {
+  const { rolloutId } = run;
+  const wanted = { rolloutId, runner: ctx.request().id, ...ofFleet(keyOf(run)) };
   const capturing = ctx.client(rolloutCapture).run(wanted);
   const first = await RestatePromise.race([capturing, stop.map(() => "stopped" as const)]);
   if (first !== "stopped") return first;
@@ -121,10 +120,10 @@ async function capture(
 
 async function runRollback(ctx: Context, run: Run, settings: RunSettings): Promise<RollbackResult> {
   const { rolloutId } = run;
-  const rollout = ctx.client(rolloutObject, singletonKey);
+  const rollout = ctx.client(rolloutObject, keyOf(run));
   await drain(ctx, run.drain, settings.deployTimeoutMs);
   const batches = await rollout.rollbackBatches({ rolloutId });
-  await runBatches(ctx, { rolloutId, kind: run.kind, batches }, settings);
+  await runBatches(ctx, { ...run, batches }, settings);
   return rollout.endRollback({ rolloutId });
 }
 

@@ -1,25 +1,26 @@
 /** Finds sentinels that took the image of a rollout and do not run it well any more. */
 import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
+import type { Fleets } from "#rollout/fleets.ts";
+import { isSameImage } from "#rollout/rules/same-image.ts";
 import type { Stray } from "#rollout/rules/second-try.ts";
-import type { ListFleet } from "./capture.ts";
 
-type Rollout = { rolloutId: string; image: string };
+type Rollout = { fleet: string; rolloutId: string; image: string };
 
 /** Reads the fleet now; 1,000 sentinels at most. Throws when the fleet or the database does not answer. */
 export type ReadStrays = (rollout: Rollout) => Promise<Stray[]>;
 
 type Parts = {
-  listFleet: ListFleet;
+  fleets: Fleets;
   /** The sentinels whose deploy has succeeded in this rollout. */
   readSucceeded: (rolloutId: string) => Promise<string[]>;
 };
 
 const limit = 1_000;
 
-export function createReadStrays({ listFleet, readSucceeded }: Parts): ReadStrays {
-  return async ({ rolloutId, image }) => {
-    const fleet = await listFleet();
-    const listed = new Map(fleet.map((member) => [member.id, member]));
+export function createReadStrays({ fleets, readSucceeded }: Parts): ReadStrays {
+  return async ({ fleet, rolloutId, image }) => {
+    const members = await fleets.get(fleet).listFleet();
+    const listed = new Map(members.map((member) => [member.id, member]));
     return (await readSucceeded(rolloutId))
       .flatMap((id) => toStray(id, listed.get(id), image))
       .slice(0, limit);
@@ -31,7 +32,7 @@ function toStray(id: string, member: FleetMember | undefined, image: string): St
   // The list may be wrong, or the sentinel was taken away: that says nothing about the image.
   if (member === undefined) return [{ id, reason: gone, ofFleet: true }];
   const { running_image, health } = member;
-  if (running_image !== "" && !isSame(running_image, image)) {
+  if (running_image !== "" && !isSameImage(running_image, image)) {
     return [{ id, reason: `reverted: it runs ${running_image} now` }];
   }
   return health === "unhealthy" ? [{ id, reason: unhealthy }] : [];
@@ -39,11 +40,3 @@ function toStray(id: string, member: FleetMember | undefined, image: string): St
 
 const gone = `${"target_gone" satisfies ReasonCode}: the fleet does not list it any more`;
 const unhealthy = `${"probe_failing" satisfies ReasonCode}: it turned unhealthy`;
-
-/** A fleet may list an image without the digest to which it was pinned. */
-function isSame(one: string, other: string): boolean {
-  const [name, digest] = one.split("@");
-  const [otherName, otherDigest] = other.split("@");
-  const hasBoth = digest !== undefined && otherDigest !== undefined;
-  return hasBoth ? digest === otherDigest : name === otherName;
-}

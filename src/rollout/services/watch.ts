@@ -1,7 +1,7 @@
 /** Detects that a run, or batches that it left, have ended without reporting it. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { endsWithin } from "#kernel/attach.ts";
-import { singletonKey } from "#rollout/contract.ts";
+import { keyOf, type OfFleet } from "#rollout/fleets.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 
 /** How often a running rollout is checked, in case every invocation that waits for it was killed. */
@@ -13,8 +13,10 @@ export const watchService = implement(rolloutWatch, {
   options: { ingressPrivate: true, journalRetention: 0 },
 });
 
-async function watch(ctx: Context, run: { rolloutId: string; runner: string }): Promise<null> {
-  const rollout = ctx.client(rolloutObject, singletonKey);
+type Watched = OfFleet & { rolloutId: string; runner: string };
+
+async function watch(ctx: Context, { fleet, ...run }: Watched): Promise<null> {
+  const rollout = ctx.client(rolloutObject, keyOf({ fleet }));
   const failure = await endOf(ctx, [run.runner]);
   if (failure === undefined) return null;
   const ended = { ...run, failure: `the run ended early: ${failure}` };

@@ -1,5 +1,6 @@
 /** Windows: when the waves of rollouts may start, and when they must not. */
 import { z } from "zod";
+import { FleetName, fleetOrNone } from "#fleet/contract.ts";
 import { isTimeZone } from "#kernel/time-zone.ts";
 import { instant, Reason } from "#rollout/values/contract.ts";
 
@@ -20,6 +21,9 @@ const Instant = instant("2026-12-20T00:00:00Z");
 
 const windowShape = z.strictObject({
   id: WindowId,
+  fleet: FleetName.optional().meta({
+    description: "The fleet for whose rollouts it holds; without it for those of every fleet.",
+  }),
   kind: z.enum(["allowed", "freeze"]).meta({
     description:
       "allowed: waves start only in windows of this kind, if there are any. freeze: none starts in it.",
@@ -90,7 +94,13 @@ export const Opening = z.object({
 });
 export type Opening = z.infer<typeof Opening>;
 
-const Empty = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+const ListRequest = z
+  .strictObject({
+    fleet: fleetOrNone(
+      "Only those that hold for this fleet; without it `now` is of the default one.",
+    ),
+  })
+  .meta({ title: "WindowListRequest", examples: [{}, { fleet: "production" }] });
 const Removal = z
   .strictObject({ id: WindowId, reason: Reason })
   .meta({ title: "WindowRemoval", examples: [{ id: "year-end", reason: "incident 4711" }] });
@@ -98,7 +108,7 @@ const Removal = z
 export const windowsName = "vedette.v1.RolloutWindows";
 
 export const windowHandlers = {
-  List: { input: Empty, output: z.object({ windows: z.array(ListedWindow), now: Opening }) },
+  List: { input: ListRequest, output: z.object({ windows: z.array(ListedWindow), now: Opening }) },
   Add: { input: RolloutWindow, output: ListedWindow },
   Remove: { input: Removal, output: ListedWindow },
 } as const;

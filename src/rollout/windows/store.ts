@@ -10,6 +10,7 @@ export function createWindowStore(database: Database) {
     table: "rollout_windows",
     columns: {
       id: ({ id }) => id,
+      fleet: ({ fleet }) => fleet,
       kind: ({ kind }) => kind,
       time_zone: ({ time_zone }) => time_zone,
       days: ({ days }) => days?.toSorted(),
@@ -27,6 +28,7 @@ export function createWindowStore(database: Database) {
 }
 
 type Row = Pick<RolloutWindow, "id" | "kind" | "time_zone" | "reason"> & {
+  fleet: string | null;
   days: RolloutWindow["days"] | null;
   from_time: string | null;
   to_time: string | null;
@@ -34,9 +36,10 @@ type Row = Pick<RolloutWindow, "id" | "kind" | "time_zone" | "reason"> & {
   ends: Date | null;
 };
 
-function toWindow({ from_time: from, to_time: to, days, starts, ends, ...row }: Row) {
+function toWindow({ fleet, from_time: from, to_time: to, days, starts, ends, ...row }: Row) {
   const window: RolloutWindow = {
     ...row,
+    ...(fleet !== null && { fleet }),
     ...(days !== null && { days: weekdays.filter((day) => days?.includes(day)) }),
     ...(from !== null && { from }),
     ...(to !== null && { to }),

@@ -11,6 +11,7 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { deploying } from "../../support/rollout/deploying.ts";
 import { createTestListing } from "../../support/rollout/fleet-listing.ts";
 import {
   answerJson,
@@ -352,9 +353,10 @@ describe("a deploy", () => {
     const sentinels = ids.map((one) => ({ id: one, region: "eu", image: v1, healthy: true }));
     const list = async () => sentinels;
     await createTestListing(database, { ...driver, list }).list();
-    const deployer = createDeployer(driver, createFleetStore(database));
+    const store = createFleetStore(database);
+    const fleets = deploying(createDeployer(driver, store), deployTimeoutMs);
     restate = await startTestRestate({
-      services: [createSentinelService({ deployer, deployTimeoutMs }), caller],
+      services: [createSentinelService({ fleets, abandon: store.abandon }), caller],
     });
   });
 

@@ -33,7 +33,7 @@ async function startStream(limits: { recheckMs: number }) {
   const app = fastify();
   // As the gateway has one: with it a response gets listeners of the framework's, which end with it.
   app.addHook("onResponse", async () => {});
-  serveStream(app, { guard, live, ...limits });
+  serveStream(app, { guard, lives: new Map([["singleton", live]]), ...limits });
   const sockets = new Set<Socket>();
   app.server.on("connection", (socket: Socket) => sockets.add(socket));
   const url = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));

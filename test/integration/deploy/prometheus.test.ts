@@ -89,7 +89,7 @@ describe.runIf(hasPrograms("promtool", "prometheus"))("deploy/prometheus/vedette
       });
     }
     expect(
-      await prometheus.query('vedette_fleet_members{deploy_status="ready"} == 4'),
+      await prometheus.query('vedette_fleet_members{fleet="singleton",deploy_status="ready"} == 4'),
     ).toHaveLength(1);
     expect(await prometheus.firing()).toEqual([]);
   });

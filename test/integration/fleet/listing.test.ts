@@ -87,7 +87,7 @@ describe("a list", () => {
     );
     const older = { askedAt: clock[0].at as string, sentinels: fleetOf(3, v1) };
 
-    await createListStore(database(), 100).write(older);
+    await createListStore(database(), { fleet: "singleton", maxMissingPercent: 100 }).write(older);
 
     expect(await rows()).toEqual([1, 2, 3, 4].map((n) => ({ id: `gw-${n}`, running_image: v2 })));
   });
@@ -274,7 +274,7 @@ describe("keeping up", () => {
 
     await listing.list();
 
-    expect(await registry.metrics()).toContain("vedette_fleet_sentinels 3");
-    expect(await registry.metrics()).toContain("vedette_fleet_list_failing 0");
+    expect(await registry.metrics()).toContain('vedette_fleet_sentinels{fleet="singleton"} 3');
+    expect(await registry.metrics()).toContain('vedette_fleet_list_failing{fleet="singleton"} 0');
   });
 });

@@ -9,6 +9,7 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { deploying } from "../../support/rollout/deploying.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { createTestListing } from "../../support/rollout/fleet-listing.ts";
 import { createTestDatabase } from "../../support/run/shared-postgres.ts";
@@ -48,11 +49,16 @@ beforeAll(async () => {
   const driver = createHttpDriver({ url: fleet.url, token: fleet.token });
   const listing = createTestListing(database, driver);
   await listing.list();
-  const deployer = createDeployer(driver, store);
+  const fleets = deploying(createDeployer(driver, store), 4_000);
   restate = await startTestRestate({
     services: [
-      createSentinelService({ deployer, deployTimeoutMs: 4_000 }),
-      createFleetService({ store, listing, readActor }),
+      createSentinelService({ fleets, abandon: store.abandon }),
+      createFleetService({
+        store,
+        listings: new Map([["singleton", listing]]),
+        readActor,
+        requireOperator: () => {},
+      }),
       caller,
     ],
   });

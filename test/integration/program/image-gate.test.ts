@@ -39,7 +39,7 @@ describe.skipIf(!hasPrograms("docker-registry"))("an image of which everything i
     ]);
     expect(shown.stdout).toMatch(/ci +commit passed: commit 76322e2e2e2e of acme\/gateway/);
     expect(shown.stdout).toMatch(/ci +provenance passed: /);
-    expect(await metrics()).toContain('vedette_rollout_ci{kind="signature"} 1');
+    expect(await metrics()).toContain('vedette_rollout_ci{fleet="singleton",kind="signature"} 1');
   });
 
   it("is refused for what is missing, red, pending or signed by others, and the plan says so", async () => {

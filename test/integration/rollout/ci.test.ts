@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CiEvidence } from "#ci/contract.ts";
 import { RolloutHistory, RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
-import type { ResolveImage } from "#rollout/handlers/public.ts";
+import type { ResolveImage } from "#rollout/fleets.ts";
 import { modes } from "../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../support/rollout/rollout-builders.ts";

@@ -41,7 +41,7 @@ describe("history", () => {
   });
 
   const find = async (id: string) => {
-    const { rollouts } = await history.list({ limit: 100 });
+    const { rollouts } = await history.list({ fleet: "singleton", limit: 100 });
     return rollouts.find(({ rollout_id }) => rollout_id === id);
   };
 

@@ -6,11 +6,13 @@ import {
 } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
 import { toTerminalError } from "#kernel/terminal.ts";
+import { createFleets } from "#rollout/fleets.ts";
 import type { OrderStop } from "#rollout/handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
 import { repair, reviveRepair } from "#rollout/handlers/repair.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { buildHead, imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { aFleet } from "../../support/rollout/rollout-fleets.ts";
 
 type Sent = [handler: string, request: unknown];
 
@@ -35,7 +37,8 @@ function createContext(error: Error) {
 }
 
 const facade = createPublicHandlers({
-  resolveImage: async (image: string) => image,
+  fleets: createFleets([aFleet()]),
+  promotions: { before: async () => [], hasCompleted: async () => false },
   readActor: () => ({ by: "tester" }),
   readGateChecks: async () => ({ known: [], whyOff: () => [] }),
 } as unknown as PublicParts);

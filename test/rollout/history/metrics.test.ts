@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { RolloutHistory } from "#rollout/contract.ts";
-import { showRollout } from "#rollout/history/metrics.ts";
+import { showRollouts } from "#rollout/history/metrics.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -29,29 +29,39 @@ const history = RolloutHistory.parse({
   ],
 });
 
-it("has the newest rollout's state, its wait and its counts", async () => {
+it("has the state of each fleet's newest rollout, its wait and its counts", async () => {
   const registry = new Registry();
-  const list = vi.fn(async () => history);
-  showRollout({ list }, registry);
+  const newest = vi.fn(async () => [
+    ...history.rollouts.map((rollout) => ({ fleet: "singleton", ...rollout })),
+    ...history.rollouts.map((rollout) => ({
+      fleet: "staging",
+      ...rollout,
+      state: "paused" as const,
+    })),
+  ]);
+  showRollouts({ newest }, { fleets: ["singleton", "staging"], registry });
 
   const text = await registry.metrics();
 
-  expect(text).toContain('vedette_rollout_state{state="in_progress"} 1');
-  expect(text).toContain('vedette_rollout_state{state="paused"} 0');
-  expect(text).toContain('vedette_rollout_waiting{for="soak"} 1');
-  expect(text).toContain('vedette_rollout_waiting{for="gate"} 0');
-  expect(text).toContain('vedette_rollout_sentinels{outcome="failed"} 1');
-  expect(text).toContain('vedette_rollout_sentinels{outcome="left_out"} 2');
-  expect(text).toContain('vedette_rollout_wave{which="current"} 1');
-  expect(text).toContain('vedette_rollout_wave{which="total"} 2');
-  expect(text).toContain('vedette_rollout_timestamp_seconds{event="started"} 1795341600');
+  expect(text).toContain('vedette_rollout_state{fleet="singleton",state="in_progress"} 1');
+  expect(text).toContain('vedette_rollout_state{fleet="singleton",state="paused"} 0');
+  expect(text).toContain('vedette_rollout_state{fleet="staging",state="paused"} 1');
+  expect(text).toContain('vedette_rollout_waiting{fleet="singleton",for="soak"} 1');
+  expect(text).toContain('vedette_rollout_waiting{fleet="singleton",for="gate"} 0');
+  expect(text).toContain('vedette_rollout_sentinels{fleet="singleton",outcome="failed"} 1');
+  expect(text).toContain('vedette_rollout_sentinels{fleet="singleton",outcome="left_out"} 2');
+  expect(text).toContain('vedette_rollout_wave{fleet="singleton",which="current"} 1');
+  expect(text).toContain('vedette_rollout_wave{fleet="singleton",which="total"} 2');
+  expect(text).toContain(
+    'vedette_rollout_timestamp_seconds{fleet="singleton",event="started"} 1795341600',
+  );
   expect(text).not.toContain('event="ended"');
-  expect(list).toHaveBeenCalledTimes(1);
+  expect(newest.mock.calls).toEqual([[["singleton", "staging"]]]);
 });
 
 it("has no values while history cannot be read, and costs the scrape no other metric", async () => {
   const registry = new Registry();
-  showRollout({ list: () => new Promise<never>(() => {}) }, registry);
+  showRollouts({ newest: () => new Promise<never>(() => {}) }, { fleets: [], registry });
   const shown = vi.fn();
 
   void registry.metrics().then(shown);

@@ -11,7 +11,15 @@ const request = { image: imageV2, wavePercentages: [50, 100] };
 const nowMs = Date.parse("2026-03-02T12:00:00Z");
 
 const describeWith = (policy: Policy, windows: RolloutWindow[] = []) => {
-  const planned = { ...request, ci: [], policy, fleetSize: fleet.length, windows, nowMs };
+  const planned = {
+    ...request,
+    ci: [],
+    hindrances: [],
+    policy,
+    fleetSize: fleet.length,
+    windows,
+    nowMs,
+  };
   return describePlan(planned, planRollout(fleet, request));
 };
 

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
+import { createFleets } from "#rollout/fleets.ts";
 import { createReadStrays } from "#rollout/services/strays.ts";
+import { aFleet } from "../../support/rollout/rollout-fleets.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
 const v1 = "registry.example.com/vedette/sentinel:v1";
 const v2 = "registry.example.com/vedette/sentinel:v2";
+
+const fleetsOf = (members: FleetMember[]) =>
+  createFleets([aFleet({ listFleet: async () => members })]);
 
 const straysOf = (image: string, listed: Partial<FleetMember>) => {
   const member: FleetMember = {
@@ -17,10 +22,10 @@ const straysOf = (image: string, listed: Partial<FleetMember>) => {
   };
   const untouched = { ...member, id: "b", running_image: v1, health: "unhealthy" as const };
   const parts = {
-    listFleet: async () => [member, untouched],
+    fleets: fleetsOf([member, untouched]),
     readSucceeded: async () => ["a"],
   };
-  return createReadStrays(parts)({ rolloutId: "r", image });
+  return createReadStrays(parts)({ fleet: "singleton", rolloutId: "r", image });
 };
 
 describe("a sentinel that took the image", () => {
@@ -48,10 +53,10 @@ describe("a sentinel that took the image", () => {
   });
 
   it("is one of the fleet when it is not listed any more", async () => {
-    const parts = { listFleet: async () => [], readSucceeded: async () => ["a"] };
+    const parts = { fleets: fleetsOf([]), readSucceeded: async () => ["a"] };
 
-    expect(await createReadStrays(parts)({ rolloutId: "r", image: v2 })).toEqual([
-      { id: "a", reason: expect.stringContaining("target_gone"), ofFleet: true },
-    ]);
+    expect(
+      await createReadStrays(parts)({ fleet: "singleton", rolloutId: "r", image: v2 }),
+    ).toEqual([{ id: "a", reason: expect.stringContaining("target_gone"), ofFleet: true }]);
   });
 });

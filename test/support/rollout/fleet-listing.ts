@@ -12,9 +12,9 @@ import { createLog } from "#kernel/log.ts";
 export function createTestListing(
   database: Database,
   driver: Pick<Driver, "list">,
-  { maxMissingPercent = 100, registry = new Registry() } = {},
+  { maxMissingPercent = 100, registry = new Registry(), fleet = "singleton" } = {},
 ) {
   const log = createLog({ level: "silent", format: "json" });
-  const store = createListStore(database, maxMissingPercent);
-  return createFleetListing({ driver, store, metrics: createListMetrics(registry), log });
+  const store = createListStore(database, { fleet, maxMissingPercent });
+  return createFleetListing({ driver, store, metrics: createListMetrics(registry)(fleet), log });
 }

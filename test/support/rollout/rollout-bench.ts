@@ -2,6 +2,7 @@
 
 import { type Context, service } from "@restatedev/restate-sdk";
 import { createDeployer } from "#fleet/deployer.ts";
+import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
@@ -11,7 +12,7 @@ import { signActor } from "#kernel/signed-actor.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
-import type { ResolveImage } from "#rollout/handlers/public.ts";
+import type { ResolveImage } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
@@ -21,7 +22,7 @@ import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { readActor } from "../signed-call.ts";
 import { createTestListing } from "./fleet-listing.ts";
-import { createMemoryFleet } from "./memory-fleet.ts";
+import { createMemoryFleet, type MemoryFleet } from "./memory-fleet.ts";
 
 export type RolloutBench = Awaited<ReturnType<typeof startRolloutBench>>;
 
@@ -36,6 +37,10 @@ type BenchOptions = {
   policy?: HeadPolicy;
   /** The image gate; absent: none. */
   resolveImage?: ResolveImage;
+  /** Fleets besides the default one, by name. */
+  fleets?: Record<string, MemoryFleet>;
+  /** Of the fleets that name them. */
+  operators?: Record<string, string[]>;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
 };
@@ -57,24 +62,46 @@ export async function startRolloutBench(options: BenchOptions = {}) {
   const { size = 12, maxParallel = 100, alwaysReplay = false, killsPostgres = false } = options;
   const log = createLog({ level: "silent", format: "json" });
   const fleet = createMemoryFleet(size);
+  const others = options.fleets ?? {};
   const chat = await startFakeChat();
   const server = await createTestDatabase({ isKilled: killsPostgres });
   const database = openDatabase(server.url, log);
   const store = createFleetStore(database);
-  const listing = createTestListing(database, fleet.driver);
+  const drivers = Object.entries({ singleton: fleet, ...others }).map(([name, { driver }]) => ({
+    name,
+    driver: driverOfFleet(driver, { fleet: name, fleets: Object.keys(others) }),
+  }));
+  const listings = new Map(
+    drivers.map(({ name, driver }) => [name, createTestListing(database, driver, { fleet: name })]),
+  );
   const deployTimeoutMs = 20_000;
   const restate = await startTestRestate({
     alwaysReplay,
     services: [
-      createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
-      createFleetService({ store, listing, readActor }),
+      createSentinelService({
+        fleets: new Map(
+          drivers.map(({ name, driver }) => [
+            name,
+            { deployer: createDeployer(driver, store), deployTimeoutMs },
+          ]),
+        ),
+        abandon: store.abandon,
+      }),
+      createFleetService({ store, listings, readActor, requireOperator: () => {} }),
       createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
       testService,
       ...createRolloutServices({
-        listFleet: listing.list,
+        fleets: [...listings].map(([name, { list }]) => ({
+          name,
+          listFleet: list,
+          resolveImage: options.resolveImage ?? (async (image) => image),
+          policy: options.policy ?? {},
+          operators: options.operators?.[name],
+          maxParallel,
+          deployTimeoutMs,
+        })),
         readMembers: store.members,
         orders: store,
-        resolveImage: options.resolveImage ?? (async (image) => image),
         readGateChecks: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],
@@ -82,11 +109,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
         actorKey,
-        ...(options.policy !== undefined && { policy: options.policy }),
         endInvocations: async () => {},
         listForMs: 300,
-        maxParallel,
-        deployTimeoutMs,
       }),
     ],
   });

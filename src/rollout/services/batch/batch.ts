@@ -1,6 +1,6 @@
 /** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
-import { singletonKey } from "#rollout/contract.ts";
+import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 import { abandon, deploy, type Event, stopEvent } from "./events.ts";
@@ -59,7 +59,8 @@ class BatchWork {
     this.#run = run;
     this.#stop = stopEvent(ctx);
     // A rollback takes what the rollout has changed.
-    this.#pins = new PinWatch(ctx, run.kind === "rollback" ? undefined : readPinned);
+    const readOf = (ids: readonly string[]) => readPinned(ids, keyOf(run));
+    this.#pins = new PinWatch(ctx, run.kind === "rollback" ? undefined : readOf);
     this.#slots = new Slots(run.slots);
     this.#waiting = targets.toSorted(
       (a, b) => Number(b.isDown === true) - Number(a.isDown === true),
@@ -81,7 +82,7 @@ class BatchWork {
     while (this.#inFlight.size < this.#run.parallel && this.#slots.mayTake(this.#waiting[0])) {
       const target = this.#waiting.shift() as Target;
       this.#slots.take(target);
-      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run.run));
+      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run));
     }
   }
 
@@ -106,7 +107,7 @@ class BatchWork {
     const closed = this.#inFlight.size === 0 && isOver;
     if (!closed && this.#unrecorded.length === 0) return;
     this.#recording = this.#ctx
-      .client(rolloutObject, singletonKey)
+      .client(rolloutObject, keyOf(this.#run))
       .record({
         ...this.#run,
         invocation: this.#ctx.request().id,

@@ -6,6 +6,8 @@ import {
   type TerminalError,
 } from "@restatedev/restate-sdk";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import { keyOf, ofFleet } from "#rollout/fleets.ts";
+import type { BatchRun } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 
 /** A sentinel that a pin holds back, and why. */
@@ -29,12 +31,12 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
 export function deploy(
   ctx: Context,
   target: Target,
-  run: string | undefined,
+  { run, ...of }: Pick<BatchRun, "run" | "fleet">,
 ): RestatePromise<Event> {
   const { index, id, image } = target;
   return ctx
     .client(sentinelService, id)
-    .Deploy({ image, ...(run !== undefined && { run }) })
+    .Deploy({ image, ...(run !== undefined && { run }), ...ofFleet(keyOf(of)) })
     .map((result, failure): Event => {
       if (result?.ordered === false) return { type: "unordered", index };
       const outcome = { index, id, ...judge(result, failure) };

@@ -4,7 +4,10 @@ import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { Event, Pinned } from "./events.ts";
 
 /** Of these sentinels those that a pin holds back now. */
-export type ReadPinned = (ids: readonly string[]) => Promise<Pinned[]>;
+export type ReadPinned = (ids: readonly string[], fleet: string) => Promise<Pinned[]>;
+
+/** The same, of the fleet of the batch. */
+type ReadPinnedOf = (ids: readonly string[]) => Promise<Pinned[]>;
 
 /** How old what was read may be when a deploy starts. */
 const knownForMs = 30_000;
@@ -13,7 +16,7 @@ const readLimitMs = 10_000;
 
 export class PinWatch {
   readonly #ctx: Context;
-  readonly #readPinned: ReadPinned | undefined;
+  readonly #readPinned: ReadPinnedOf | undefined;
   /** A reading, or the time until the next one is due. */
   next: RestatePromise<Event> | undefined;
   areKnown: boolean;
@@ -22,7 +25,7 @@ export class PinWatch {
   #failures = 0;
 
   /** Without `readPinned` no pin holds anything back. */
-  constructor(ctx: Context, readPinned: ReadPinned | undefined) {
+  constructor(ctx: Context, readPinned: ReadPinnedOf | undefined) {
     this.#ctx = ctx;
     this.#readPinned = readPinned;
     this.areKnown = readPinned === undefined;

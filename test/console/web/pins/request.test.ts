@@ -53,7 +53,7 @@ describe("a refusal", () => {
     [{ id: "Debug gw 7" }, "id"],
     [{ ids: "" }, "ids"],
     [{ ids: "gw-7, gw-7" }, "ids"],
-    [{ ids: "x".repeat(301) }, "ids"],
+    [{ ids: "x".repeat(342) }, "ids"],
     [{ regions: "," }, "regions"],
     [{ labels: "tier" }, "labels"],
     [{ labels: "a b=1" }, "labels"],

@@ -1,0 +1,106 @@
+/** Wires the fleets: each one's driver and list, and how its sentinels are deployed. */
+import path from "node:path";
+import { defaultFleet } from "#fleet/contract.ts";
+import { createCountDeploys } from "#fleet/deploy-metrics.ts";
+import { createDeployer } from "#fleet/deployer.ts";
+import type { Driver } from "#fleet/drivers/driver.ts";
+import { drivers } from "#fleet/drivers/index.ts";
+import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
+import { createListMetrics } from "#fleet/list-metrics.ts";
+import { createListStore } from "#fleet/list-store.ts";
+import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
+import { showMembers } from "#fleet/member-metrics.ts";
+import type { Deploying } from "#fleet/service.ts";
+import { createFleetStore, type FleetStore } from "#fleet/store.ts";
+import { httpUrl } from "#kernel/address.ts";
+import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
+import { createFindCredential } from "#registry/credentials.ts";
+import type { Base } from "./base.ts";
+import { type Fleet, fleetsOf } from "./fleets.ts";
+import { startSentinelKey } from "./own-keys.ts";
+import type { Stops } from "./stops.ts";
+
+/** How long a start waits for the first list of each fleet. */
+const firstListMs = 2_000;
+
+export type RunningFleet = Fleet & Deploying & { listing: FleetListing };
+
+export type RunningFleets = { store: FleetStore; fleets: RunningFleet[] };
+
+type FleetParts = {
+  database: Database;
+  /** Of this process; undefined: another process serves the API, at the address of the settings. */
+  apiUrl: string | undefined;
+  stops: Stops;
+};
+
+export async function startFleets(base: Base, parts: FleetParts): Promise<RunningFleets> {
+  const { config, registry } = base;
+  const { database, stops } = parts;
+  const store = createFleetStore(database);
+  const settings = fleetsOf(config);
+  const names = settings.map(({ name }) => name);
+  showMembers(database, { fleets: names, registry });
+  const metrics = {
+    ofList: createListMetrics(registry),
+    countDeploys: createCountDeploys(registry),
+  };
+  const needsKey = settings.some(({ fleet }) => fleet.driver === "process");
+  const rootKey = needsKey ? await startSentinelKey(base, database) : "";
+  const fleets: RunningFleet[] = [];
+  for (const one of settings) {
+    const driver = createDriver(base, one, { apiUrl: parts.apiUrl, rootKey, names });
+    stops.add(`fleet driver ${one.name}`, driver.stop);
+    await driver.start();
+    fleets.push({
+      ...one,
+      listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
+      deployer: metrics.countDeploys(one.name, createDeployer(driver, store)),
+      deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
+    });
+  }
+  await Promise.all(fleets.map((one) => startListing(one, stops)));
+  return { store, fleets };
+}
+
+type DriverParts = { apiUrl: string | undefined; rootKey: string; names: readonly string[] };
+
+function createDriver(base: Base, one: Fleet, { apiUrl, rootKey, names }: DriverParts): Driver {
+  const { config, log } = base;
+  const { name, fleet, registry } = one;
+  const driver = drivers[fleet.driver]({
+    fleet,
+    dataDir: name === defaultFleet ? base.dataDir : path.join(base.dataDir, "fleets", name),
+    apiUrl: apiUrl ?? httpUrl(config.api),
+    rootKey,
+    findCredential: createFindCredential(process.env, registry),
+    log: name === defaultFleet ? log : log.child({ fleet: name }),
+  });
+  return driverOfFleet(driver, { fleet: name, fleets: names });
+}
+
+function createListing(
+  { log }: Base,
+  { name, fleet }: Fleet,
+  parts: {
+    database: Database;
+    driver: Driver;
+    metrics: Parameters<typeof createFleetListing>[0]["metrics"];
+  },
+) {
+  const { driver, list_max_missing_percent: limit = driver === "process" ? 100 : 49 } = fleet;
+  const store = createListStore(parts.database, { fleet: name, maxMissingPercent: limit });
+  const named = name === defaultFleet ? log : log.child({ fleet: name });
+  return createFleetListing({ ...parts, store, log: named });
+}
+
+/**
+ * Lists the fleet in the background, so that everything else works while the fleet's API is down. A fleet that
+ * answers at once is known before the program reports that it is ready.
+ */
+async function startListing({ name, fleet, listing }: RunningFleet, stops: Stops): Promise<void> {
+  const refresh = listing.refreshEvery(fleet.list_every_seconds * 1_000);
+  stops.add(`fleet listing ${name}`, refresh.stop);
+  await inTime(() => refresh.first, { limitMs: firstListMs, otherwise: undefined });
+}

@@ -1,0 +1,53 @@
+/** The fleets of the settings, each with what holds for it. */
+import type { Config } from "#config.ts";
+import type { FleetConfig } from "#fleet/config.ts";
+import { defaultFleet } from "#fleet/contract.ts";
+import type { RegistryConfig } from "#registry/config.ts";
+import type { RolloutConfig } from "#rollout/config.ts";
+
+export type Fleet = {
+  name: string;
+  fleet: FleetConfig;
+  rollout: RolloutConfig;
+  registry: RegistryConfig;
+  /** Receives its rollout messages; empty: there are none. */
+  webhookUrl: string;
+  /** Who may change its rollouts; undefined: all whose roles allow it. */
+  operators?: readonly string[] | undefined;
+};
+
+type Settings = Pick<Config, "fleet" | "fleets" | "rollout" | "registry" | "slack">;
+
+/** The default fleet first, then the others in the order of the settings. */
+export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings): Fleet[] {
+  const { sentinel_rollout_webhook_url: webhookUrl } = slack;
+  const named = Object.entries(fleets).map(([name, own]) => ({
+    name,
+    fleet: own,
+    rollout: withOverrides(rollout, own.rollout),
+    registry: withOverrides(registry, own.registry),
+    webhookUrl: own.slack.sentinel_rollout_webhook_url || webhookUrl,
+    operators: own.operators,
+  }));
+  return [{ name: defaultFleet, fleet, rollout, registry, webhookUrl }, ...named];
+}
+
+function withOverrides<Table extends object>(table: Table, own: Partial<Table>): Table {
+  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  return { ...table, ...Object.fromEntries(given) };
+}
+
+/** Whether a fleet's sentinels are processes of this machine. */
+export function hasProcessFleet({ fleet, fleets }: Drivers): boolean {
+  return [fleet, ...Object.values(fleets)].some(({ driver }) => driver === "process");
+}
+
+type Drivers = {
+  fleet: Pick<FleetConfig, "driver">;
+  fleets: Record<string, Pick<FleetConfig, "driver">>;
+};
+
+/** The name of a fleet's setting, as a message calls it. */
+export function settingOf(fleet: string, path: string): string {
+  return fleet === defaultFleet ? path : `fleets.${fleet}.${path.replace(/^fleet\./, "")}`;
+}

@@ -1,0 +1,35 @@
+/** Gives the sentinels of a fleet ids that no other fleet has. */
+import { defaultFleet, qualifiedId } from "#fleet/contract.ts";
+import { type DeployOrder, type Driver, UnreachableError } from "./driver.ts";
+
+/** `fleets`: the names of all fleets. */
+type Of = { fleet: string; fleets: readonly string[] };
+
+/** The driver knows its own ids; everybody else those with the fleet's name before them. */
+export function driverOfFleet(driver: Driver, { fleet, fleets }: Of): Driver {
+  const prefix = qualifiedId(fleet, "");
+  const own = <Order extends DeployOrder>(order: Order): Order => ({
+    ...order,
+    sentinelId: order.sentinelId.slice(prefix.length),
+  });
+  return {
+    ...driver,
+    list: async (signal) => {
+      const listed = await driver.list(signal);
+      if (fleet === defaultFleet) refuseTaken(listed, fleets);
+      return listed.map((sentinel) => ({ ...sentinel, id: `${prefix}${sentinel.id}` }));
+    },
+    apply: (order, call) => driver.apply(own(order), call),
+    observe: (order, call) => driver.observe(own(order), call),
+  };
+}
+
+/** Only the default fleet's ids have no name before them. */
+function refuseTaken(listed: readonly { id: string }[], fleets: readonly string[]): void {
+  const named = fleets.filter((name) => name !== defaultFleet);
+  const taken = listed.find(({ id }) => named.some((name) => id.startsWith(qualifiedId(name, ""))));
+  if (taken === undefined) return;
+  throw new UnreachableError(
+    `config_invalid: the default fleet lists ${taken.id}, which is the id of a sentinel of another fleet: give one of the two another name`,
+  );
+}

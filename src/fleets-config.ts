@@ -1,0 +1,34 @@
+/** The settings `[fleets]`: fleets besides the default one. What one leaves out is as for all. */
+import { z } from "zod";
+import { fleetFields, hasAddress } from "#fleet/config.ts";
+import { defaultFleet, FleetName } from "#fleet/contract.ts";
+import { overrides, secretUrl, textList } from "#kernel/setting.ts";
+import { registryConfig } from "#registry/config.ts";
+import { rolloutConfig } from "#rollout/config.ts";
+
+const FleetTable = z
+  .strictObject({
+    ...fleetFields,
+    /** Besides this table's own settings, those of `[rollout]` and `[registry]` that differ here. */
+    rollout: overrides(rolloutConfig.rollout),
+    registry: overrides(registryConfig.registry),
+    slack: z
+      .strictObject({
+        /** Receives this fleet's rollout messages; the URL is a secret. Empty: where the others' go. */
+        sentinel_rollout_webhook_url: secretUrl(),
+      })
+      .prefault({}),
+    /** The operators who may change its rollouts. Absent: all whose roles allow it. */
+    operators: textList().removeDefault().optional(),
+  })
+  .refine(hasAddress, { error: 'driver "http" needs http.url' });
+
+export const fleetsConfig = {
+  fleets: z
+    .record(FleetName, FleetTable)
+    .refine((fleets) => !(defaultFleet in fleets), {
+      error: `"${defaultFleet}" is the default fleet: its settings are [fleet]`,
+    })
+    .default({}),
+};
+export type FleetsConfig = z.infer<typeof fleetsConfig.fleets>;

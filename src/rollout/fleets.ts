@@ -1,0 +1,97 @@
+/** The fleets as rollouts know them: each has one rollout at a time, under its name as the key. */
+import type { CiEvidence } from "#ci/contract.ts";
+import { type FleetMember, type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
+import { type Actor, nameOf } from "#kernel/actor.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { type RolloutProblemCode, singletonKey } from "./contract.ts";
+import type { HeadPolicy } from "./state.ts";
+
+/** The fleet as it is now. Throws when it cannot be listed. */
+export type ListFleet = () => Promise<FleetMember[]>;
+
+/**
+ * Checks that an image exists, and returns it pinned to its digest; with what shows that it has passed CI, where the
+ * settings ask for that. Throws a `ProblemError`.
+ */
+export type ResolveImage = (image: string) => Promise<string | CheckedImage>;
+
+export type CheckedImage = { image: string; ci?: CiEvidence[] };
+
+/** `name`: the key of its rollout; `singleton`: the default fleet's. */
+export type RolloutFleet = FleetOperators & {
+  listFleet: ListFleet;
+  resolveImage: ResolveImage;
+  /** What the settings say, for what a request leaves out. */
+  policy: HeadPolicy;
+  /** How long a deploy may take; it also bounds the wait for deploys that an earlier run left in flight. */
+  deployTimeoutMs: number;
+  /** Deploys in flight over the whole fleet. */
+  maxParallel: number;
+};
+
+export type Fleets = {
+  names: readonly string[];
+  /** A fleet that the settings do not have any more cannot be listed, and no image is found for it. */
+  get: (name: string) => RolloutFleet;
+  /** Throws `unknown_key` (404). */
+  require: (name: string) => RolloutFleet;
+  /** Throws `not_an_operator` (403) for a caller who may not change this fleet's rollouts. */
+  requireOperator: (actor: Actor, name: string) => void;
+};
+
+export function createFleets(fleets: readonly RolloutFleet[]): Fleets {
+  const byName = new Map(fleets.map((fleet) => [fleet.name, fleet]));
+  const names = [...byName.keys()];
+  return {
+    names,
+    get: (name) => byName.get(name) ?? removedFleet(name),
+    require: (name) => {
+      const fleet = byName.get(name);
+      if (fleet === undefined) throw unknownKey(names);
+      return fleet;
+    },
+    requireOperator: (actor, name) => requireOperator(actor, byName.get(name) ?? { name }),
+  };
+}
+
+export function unknownKey(names: readonly string[]): ProblemError<RolloutProblemCode> {
+  const [only, ...more] = names;
+  const detail =
+    more.length === 0
+      ? `the only key of this service is "${only}"`
+      : `the keys of this service are the names of the fleets: ${names.join(", ")}`;
+  return new ProblemError<RolloutProblemCode>({ status: 404, code: "unknown_key", detail });
+}
+
+/** What its run has begun ends as with a fleet that does not answer. */
+function removedFleet(name: string): RolloutFleet {
+  const refuse = async () => {
+    throw new Error(`there is no fleet "${name}" in the settings any more (fleets.${name})`);
+  };
+  const limits = { maxParallel: 1, deployTimeoutMs: 60_000 };
+  return { name, ...limits, policy: {}, listFleet: refuse, resolveImage: refuse };
+}
+
+/** The fleet's name in what the parts of a rollout send each other; without it: the default fleet. */
+export type OfFleet = { fleet?: string };
+
+/** Absent for the default fleet: what earlier versions have journaled has no name. */
+export function ofFleet(name: string): OfFleet {
+  return name === singletonKey ? {} : { fleet: name };
+}
+
+/** The key of the rollout object of this fleet. */
+export function keyOf({ fleet = singletonKey }: { fleet?: string | undefined }): string {
+  return fleet;
+}
+
+/** Throws `not_an_operator` (403) for a caller who may not change the fleet's rollouts. */
+export function requireOperator(actor: Actor, fleet: FleetOperators): void {
+  const by = nameOf(actor);
+  if (isOperatorOf(fleet, by)) return;
+  throw new ProblemError<RolloutProblemCode>({
+    status: 403,
+    code: "not_an_operator",
+    detail: `${by} is no operator of the fleet ${fleet.name} (fleets.${fleet.name}.operators)`,
+  });
+}

@@ -1,0 +1,33 @@
+/** Asks whether other fleets keep an image from this one. */
+import type { ObjectSharedContext } from "@restatedev/restate-sdk";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { rolloutObject } from "#rollout/internal.ts";
+import { findHindrance } from "#rollout/rules/promotion.ts";
+
+export type Promotions = {
+  /** The fleets after which this one takes an image. */
+  before: (fleet: string) => Promise<string[]>;
+  /** Whether a rollout of the image to the fleet has completed, and was not rolled back. */
+  hasCompleted: (fleet: string, image: string) => Promise<boolean>;
+};
+
+const completed = databaseRead("read-completed", {
+  limitMs: 5_000,
+  problem: "the rollouts of other fleets cannot be read",
+});
+
+/** One sentence for each fleet of `after` that does. Their rollouts are asked, since history comes after them. */
+export async function findHindrances(
+  ctx: ObjectSharedContext,
+  { hasCompleted }: Promotions,
+  { image, after = [] }: { image: string; after?: string[] | undefined },
+): Promise<string[]> {
+  const hindrances: string[] = [];
+  for (const fleet of after) {
+    const status = await ctx.client(rolloutObject, fleet).Status({});
+    const isInHistory = await readNow(ctx, completed, () => hasCompleted(fleet, image));
+    const hindrance = findHindrance(image, { fleet, status, hasCompleted: isInHistory });
+    if (hindrance !== undefined) hindrances.push(hindrance);
+  }
+  return hindrances;
+}

@@ -1,0 +1,61 @@
+/** Whether an image may go on to the next fleet. Pure. */
+import { ProblemError } from "#kernel/problem.ts";
+import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
+import type { Promotion, PromotionProblemCode } from "#rollout/promotions/contract.ts";
+import { isSameImage } from "./same-image.ts";
+
+/** What is known of the fleet that comes first. */
+export type Before = {
+  fleet: string;
+  status: Pick<RolloutStatus, "state" | "image">;
+  /** Whether history has a rollout of the image to it that completed, and was not rolled back. */
+  hasCompleted: boolean;
+};
+
+/**
+ * Why the fleet that comes first keeps the image from the next one; undefined: it does not. The status is ahead of
+ * history, but has the newest rollout alone.
+ */
+export function findHindrance(
+  image: string,
+  { fleet, status, hasCompleted }: Before,
+): string | undefined {
+  const { state, image: newest } = status;
+  if (newest === null || !isSameImage(newest, image)) {
+    return hasCompleted ? undefined : `${fleet} has not completed it`;
+  }
+  return state === "completed" ? undefined : `its rollout to ${fleet} is ${words[state]}`;
+}
+
+const words: Record<RolloutStatus["state"], string> = {
+  idle: "not started",
+  in_progress: "in progress",
+  paused: "paused",
+  completed: "completed",
+  cancelled: "cancelled",
+  rolling_back: "being rolled back",
+};
+
+export function notPromoted(
+  fleet: string,
+  hindrances: readonly string[],
+): ProblemError<RolloutProblemCode> {
+  const detail =
+    `${fleet} takes an image only after other fleets: ${hindrances.join("; ")} ` +
+    "(vedette promotions list)";
+  return new ProblemError<RolloutProblemCode>({ status: 409, code: "not_promoted", detail });
+}
+
+/** Throws `promotion_circle` (409) when no rollout could be started any more. */
+export function refuseCircle(known: readonly Promotion[], added: Promotion): void {
+  const before = new Set([added.after]);
+  for (const fleet of before) {
+    for (const one of known) if (one.fleet === fleet) before.add(one.after);
+  }
+  if (!before.has(added.fleet)) return;
+  throw new ProblemError<PromotionProblemCode>({
+    status: 409,
+    code: "promotion_circle",
+    detail: `${added.after} waits for ${added.fleet} already: neither could start a rollout`,
+  });
+}
