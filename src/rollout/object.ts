@@ -1,5 +1,10 @@
 /** `SentinelRolloutService`: the virtual object of a fleet's rollout. */
-import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import {
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  TerminalError,
+} from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { RolloutProblemCode } from "./contract.ts";
@@ -110,6 +115,8 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
 }
 
 function isIllegal(error: unknown): boolean {
-  const code: RolloutProblemCode = "illegal_operation";
-  return error instanceof ProblemError && error.code === code;
+  const illegal: RolloutProblemCode = "illegal_operation";
+  // Of a handler that this one has called it is a terminal error.
+  const code = error instanceof TerminalError ? error.metadata?.["code"] : undefined;
+  return (error instanceof ProblemError ? error.code : code) === illegal;
 }

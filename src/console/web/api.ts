@@ -15,11 +15,11 @@ import type {
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
+import type { promotionHandlers } from "#rollout/promotions/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
+import { fleetQuery } from "./chosen-fleet.ts";
+import { session } from "./session.ts";
 import { takeTicket } from "./ticket.ts";
-
-/** undefined: not read yet; null: not signed in. */
-export const session = signal<Session | null | undefined>(undefined);
 
 /** Why the session has ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);
@@ -40,6 +40,7 @@ export type Reads = {
   plan: Of<(typeof rolloutHandlers)["Plan"]>;
   history: Of<(typeof rolloutHandlers)["History"]>;
   pins: Of<(typeof pinHandlers)["List"]>;
+  promotions: Of<(typeof promotionHandlers)["List"]>;
   windows: Of<(typeof windowHandlers)["List"]>;
   checks: Of<(typeof checkReaders)["List"]>;
   "check-history": Of<(typeof checkReaders)["History"]>;
@@ -117,7 +118,7 @@ async function signInByTicket(ticket: string | undefined): Promise<Session | nul
 const timeoutMs = 45_000;
 
 async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-  const answer = await fetch(`/console/api/${path}`, {
+  const answer = await fetch(`/console/api/${path}${fleetQuery()}`, {
     method,
     headers: {
       ...(body !== undefined && { "content-type": "application/json" }),

@@ -1,7 +1,14 @@
 /** The frame of every page: navigation, the signed-in operator, and whether the shown data is current. */
 import { useEffect } from "preact/hooks";
 import type { Session } from "#console/contract.ts";
-import { readSession, session, signOut } from "./api.ts";
+import { readSession, signOut } from "./api.ts";
+import {
+  chooseFleet,
+  chosenFleet,
+  defaultName,
+  hasSeveralFleets,
+  titleOf,
+} from "./chosen-fleet.ts";
 import { ago } from "./format.ts";
 import { connection, lastEventAtMs, listen, nowMs, trouble } from "./live.ts";
 import { limitWords } from "./may.ts";
@@ -9,8 +16,10 @@ import { SignInPage } from "./pages/sign-in.tsx";
 import { routes } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
 import { ask, Confirmation } from "./parts/confirm.tsx";
+import { FleetChoice } from "./parts/fleet-choice.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Link, path } from "./router.tsx";
+import { session } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
 import { onTicket } from "./ticket.ts";
 
@@ -21,15 +30,21 @@ export function App() {
     return onTicket(retry);
   }, []);
   if (session.value === undefined) return <p class="waiting">Connecting to the server…</p>;
-  return session.value === null ? <SignInPage /> : <Shell signedIn={session.value} />;
+  return session.value === null ? (
+    <SignInPage />
+  ) : (
+    <Shell signedIn={session.value} fleet={chosenFleet.value} />
+  );
 }
 
-function Shell({ signedIn }: { signedIn: Session }) {
-  useEffect(listen, []);
+function Shell({ signedIn, fleet }: { signedIn: Session; fleet: string }) {
+  useEffect(() => listen(fleet), [fleet]);
+  useEffect(() => leaveUnknownFleet(signedIn), [signedIn]);
   const route = routes.find(({ matches }) => matches(path.value));
   useEffect(() => {
-    document.title = `${route?.title ?? "Not found"} · Vedette`;
-  }, [route]);
+    const ofFleet = hasSeveralFleets() ? ` · ${titleOf(fleet)}` : "";
+    document.title = `${route?.title ?? "Not found"}${ofFleet} · Vedette`;
+  }, [route, fleet]);
   return (
     <>
       <a class="skip" href="#main">
@@ -39,7 +54,9 @@ function Shell({ signedIn }: { signedIn: Session }) {
         <Brand />
         <nav aria-label="Pages">
           {routes
-            .filter(({ nav }) => nav !== undefined)
+            .filter(
+              ({ nav, needsFleets }) => nav !== undefined && (!needsFleets || hasSeveralFleets()),
+            )
             .map(({ nav, title, section }) => (
               <Link key={title} to={nav ?? "/"} current={route?.section === section}>
                 {title}
@@ -47,6 +64,7 @@ function Shell({ signedIn }: { signedIn: Session }) {
             ))}
         </nav>
         <div class="bar-end">
+          <FleetChoice />
           <Connection />
           <ThemeChoice />
           <SignOut signedIn={signedIn} />
@@ -59,6 +77,11 @@ function Shell({ signedIn }: { signedIn: Session }) {
       <Confirmation />
     </>
   );
+}
+
+/** An address may name a fleet that the settings do not have any more. */
+function leaveUnknownFleet({ fleets = [] }: Session): void {
+  if (!fleets.includes(chosenFleet.peek())) chooseFleet(defaultName);
 }
 
 /** Who is signed in, and what they may do if that is not everything. */

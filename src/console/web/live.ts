@@ -8,6 +8,7 @@ import type {
   Trouble,
 } from "#console/contract.ts";
 import { readSession } from "./api.ts";
+import { fleetQuery } from "./chosen-fleet.ts";
 
 export const rollout = signal<LiveRollout | undefined>(undefined);
 export const trouble = signal<Trouble>([]);
@@ -84,8 +85,16 @@ function* indexesOf(runs: readonly number[]): Generator<number> {
 const silentForMs = 13_000;
 const reopenAfterMs = 2_000;
 
-/** Listens until the returned function is called. Browsers reconnect by themselves and send their last event id. */
-export function listen(): () => void {
+/** What was shown is of another fleet, or of nobody any more. */
+function forget(): void {
+  rollout.value = undefined;
+  fleet.value = undefined;
+  trouble.value = [];
+  connection.value = "connecting";
+}
+
+/** Listens to a fleet until the returned function is called. Browsers reconnect by themselves and send their last event id. */
+export function listen(fleetName: string): () => void {
   let source: EventSource | undefined;
   let reopening: number | undefined;
   let isOver = false;
@@ -97,7 +106,7 @@ export function listen(): () => void {
 
   const open = () => {
     if (isOver) return;
-    source = new EventSource("/console/api/live");
+    source = new EventSource(`/console/api/live${fleetQuery(fleetName)}`);
     const on = <Data>(name: string, take: (data: Data) => void) =>
       source?.addEventListener(name, (event) => {
         noteEvent();
@@ -143,6 +152,7 @@ export function listen(): () => void {
     reopen();
   }, 1_000);
 
+  forget();
   open();
   return () => {
     isOver = true;

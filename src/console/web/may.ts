@@ -1,7 +1,7 @@
 /** What the operator who is signed in may do. The server decides; the page only offers what it would not refuse. */
 import type { Session } from "#console/contract.ts";
 import type { Role } from "#kernel/roles.ts";
-import { session } from "./api.ts";
+import { session } from "./session.ts";
 
 type Held = Pick<Session, "roles">;
 

@@ -7,6 +7,7 @@ import { HistoryPage } from "./pages/history.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { PastRolloutPage } from "./pages/past-rollout.tsx";
 import { PinsPage } from "./pages/pins.tsx";
+import { PromotionsPage } from "./pages/promotions.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
 import { RoutesPage } from "./pages/routes.tsx";
 import { StartPage } from "./pages/start.tsx";
@@ -19,6 +20,8 @@ type Route = {
   matches: (path: string) => boolean;
   /** Its address in the navigation; absent: it is reached from another page. */
   nav?: string;
+  /** Only where there are several fleets. */
+  needsFleets?: true;
   Page: FunctionComponent;
 };
 
@@ -38,6 +41,14 @@ export const routes: readonly Route[] = [
     Page: WindowsPage,
   },
   { title: "Pins", section: "pins", nav: "/pins", matches: at("/pins"), Page: PinsPage },
+  {
+    title: "Promotions",
+    section: "promotions",
+    nav: "/promotions",
+    needsFleets: true,
+    matches: at("/promotions"),
+    Page: PromotionsPage,
+  },
   {
     title: "History",
     section: "history",

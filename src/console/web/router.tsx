@@ -1,6 +1,7 @@
 /** Addresses within the console, and links that change them without a reload. */
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { fleetQuery } from "./chosen-fleet.ts";
 
 const base = "/console";
 
@@ -15,8 +16,13 @@ addEventListener("popstate", () => {
   path.value = here();
 });
 
+/** The fleet stays the same from page to page. */
+function addressOf(to: string): string {
+  return `${base}${to === "/" ? "" : to}${fleetQuery()}`;
+}
+
 export function go(to: string): void {
-  history.pushState(null, "", `${base}${to === "/" ? "" : to}`);
+  history.pushState(null, "", addressOf(to));
   path.value = to;
   scrollTo(0, 0);
   document.getElementById("main")?.focus();
@@ -36,7 +42,7 @@ export function Link(props: {
   };
   return (
     <a
-      href={`${base}${props.to === "/" ? "" : props.to}`}
+      href={addressOf(props.to)}
       class={props.class}
       aria-current={props.current ? "page" : undefined}
       onClick={follow}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Reads, read } from "./api.ts";
+import { chosenFleet } from "./chosen-fleet.ts";
 
 export type ReadState<Data> = {
   /** The newest answer to the current request. */
@@ -20,9 +21,9 @@ export function useRead<Name extends keyof Reads>(
   const [answered, setAnswered] = useState<{ to: string; answer: Reads[Name]["output"] }>();
   const [failed, setFailed] = useState<{ to: string; error: string }>();
   const [count, setCount] = useState(0);
-  const question = JSON.stringify(body);
+  const question = JSON.stringify([chosenFleet.value, body]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `question` stands for `body`
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `question` stands for `body` and the fleet
   useEffect(() => {
     let asked = 0;
     let shown = 0;

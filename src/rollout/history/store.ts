@@ -66,7 +66,7 @@ export function createHistoryStore(database: Database) {
       return rows.map((row) => ({ fleet: row.fleet, ...toRollout(row) }));
     },
 
-    /** Whether a rollout of the image to the fleet has completed, and was not rolled back. */
+    /** Whether a rollout of the image to the fleet has completed. */
     async hasCompleted(fleet: string, image: string): Promise<boolean> {
       const [name, digest] = image.split("@");
       const { rows } = await database.query(selectCompleted, [fleet, name, digest ?? ""]);

@@ -8,7 +8,7 @@ import { isSameImage } from "./same-image.ts";
 export type Before = {
   fleet: string;
   status: Pick<RolloutStatus, "state" | "image">;
-  /** Whether history has a rollout of the image to it that completed, and was not rolled back. */
+  /** Whether history has a rollout of the image to it that completed. */
   hasCompleted: boolean;
 };
 

@@ -14,9 +14,9 @@ type Member = {
 
 type AppliedOrder = { id: string; image: string; atMs: number };
 
-/** Sentinels s01… over three regions; all deploys succeed at once until told otherwise. */
 export type MemoryFleet = ReturnType<typeof createMemoryFleet>;
 
+/** Sentinels s01… over three regions; all deploys succeed at once until told otherwise. */
 export function createMemoryFleet(size: number) {
   const members = new Map<string, Member>();
   const applied: AppliedOrder[] = [];

@@ -47,7 +47,7 @@ type BenchOptions = {
 
 const actorKey = Buffer.alloc(32, 7);
 
-const objectPath = "vedette.v1.SentinelRolloutService/singleton";
+const objectPath = "vedette.v1.SentinelRolloutService";
 
 /** Reaches the private handlers that time would call. */
 const testService = service({
@@ -143,12 +143,15 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     /** Calls the timer's own handler, which only services may, through one that may. */
     repair: (runner: string) => post("Test/repair", { runner }),
     call: (handler: RolloutHandlerName, body: unknown = {}) =>
-      post(`${objectPath}/${handler}`, body),
+      post(`${objectPath}/singleton/${handler}`, body),
+    /** The same, of a fleet by its name. */
+    callOf: (name: string, handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${name}/${handler}`, body),
     /** In the name of an operator whom the gateway has authenticated. */
     callAs: (actor: string, handler: RolloutHandlerName, body: unknown = {}) =>
-      post(`${objectPath}/${handler}`, body, actor),
+      post(`${objectPath}/singleton/${handler}`, body, actor),
     send: (handler: RolloutHandlerName, body: unknown = {}) =>
-      post(`${objectPath}/${handler}/send`, body),
+      post(`${objectPath}/singleton/${handler}/send`, body),
     /** Runs SQL on Restate's own tables. */
     query,
     /** A key of the rollout object's durable state. */

@@ -1,4 +1,5 @@
 /** The sentinels that rollouts leave out. */
+import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { PinForm } from "#console/web/pins/pin-form.tsx";
@@ -6,7 +7,7 @@ import { PinTable } from "#console/web/pins/pin-table.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
 export function PinsPage() {
-  const { data, error, reload } = useRead("pins", {}, 10_000);
+  const { data, error, reload } = useRead("pins", ofChosenFleet(), 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
     <>

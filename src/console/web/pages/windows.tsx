@@ -1,4 +1,5 @@
 /** When the waves of rollouts may start, and when they must not. */
+import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { date, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { may } from "#console/web/may.ts";
@@ -9,7 +10,7 @@ import { WindowTable } from "#console/web/windows/window-table.tsx";
 import type { Opening } from "#rollout/windows/contract.ts";
 
 export function WindowsPage() {
-  const { data, error, reload } = useRead("windows", {}, 10_000);
+  const { data, error, reload } = useRead("windows", ofChosenFleet(), 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
     <>

@@ -1,7 +1,7 @@
 /** Asks for confirmation before a change, and says what will happen. */
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { session } from "#console/web/api.ts";
+import { session } from "#console/web/session.ts";
 
 export type Question = {
   title: string;

@@ -1,8 +1,9 @@
 /** The button that approves the wave which waits for it, and why the operator can't, if so. */
 import type { LiveRollout } from "#console/contract.ts";
-import { order, session } from "#console/web/api.ts";
+import { order } from "#console/web/api.ts";
 import { may } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
+import { session } from "#console/web/session.ts";
 import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
 
 /** Nothing for who may only look. */

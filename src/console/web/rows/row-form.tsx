@@ -1,8 +1,15 @@
-/** The form of a new row, a window or a pin. What is wrong with a field is said at the field. */
+/** The form of a new row, a window, a pin or a promotion. What is wrong with a field is said at the field. */
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
+import {
+  chosenFleet,
+  hasSeveralFleets,
+  ofChosenFleet,
+  titleOf,
+} from "#console/web/chosen-fleet.ts";
 import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
+import { Field } from "#console/web/parts/field.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { FormPart } from "#console/web/parts/text-field.tsx";
 import { useFocusOnFault } from "#console/web/parts/use-focus-on-fault.ts";
@@ -19,6 +26,8 @@ export type RowKind<Fields extends object, Row> = {
   toRow: (fields: Fields) => object;
   /** The row that was added, in words. */
   describe: (row: Row) => string;
+  /** Whether its own fields name the fleet. */
+  namesItsFleet?: true;
 };
 
 type Props<Fields extends object, Row> = { kind: RowKind<Fields, Row>; reload: () => void };
@@ -27,7 +36,7 @@ export function RowForm<Fields extends object, Row extends { id: string }>(
   props: Props<Fields, Row>,
 ) {
   const { word, about, inputs: Inputs, describe } = props.kind;
-  const { part, rest, added, add } = useNewRow(props);
+  const { part, rest, added, add, scope } = useNewRow(props);
   const form = useFocusOnFault(part.faults);
   return (
     <section class="panel" aria-labelledby="add-title">
@@ -44,6 +53,7 @@ export function RowForm<Fields extends object, Row extends { id: string }>(
         }}
       >
         <Inputs {...part} />
+        {props.kind.namesItsFleet !== true && hasSeveralFleets() && <ScopeField {...scope} />}
         {rest !== "" && (
           <p role="alert" class="refused">
             {rest}
@@ -70,10 +80,12 @@ function useNewRow<Fields extends object, Row>({ kind, reload }: Props<Fields, R
   const [fields, setFields] = useState(kind.empty);
   const [faults, setFaults] = useState<Faults<keyof Fields & string>>(noFaults);
   const [added, setAdded] = useState<Row>();
+  const [isForAll, setForAll] = useState(false);
   const add = async () => {
     setAdded(undefined);
     try {
-      setAdded(await change<Row>(`${kind.word}/add`, kind.toRow(fields)));
+      const ofFleet = kind.namesItsFleet === true || isForAll ? {} : ofChosenFleet();
+      setAdded(await change<Row>(`${kind.word}/add`, { ...kind.toRow(fields), ...ofFleet }));
       setFields(kind.empty);
       setFaults(noFaults);
       reload();
@@ -86,5 +98,22 @@ function useNewRow<Fields extends object, Row>({ kind, reload }: Props<Fields, R
     faults: faults.fields,
     change: (some) => setFields({ ...fields, ...some }),
   };
-  return { part, rest: faults.rest, added, add };
+  return { part, rest: faults.rest, added, add, scope: { isForAll, setForAll } };
+}
+
+type Scope = { isForAll: boolean; setForAll: (isForAll: boolean) => void };
+
+function ScopeField({ isForAll, setForAll }: Scope) {
+  return (
+    <Field name="Holds for" hint="A row of every fleet holds for those to come, too.">
+      <select
+        name="scope"
+        value={isForAll ? "all" : "one"}
+        onChange={(event) => setForAll(event.currentTarget.value === "all")}
+      >
+        <option value="one">This fleet, {titleOf(chosenFleet.value)}</option>
+        <option value="all">Every fleet</option>
+      </select>
+    </Field>
+  );
 }

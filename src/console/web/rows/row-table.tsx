@@ -1,12 +1,19 @@
-/** A table of rows, windows or pins, each with a button that removes it, for who may do that. */
+/** A table of rows, windows, pins or promotions, each with a button that removes it, for who may do that. */
 import type { ComponentChildren } from "preact";
 import { change } from "#console/web/api.ts";
+import { hasSeveralFleets, titleOf } from "#console/web/chosen-fleet.ts";
 import { date } from "#console/web/format.ts";
 import { localZone } from "#console/web/local-time.ts";
 import { may } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 
-type Listed = { id: string; reason: string; added_by: string; added_at: string };
+type Listed = {
+  id: string;
+  fleet?: string | undefined;
+  reason: string;
+  added_by: string;
+  added_at: string;
+};
 
 type Props<Row> = {
   /** What a row is called: "pin". */
@@ -35,7 +42,7 @@ export function RowTable<Row extends Listed>(props: Props<Row>) {
       ) : (
         <div class="scroll">
           <table class="cards">
-            <Head names={[capital(word), ...props.columns.map(({ name }) => name)]} />
+            <Head names={[capital(word), ...columnsOf(props).map(({ name }) => name)]} />
             <tbody>
               {rows.map((row) => (
                 <RowCells key={row.id} row={row} table={props} />
@@ -46,6 +53,13 @@ export function RowTable<Row extends Listed>(props: Props<Row>) {
       )}
     </section>
   );
+}
+
+/** With that of the fleet, where there are several. */
+function columnsOf<Row extends Listed>({ columns }: Props<Row>): Props<Row>["columns"] {
+  if (!hasSeveralFleets()) return columns;
+  const ofRow = ({ fleet }: Row) => (fleet === undefined ? "every one" : titleOf(fleet));
+  return [{ name: "Fleet", of: ofRow }, ...columns];
 }
 
 function Head({ names }: { names: string[] }) {
@@ -72,7 +86,7 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
       <td data-name={capital(table.word)} class="row-name">
         <b>{id}</b>
       </td>
-      {table.columns.map(({ name, isLong, of }) => (
+      {columnsOf(table).map(({ name, isLong, of }) => (
         <td key={name} data-name={name} class={isLong === true ? "row-reason" : undefined}>
           {of(row)}
         </td>

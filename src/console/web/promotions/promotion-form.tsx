@@ -1,0 +1,77 @@
+/** The form of a new promotion. */
+import { fleetNames, titleOf } from "#console/web/chosen-fleet.ts";
+import { Field } from "#console/web/parts/field.tsx";
+import { type FormPart, faultOf, TextField } from "#console/web/parts/text-field.tsx";
+import { RowForm, type RowKind } from "#console/web/rows/row-form.tsx";
+import type { ListedPromotion } from "#rollout/promotions/contract.ts";
+
+type PromotionFields = { id: string; fleet: string; after: string; reason: string };
+
+const paths = { id: "id", fleet: "fleet", after: "after", reason: "reason" };
+
+export function PromotionForm({ reload }: { reload: () => void }) {
+  const [first = "", second = ""] = fleetNames();
+  const promotion: RowKind<PromotionFields, ListedPromotion> = {
+    word: "promotion",
+    about: "It holds for rollouts that are not started yet.",
+    empty: { id: "", fleet: first, after: second, reason: "" },
+    paths,
+    inputs: PromotionInputs,
+    toRow: (fields) => ({ ...fields, id: fields.id.trim(), reason: fields.reason.trim() }),
+    describe: ({ fleet, after }) => `${titleOf(fleet)} takes an image after ${titleOf(after)}`,
+    namesItsFleet: true,
+  };
+  return <RowForm kind={promotion} reload={reload} />;
+}
+
+function PromotionInputs(part: FormPart<PromotionFields>) {
+  const input = { required: true, spellcheck: false };
+  return (
+    <>
+      <div class="pair">
+        <FleetField part={part} of="fleet" name="Fleet" hint="Its rollouts wait." />
+        <FleetField
+          part={part}
+          of="after"
+          name="After"
+          hint="It has to complete the image first."
+        />
+      </div>
+      <div class="pair">
+        <TextField part={part} of="id" name="Name" hint="Such as staging-first." input={input} />
+        <TextField
+          part={part}
+          of="reason"
+          name="Reason"
+          hint="Who is refused can read it."
+          input={{ required: true, maxLength: 500 }}
+        />
+      </div>
+    </>
+  );
+}
+
+type FleetFieldProps = {
+  part: FormPart<PromotionFields>;
+  of: "fleet" | "after";
+  name: string;
+  hint: string;
+};
+
+function FleetField({ part, of, name, hint }: FleetFieldProps) {
+  return (
+    <Field name={name} hint={hint} fault={faultOf(of, part.faults)}>
+      <select
+        name={of}
+        value={part.fields[of]}
+        onChange={(event) => part.change({ [of]: event.currentTarget.value })}
+      >
+        {fleetNames().map((fleet) => (
+          <option key={fleet} value={fleet}>
+            {titleOf(fleet)}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
