@@ -24,7 +24,7 @@ function documentedSettings(column: "Key" | "Setting" = "Key"): string[] {
 function patternOf(name: string): RegExp {
   const pattern = name
     .replaceAll(".", "\\.")
-    .replace(/<[a-z]+>/, "[a-z_]+")
+    .replace(/<[a-z]+>/, "[a-z_<>]+")
     .replace("…", ".+");
   return new RegExp(`^${pattern}$`);
 }
@@ -52,6 +52,10 @@ const environment = {
   VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__ISSUER: "https://token.actions.githubusercontent.com",
   VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__SUBJECT: "https://github.com/acme/gateway/*",
   VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
+  VEDETTE_FLEETS__STAGING__LIST_MAX_MISSING_PERCENT: "49",
+  VEDETTE_FLEETS__STAGING__OPERATORS: "ada",
+  VEDETTE_FLEETS__STAGING__ROLLOUT__MAX_PARALLEL: "5",
+  VEDETTE_FLEETS__STAGING__REGISTRY__ALLOWED: "staging.example.com",
 };
 const settings = pathsOf(readConfig({ environment }), "");
 

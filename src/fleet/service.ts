@@ -89,7 +89,7 @@ const unknownFleet: Deploying = {
     begin: async () => lostFleet,
     observe: async () => lostFleet,
   },
-  deployTimeoutMs: 0,
+  deployTimeoutMs: 60_000,
 };
 
 const lostFleet: DeployStep = {

@@ -34,7 +34,10 @@ function dashboardQueries(): { title: string; expr: string }[] {
   return (JSON.parse(text) as Dashboard).panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({
       title,
-      expr: expr.replaceAll("$__rate_interval", "1m").replaceAll("$job", ".*"),
+      expr: expr
+        .replaceAll("$__rate_interval", "1m")
+        .replaceAll("$job", ".*")
+        .replaceAll("$fleet", "singleton"),
     })),
   );
 }

@@ -34,7 +34,8 @@ export async function startProgram(environment: Record<string, string> = {}) {
   let closed: Promise<unknown> = Promise.resolve();
   let output = "";
 
-  const start = async () => {
+  /** `changes`: of the environment, for this start; undefined: without the variable. */
+  const start = async (changes: Record<string, string | undefined> = {}) => {
     const outputBefore = output.length;
     const started = spawn(process.execPath, [entry, "start"], {
       env: {
@@ -44,6 +45,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
         VEDETTE_FLEET__PROCESS__SIZE: "1",
         VEDETTE_ANALYTICS__ENABLED: "false",
         ...environment,
+        ...changes,
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
