@@ -31,4 +31,3 @@ export const fleetsConfig = {
     })
     .default({}),
 };
-export type FleetsConfig = z.infer<typeof fleetsConfig.fleets>;

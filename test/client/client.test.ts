@@ -58,6 +58,15 @@ describe("a call that answers at once", () => {
     });
   });
 
+  it("is about the fleet of the client, whose name has to be one", async () => {
+    const { sent, fetch } = gateway(() => json(buildStatus({ state: "paused" })));
+
+    await createClient({ url, fleet: "staging", fetch }).status();
+
+    expect(sent[0]?.url).toBe(`${url}/vedette.v1.SentinelRolloutService/staging/Status`);
+    expect(() => createClient({ url, fleet: "a/b" })).toThrow('"a/b" is no name of a fleet');
+  });
+
   it("sends no authorization without a token", async () => {
     const { sent, fetch } = gateway(() => json(buildStatus()));
 

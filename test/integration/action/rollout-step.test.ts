@@ -49,6 +49,26 @@ it("requests the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
+it("asks for the fleet of its input, and for the default one without it", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  await runStep(control.url, { VEDETTE_FLEET: "staging" });
+  await runStep(control.url, { VEDETTE_FLEET: "" });
+
+  const calls = [...control.callsOf("Rollout"), ...control.callsOf("Status")];
+  expect(new Set(calls.map(({ fleet }) => fleet))).toEqual(new Set(["staging", "singleton"]));
+});
+
+it("refuses a fleet that is no name", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, output } = await runStep(control.url, { VEDETTE_FLEET: "a/../b" });
+
+  expect(code).toBe(1);
+  expect(output).toContain("fleet is the name of a fleet");
+  expect(control.callsOf("Rollout")).toEqual([]);
+});
+
 it("requests what its options say, and no other image", async () => {
   const control = await startScriptedControl({ scenes: completing });
   const options = { soak_seconds: 60, max_failed: { in_all: "2%" }, image: "another:v1" };

@@ -9,7 +9,7 @@ export const image = "registry.example.com/vedette/sentinel:v2";
 export const token = "the-ingress-token";
 
 type Scene = { state: string; succeeded?: number; failed?: number };
-type Call = { handler: string; body: unknown; headers: IncomingHttpHeaders };
+type Call = { fleet: string; handler: string; body: unknown; headers: IncomingHttpHeaders };
 /** An answer, or a broken connection. */
 export type Reply = { status: number; body: unknown } | "break";
 
@@ -80,8 +80,13 @@ export async function startScriptedControl(script: Script) {
   };
 
   const server = createServer(async (incoming: IncomingMessage, outgoing) => {
-    const handler = (incoming.url ?? "").split("/singleton/")[1] ?? "";
-    const call = { handler, body: JSON.parse(await text(incoming)), headers: incoming.headers };
+    const [, , fleet = "", handler = ""] = (incoming.url ?? "").split("/");
+    const call = {
+      fleet,
+      handler,
+      body: JSON.parse(await text(incoming)),
+      headers: incoming.headers,
+    };
     calls.push(call);
     const reply = await perform(call);
     if (reply === "break") {
