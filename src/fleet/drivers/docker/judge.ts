@@ -60,9 +60,13 @@ function failedProbe({ State: { Health: health } }: ContainerInfo): Verdict | un
   return failed("probe_failing", lastCheck(health) || "the health check fails");
 }
 
-/** What the last health check said; "" if it was content. */
+/** Of a check that was running when its container was stopped. */
+const killedExitCode = 137;
+
+/** What the last health check said that came to its end; "" if it was content. */
 function lastCheck(health: ContainerInfo["State"]["Health"]): string {
-  const last = health?.Log.at(-1);
+  const checks = health?.Log ?? [];
+  const last = checks.findLast(({ ExitCode }) => ExitCode !== killedExitCode) ?? checks.at(-1);
   if (last === undefined || last.ExitCode === 0) return "";
   const output = cleanText(last.Output, maxOutput).trim();
   return `the health check exits with ${last.ExitCode}${output === "" ? "" : `: ${output}`}`;

@@ -47,6 +47,11 @@ describe("judgeContainer", () => {
       { state: { Health: health("unhealthy", 0, 3) } },
     ],
     [
+      // Its container was stopped while another check ran.
+      "probe_failing: the health check exits with 3: said 3",
+      { state: { Health: health("unhealthy", 3, 137) } },
+    ],
+    [
       "crash_loop: exit code 1",
       { state: { ...stopped, ExitCode: 1, Health: health("unhealthy", 0) } },
     ],
