@@ -28,6 +28,7 @@ import {
   refuseBrokenRequest,
   refuseForIngress,
   requireAccess,
+  requireFleet,
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
@@ -131,7 +132,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     const caller = await callers.find(request);
     if (caller === undefined) throw unauthorized();
     requireAccess(caller, {
-      route: requireRoute(request),
+      route: requireRoute(request, settings),
       path: pathOf(request),
       fleets: settings.fleets,
     });
@@ -153,10 +154,10 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   for (const { plugin } of doors) app.register(plugin);
   app.post("/*", (request, reply) => {
     const { actor = "" } = callers.of(request) ?? {};
-    return forward(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
+    return forward(request, reply, { ingress, actor, settings });
   });
   app.setNotFoundHandler((request) => {
-    requireRoute(request);
+    requireRoute(request, settings);
   });
   return app;
 }
@@ -228,10 +229,11 @@ function readBodiesAsJson(app: FastifyInstance): void {
 }
 
 /** Finds the row for a request. Throws a problem for a wrong address or method. */
-function requireRoute(request: FastifyRequest): Route {
+function requireRoute(request: FastifyRequest, { fleets }: Pick<ControlSettings, "fleets">): Route {
   const path = pathOf(request);
   const route = findRoute(path);
   if (route === undefined) throw noSuchHandler();
+  requireFleet(path, fleets);
   if (request.method !== "POST") {
     throw new ProblemError({ status: 405, code: "method_not_allowed", detail: "use POST" });
   }
@@ -239,11 +241,11 @@ function requireRoute(request: FastifyRequest): Route {
   return route;
 }
 
-type ForwardParts = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
+type ForwardParts = { ingress: Ingress; actor: string; settings: ControlSettings };
 
 async function forward(request: FastifyRequest, reply: FastifyReply, parts: ForwardParts) {
-  const { ingress, actor } = parts;
-  const route = requireRoute(request);
+  const { ingress, actor, settings } = parts;
+  const route = requireRoute(request, settings);
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
   const signal = signalOf(reply);
@@ -251,7 +253,9 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
     path,
     body: readBody(request, route, actor),
     actor,
-    idempotencyKey: route.isWrite ? await idempotencyKey(request, parts) : undefined,
+    idempotencyKey: route.isWrite
+      ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })
+      : undefined,
     blocks: isBlocking(path),
     signal,
   });

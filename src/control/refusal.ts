@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
+import { defaultFleet, type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
@@ -111,6 +111,22 @@ function requireRole(caller: Caller, route: Route): void {
   if (isAllowed(caller, wanted)) return;
   const detail = whyNotAllowed(caller, wanted);
   throw new ProblemError({ status: 403, code: "forbidden", detail });
+}
+
+/** What ends a rollout of a fleet that the settings have lost, and shows it. Whether there is one knows the worker. */
+const ofLostFleet = new Set(["Status", "History", "Cancel"]);
+
+/** Throws the 404 for a key that is no fleet's name. */
+export function requireFleet(
+  path: string,
+  fleets: readonly FleetOperators[] = [{ name: defaultFleet }],
+): void {
+  const fleet = fleetOf(path);
+  if (fleet === undefined || fleets.some(({ name }) => name === fleet)) return;
+  if (ofLostFleet.has(path.split("/").at(-1) ?? "")) return;
+  const names = fleets.map(({ name }) => `"${name}"`).join(", ");
+  const keys = fleets.length === 1 ? "only key of this service is" : "keys of this service are";
+  throw noSuchHandler(`the ${keys} ${names}`);
 }
 
 export function noSuchHandler(detail = "there is no such handler here"): ProblemError {

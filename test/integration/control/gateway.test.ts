@@ -127,6 +127,7 @@ describe("requests that the gateway refuses", () => {
 
   it.each([
     "/vedette.v1.SentinelRolloutService/other/Rollout",
+    "/vedette.v1.SentinelRolloutService/other/Status/send",
     `${rollout}/begin`,
     `${rollout}/runnerEnded`,
     "/vedette.v1.SentinelService/gw-1/Deploy",
