@@ -39,6 +39,17 @@ describe.skipIf(!canRunKubectl())("the chart's roles", () => {
     for (const one of made) expect(one["rules"]).toEqual(role?.["rules"]);
   });
 
+  it("gives it those of fleet-members-rbac.yaml too, where a fleet has sets, in the namespaces of all fleets", async () => {
+    const rulesOf = (file: string): unknown[] =>
+      readManifests(readFileSync(path.join(plain, file), "utf8"))[0]?.["rules"];
+
+    const made = ofKind(await objectsOf("everything"), "Role");
+
+    const rules = [...rulesOf("fleet-rbac.yaml"), ...rulesOf("fleet-members-rbac.yaml")];
+    expect(made.map(({ metadata }) => metadata.namespace)).toEqual(["edge", "edge-2", "canary"]);
+    for (const one of made) expect(one["rules"]).toEqual(rules);
+  });
+
   it("has the numbers of the values in the settings, whatever helm makes of them", async () => {
     const config = settingsOf(await objectsOf("everything"));
 
@@ -84,6 +95,7 @@ describe.skipIf(!canRunKubectl())("the chart's roles", () => {
     ]);
     expect(filesOf("worker")).not.toContain("REDIS_URL");
     expect(filesOf("worker")).toContain("VEDETTE_ALERTS__STAGING__TOKEN");
+    expect(filesOf("worker")).toContain("VEDETTE_FLEETS__STAGING__HTTP__TOKEN");
   });
 
   it("leaves the number of an autoscaled api open, and gives no budget to a single replica", async () => {

@@ -14,7 +14,7 @@
 {{- end -}}
 {{- end -}}
 {{- range $variable, $from := .Values.secrets -}}
-{{- if not (or (has $variable $variables) (hasPrefix "REGISTRY_AUTH_" $variable) (hasPrefix "VEDETTE_SECRET_" $variable)) -}}
+{{- if not (or (has $variable $variables) (hasPrefix "REGISTRY_AUTH_" $variable) (hasPrefix "VEDETTE_SECRET_" $variable) (hasPrefix "VEDETTE_FLEETS__" $variable)) -}}
 {{- $faults = append $faults (printf "secrets.%s: is no secret of Vedette (docs/settings.md, \"Secrets\")" $variable) -}}
 {{- end -}}
 {{- if and (empty $.Values.existingSecret) (empty (dig "name" "" ($from | default dict))) -}}

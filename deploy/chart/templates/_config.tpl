@@ -30,18 +30,47 @@
 {{- include "vedette.setting" (dict "config" .config "setting" (printf "%s.port" .table)) | default (get $ports .table) | int -}}
 {{- end -}}
 
-{{/* The namespaces of the driver kubernetes: {"names": [...]}. */}}
-{{- define "vedette.fleetNamespaces" -}}
+{{/* The tables of the fleets with the driver kubernetes: {"tables": [...]}. */}}
+{{- define "vedette.clusterFleets" -}}
 {{- $config := include "vedette.config" . | fromYaml -}}
-{{- $given := dig "fleet" "kubernetes" "namespaces" list $config -}}
+{{- $tables := list -}}
+{{- range prepend (values ($config.fleets | default dict)) ($config.fleet | default dict) -}}
+{{- if eq (.driver | default "") "kubernetes" -}}
+{{- $tables = append $tables (.kubernetes | default dict) -}}
+{{- end -}}
+{{- end -}}
+{{- dict "tables" $tables | toYaml -}}
+{{- end -}}
+
+{{/* A list of the settings, which may be text. Of (value). {"names": [...]}. */}}
+{{- define "vedette.list" -}}
+{{- $given := .value | default list -}}
 {{- if kindIs "string" $given -}}
 {{- $given = regexSplit "[,\\s]+" (trim $given) -1 -}}
 {{- end -}}
-{{- dict "names" (compact $given | default (list .Release.Namespace)) | toYaml -}}
+{{- dict "names" (compact $given) | toYaml -}}
 {{- end -}}
 
-{{/* "true" when the driver asks the API server of this cluster as its service account. */}}
+{{/* The namespaces of the driver kubernetes: {"names": [...]}. */}}
+{{- define "vedette.fleetNamespaces" -}}
+{{- $names := list -}}
+{{- range (include "vedette.clusterFleets" . | fromYaml).tables -}}
+{{- $own := (include "vedette.list" (dict "value" .namespaces) | fromYaml).names -}}
+{{- $names = concat $names ($own | default (list $.Release.Namespace)) -}}
+{{- end -}}
+{{- dict "names" (uniq $names) | toYaml -}}
+{{- end -}}
+
+{{/* "true" when a fleet has StatefulSets or DaemonSets. */}}
+{{- define "vedette.hasSets" -}}
+{{- range (include "vedette.clusterFleets" . | fromYaml).tables -}}
+{{- range (include "vedette.list" (dict "value" .kinds) | fromYaml).names -}}
+{{- if has . (list "statefulsets" "daemonsets") -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" when a driver asks the API server of this cluster as its service account. */}}
 {{- define "vedette.usesCluster" -}}
-{{- $config := include "vedette.config" . | fromYaml -}}
-{{- if and .Values.worker.enabled (eq (include "vedette.setting" (dict "config" $config "setting" "fleet.driver")) "kubernetes") -}}true{{- end -}}
+{{- if and .Values.worker.enabled (include "vedette.clusterFleets" . | fromYaml).tables -}}true{{- end -}}
 {{- end -}}

@@ -13,9 +13,10 @@
 {{- end -}}
 {{- $files := list -}}
 {{- range $variable, $from := $root.Values.secrets -}}
-{{- $isOfRegistry := and (eq $role "worker") (hasPrefix "REGISTRY_AUTH_" $variable) -}}
+{{- $isOfFleet := or (hasPrefix "REGISTRY_AUTH_" $variable) (hasPrefix "VEDETTE_FLEETS__" $variable) -}}
+{{- $isOfFleet = and (eq $role "worker") $isOfFleet -}}
 {{- $isOfRow := and (has $role (list "worker" "control")) (hasPrefix "VEDETTE_SECRET_" $variable) -}}
-{{- if or (has $variable $needed) $isOfRegistry $isOfRow -}}
+{{- if or (has $variable $needed) $isOfFleet $isOfRow -}}
 {{- $from = $from | default dict -}}
 {{- $name := $from.name | default $root.Values.existingSecret -}}
 {{- $files = append $files (dict "variable" $variable "secret" $name "key" ($from.key | default $variable)) -}}
