@@ -1,6 +1,6 @@
 /** What a scheduler and a kubelet do with pods, at a fraction of their time: each becomes what its image's fate says. */
 import type { KubeObject, Objects } from "./objects.ts";
-import { fateOf, type PodStatus, startedAt } from "./pod-states.ts";
+import { fateOf, type PodFate, type PodStatus, startedAt } from "./pod-states.ts";
 
 export type KubeletPace = {
   /** Until a pod of a good image is ready. */
@@ -31,7 +31,7 @@ export function createTimers(): { later: Later; stop: () => void } {
 }
 
 export function startKubelet(objects: Objects, { readyMs, endMs }: KubeletPace): () => void {
-  const { later, stop } = createTimers();
+  const { later: after, stop } = createTimers();
   const ending = new Set<string>();
 
   /** The same pod: the next one of a StatefulSet has its name. */
@@ -40,28 +40,28 @@ export function startKubelet(objects: Objects, { readyMs, endMs }: KubeletPace):
     return found?.metadata.uid === metadata.uid ? found : undefined;
   };
 
-  const run = (pod: KubeObject): void => {
-    let atMs = 0;
-    for (const { afterMs, status } of fateOf(imagesOf(pod)[0] ?? "", readyMs)) {
-      atMs += afterMs;
-      later(atMs, () => {
-        const found = present(pod);
-        if (found !== undefined) objects.put("pods", { ...found, status: namedFor(status, found) });
-      });
-    }
+  /** One state after the other: timers of a busy process may fire in another order than they are due. */
+  const run = (pod: KubeObject, [next, ...later]: PodFate): void => {
+    if (next === undefined) return;
+    after(next.afterMs, () => {
+      const found = present(pod);
+      if (found === undefined) return;
+      objects.put("pods", { ...found, status: namedFor(next.status, found) });
+      run(pod, later);
+    });
   };
 
   const end = (pod: KubeObject): void => {
     if (ending.has(pod.metadata.uid)) return;
     ending.add(pod.metadata.uid);
-    later(endMs, () => {
+    after(endMs, () => {
       if (present(pod) !== undefined) objects.remove({ resource: "pods", ...pod.metadata });
     });
   };
 
   const stopWatching = objects.watch(0, ({ type, resource, object }) => {
     if (resource !== "pods" || type === "DELETED") return;
-    if (type === "ADDED") run(object);
+    if (type === "ADDED") run(object, fateOf(imagesOf(object)[0] ?? "", readyMs));
     if (isEnding(object)) end(object);
   });
 

@@ -64,7 +64,7 @@ async function startFleet() {
   });
   for (const name of names) addDeployment(server, name, { image: before(name) });
   const labels = { tier: "canary" };
-  addSet(server, "state", { replicas: 3, labels });
+  addSet(server, "state", { replicas: 3, labels, spec: { podManagementPolicy: "Parallel" } });
   addSet(server, "edge", { kind: "DaemonSet", labels });
   await untilAvailable(server);
   const kubeconfig = writeKubeconfig(server.url, "worker");

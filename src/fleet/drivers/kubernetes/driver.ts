@@ -1,18 +1,13 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
-import {
-  type DeployOrder,
-  type Driver,
-  type ListedSentinel,
-  type SentinelObservation,
-  UnreachableError,
-} from "#fleet/drivers/driver.ts";
+import { type Driver, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
 import { createCalls } from "./calls.ts";
 import { createChanges } from "./changes.ts";
 import { createCluster, ForbiddenError } from "./client.ts";
-import { createFleet, idOf, type Target } from "./fleet.ts";
+import { createFleet, idOf } from "./fleet.ts";
 import { createIdentities } from "./identity.ts";
+import { lookAgain } from "./look-again.ts";
 import type { Workload, WorkloadKind } from "./schemas.ts";
 import { createSentinels } from "./sentinels.ts";
 
@@ -49,26 +44,6 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const sentinels = createSentinels({ ...settings, calls, nowMs, orderedAtMs });
   const stopped = new AbortController();
   let isFinishing = false;
-
-  /** A look, and another one as soon as the workload has changed: sooner than the next poll would come. */
-  const observe = async (
-    target: Target,
-    order: DeployOrder,
-    signal: AbortSignal | undefined,
-  ): Promise<SentinelObservation> => {
-    const over = new AbortController();
-    const ends = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
-    // Waits from before the look on: a change during it counts.
-    const changed = changes.next(target.place, changeWithinMs, ends);
-    try {
-      const seen = await sentinels.observe(target, order, signal);
-      if (seen.status !== "progressing" || seen.isOrdered !== true) return seen;
-      await changed;
-      return ends.aborted ? seen : await sentinels.observe(target, order, signal);
-    } finally {
-      over.abort();
-    }
-  };
 
   const finish = async (listed: readonly Workload[]): Promise<void> => {
     if (isFinishing) return;
@@ -108,7 +83,8 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
       orUnreachable(async () => {
         const target = await fleet.find(order.sentinelId, call.signal);
         if (target === undefined) return { status: "failed", reason: unknown };
-        return observe(target, order, call.signal);
+        const look = () => sentinels.observe(target, order, call.signal);
+        return lookAgain(target.place, { changes, signal: call.signal, look });
       }),
     // The list goes on with what was under way.
     start: async () => {},
@@ -121,9 +97,6 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
 }
 
 const onlyDeployments: readonly WorkloadKind[] = ["deployments"];
-
-/** A pod that fails does not change its Deployment, which is looked at after this time anyway. */
-const changeWithinMs = 1_000;
 
 const unknown = "target_gone: no workload of fleet.kubernetes.namespaces and kinds has this name";
 

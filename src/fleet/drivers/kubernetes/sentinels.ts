@@ -1,13 +1,9 @@
 /** What a sentinel can be: a whole workload, or a member of a set. What both can do, whichever it is. */
-import type {
-  ApplyResult,
-  DriverCall,
-  ListedSentinel,
-  SentinelObservation,
-} from "#fleet/drivers/driver.ts";
+import type { ApplyResult, DriverCall, ListedSentinel } from "#fleet/drivers/driver.ts";
 import type { Target } from "./fleet.ts";
 import { hasMembers } from "./kinds.ts";
 import { toListed, toListedMembers } from "./listed.ts";
+import type { Seen } from "./look-again.ts";
 import { createMembers } from "./members/members.ts";
 import type { Workload } from "./schemas.ts";
 import { createWorkloads, type Order, placeOf, type WorkloadParts } from "./workload.ts";
@@ -27,11 +23,7 @@ export function createSentinels(parts: WorkloadParts) {
         ? workloads.apply(place, order, call)
         : members.apply({ set: place, member }, order, call),
 
-    observe: (
-      { place, member }: Target,
-      order: Order,
-      signal?: AbortSignal,
-    ): Promise<SentinelObservation> =>
+    observe: ({ place, member }: Target, order: Order, signal?: AbortSignal): Promise<Seen> =>
       member === undefined
         ? workloads.observe(place, order, signal)
         : members.observe({ set: place, member }, order, signal),

@@ -15,7 +15,8 @@ import { findBlocker, isMadeOf, livingPod, type SetLook } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
 
 export type Step =
-  | { do: "wait"; reason?: string | undefined }
+  /** `isBrief`: for the controller or a pod's end, which come by themselves. */
+  | { do: "wait"; reason?: string | undefined; isBrief?: boolean }
   /** Gives the template the image that the member needs. */
   | { do: "set-template" }
   /** Ends its pod, so that the next one is made of the template. */
@@ -88,7 +89,7 @@ function planReplacement(view: MemberView): Step {
   if (holder !== undefined) return wait(wordsOfHolder(holder));
   if (imageOf(look.set, record.container) !== targetOf(record)) return { do: "set-template" };
   const pod = livingPod(look, member);
-  if (!isSeen(look.set) || pod === undefined) return wait();
+  if (!isSeen(look.set) || pod === undefined) return { do: "wait", isBrief: true };
   // What fails is not waited for: it serves nobody.
   if (record.failed !== undefined && !isReady(pod)) return { do: "replace", pod, isServing: false };
   const blocker = findBlocker(look, member);

@@ -2,6 +2,7 @@
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { SentinelObservation } from "#fleet/drivers/driver.ts";
 import type { ChangeResult } from "#fleet/drivers/kubernetes/calls.ts";
+import type { Seen } from "#fleet/drivers/kubernetes/look-again.ts";
 import { timeToJudge, type WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { isMadeOf, livingPod, type MemberPlace, renewSet, type SetLook } from "./look.ts";
 import { judgePod, type MemberView, planMember, type Step } from "./plan.ts";
@@ -22,7 +23,7 @@ type Replacement = Extract<Step, { do: "replace" }>;
 type Unrecorded = { at: MemberPlace; look: SetLook; container: string; image: string };
 
 export type Steps = {
-  take: (of: Taken) => Promise<SentinelObservation>;
+  take: (of: Taken) => Promise<Seen>;
   /** Somebody has removed the record: what ran before is not known, so nothing can come back. */
   judgeUnrecorded: (of: Unrecorded) => SentinelObservation;
 };
@@ -48,18 +49,18 @@ export function createSteps(parts: StepParts): Steps {
   const replace = async (
     { pod, isServing }: Replacement,
     { at, record, signal }: Taken,
-  ): Promise<SentinelObservation> => {
+  ): Promise<Seen> => {
     const end = isServing ? parts.calls.evict : parts.calls.remove;
     const ended = await end(pod, signal);
     brakes.delete(nameOf(at));
-    if (ended.kind !== "forbidden") return progressing(record.failed);
+    if (ended.kind !== "forbidden") return { ...progressing(record.failed), isMoving: true };
     const reason = `${conflict}: its pod may not be ended now: ${ended.words}`;
     brakes.set(nameOf(at), reason);
     return progressing(record.failed ?? reason);
   };
 
   /** By the set as it is now, whose other members may have changed it. */
-  const write = ({ at, look, record: { id }, signal }: Taken): Promise<SentinelObservation> =>
+  const write = ({ at, look, record: { id }, signal }: Taken): Promise<Seen> =>
     parts.turns(at.set, async () => {
       const set = await parts.calls.read(at.set, signal);
       const now = set === undefined ? undefined : renewSet(look, set);
@@ -67,7 +68,8 @@ export function createSteps(parts: StepParts): Steps {
       if (now === undefined || record?.id !== id) return progressing();
       const view = viewOf({ at, look: now, record });
       const call = signal === undefined ? {} : { signal };
-      return writeStep(planMember(view), { view, at, parts, call });
+      const seen = await writeStep(planMember(view), { view, at, parts, call });
+      return { ...seen, isMoving: true };
     });
 
   return {
@@ -75,7 +77,10 @@ export function createSteps(parts: StepParts): Steps {
       const { record } = taken;
       const step = planMember(viewOf(taken));
       if (step.do === "nothing") return endOf(record);
-      if (step.do === "wait") return progressing(record.failed ?? step.reason);
+      if (step.do === "wait") {
+        const seen = progressing(record.failed ?? step.reason);
+        return { ...seen, isMoving: step.isBrief === true };
+      }
       return step.do === "replace" ? replace(step, taken) : write(taken);
     },
     judgeUnrecorded: ({ at, look, container, image }) => {
