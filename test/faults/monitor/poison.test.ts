@@ -50,7 +50,12 @@ it("values that Postgres refuses do not block later records", async () => {
   await bench.start();
   await bench.untilResults(2);
 
-  expect((await bench.snapshot("probe")).status).toBe("ok");
+  // The snapshot may be written after the results.
+  const snapshot = await waitFor(async () => (await bench.snapshot("probe")) ?? false, {
+    withinMs: 10_000,
+    what: "the snapshot",
+  });
+  expect(snapshot.status).toBe("ok");
 });
 
 it("a result that cannot be stored does not block those of the same report", async () => {
