@@ -26,8 +26,8 @@ const serving = {
   retry: 1,
 };
 
-/** Most of their time these wait for servers: two cores carry four files, which share what they import. */
-const shared = { ...serving, maxWorkers: 4, isolate: false, globalSetup: [sharedPostgres] };
+/** Most of their time these wait for servers: two cores carry five files, which share what they import. */
+const shared = { ...serving, maxWorkers: 5, isolate: false, globalSetup: [sharedPostgres] };
 
 export default defineConfig({
   test: {
@@ -62,8 +62,8 @@ export default defineConfig({
         test: {
           ...serving,
           name: "sweeps",
-          // They kill what they start, and need the machine: one file for each core.
-          maxWorkers: 2,
+          // They kill what they start and wait for it: two files leave half of two cores idle.
+          maxWorkers: 3,
           include: ["test/sweeps/**/*.test.ts"],
           globalSetup: [sharedPostgres],
         },
