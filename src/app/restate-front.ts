@@ -7,6 +7,7 @@ import { createIdentify } from "#control/token.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
+import { fleetsOf } from "./fleets.ts";
 import type { Stops } from "./stops.ts";
 
 type FrontParts = {
@@ -30,7 +31,8 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
   const { operators } = config.control;
   const byToken = createIdentify({ ingressToken: credentials.ingress_token, operators });
   const identify = createFindCaller(byToken, parts.signIn?.find);
-  const settings = { ingressUrl, adminUrl, identify, actorKey, log };
+  const fleets = fleetsOf(config);
+  const settings = { ingressUrl, adminUrl, identify, actorKey, fleets, log };
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;
   const isExternal = config.restate.ingress_url !== "";
   if (isExternal && front_host === "") {

@@ -3,12 +3,13 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
+import { defaultFleet, type FleetOperators } from "#fleet/contract.ts";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
+import { type FleetCall, findForeignFleet, notOperatorOf } from "./fleet-access.ts";
 import type { IngressAnswer } from "./ingress.ts";
 import { fleetOf, type Route, roleOf } from "./routes.ts";
 
@@ -95,14 +96,12 @@ export function unauthorized(): ProblemError {
   return new ProblemError({ status: 401, code: "unauthorized", detail });
 }
 
-type Call = { route: Route; path: string; fleets?: readonly FleetOperators[] | undefined };
-
 /** Throws the 403 for a caller that may not make this call. */
-export function requireAccess(caller: Caller, { route, path, fleets = [] }: Call): void {
-  requireRole(caller, route);
-  const fleet = fleets.find(({ name }) => name === fleetOf(path));
-  if (fleet === undefined || !route.isWrite || isOperatorOf(fleet, caller.actor)) return;
-  const detail = `${caller.actor} is no operator of the fleet ${fleet.name} (fleets.${fleet.name}.operators)`;
+export function requireAccess(caller: Caller, call: FleetCall): void {
+  requireRole(caller, call.route);
+  const foreign = findForeignFleet(caller, call);
+  if (foreign === undefined) return;
+  const detail = notOperatorOf(foreign, caller);
   throw new ProblemError<RolloutProblemCode>({ status: 403, code: "not_an_operator", detail });
 }
 

@@ -4,8 +4,10 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { findForeignFleet, notOperatorOf } from "#control/fleet-access.ts";
 import { trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
+import type { FleetOperators } from "#fleet/contract.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
@@ -24,6 +26,8 @@ export type FrontSettings = {
   identify: (bearer: string) => Caller | undefined | Promise<Caller | undefined>;
   /** Shared with the worker: callers' names are signed with it. */
   actorKey: Uint8Array;
+  /** The fleets that name their operators, or not; absent: none does. */
+  fleets?: readonly FleetOperators[];
   log: Log;
 };
 
@@ -171,14 +175,19 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
 
 /** What is not in our allow-list goes around every rule: it takes every role. */
 function refuseRole(
-  { log }: FrontSettings,
+  { log, fleets }: FrontSettings,
   { caller, path }: FrontRequest,
   route?: Route,
 ): Refusal | undefined {
-  const mayCall =
-    caller === undefined ||
-    (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route)));
-  if (mayCall) return undefined;
+  if (caller === undefined) return undefined;
+  const foreign = route && findForeignFleet(caller, { route, path, fleets });
+  if (foreign !== undefined) {
+    log.warn({ path, actor: caller.actor }, "call not allowed");
+    return { status: 403, detail: notOperatorOf(foreign, caller) };
+  }
+  if (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route))) {
+    return undefined;
+  }
   const wanted = route === undefined ? "every role" : roleOf(route);
   log.warn({ path, actor: caller.actor }, "call not allowed");
   return { status: 403, detail: whyNotAllowed(caller, wanted) };

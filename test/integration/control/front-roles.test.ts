@@ -6,12 +6,13 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createAdminFront, createIngressFront } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
+import type { FleetOperators } from "#fleet/contract.ts";
 import { createLog } from "#kernel/log.ts";
 import { type Role, roles } from "#kernel/roles.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
 
-async function startFronts(held: readonly Role[]) {
+async function startFronts(held: readonly Role[], fleets: readonly FleetOperators[] = []) {
   const reached: string[] = [];
   const restate = createServer((request, response) => {
     reached.push(request.url ?? "");
@@ -24,6 +25,7 @@ async function startFronts(held: readonly Role[]) {
     adminUrl: restateUrl,
     identify: createIdentify({ ingressToken: "t", operators: { ada: { token, roles: held } } }),
     actorKey: new Uint8Array(32),
+    fleets,
     log: createLog({ level: "silent", format: "json" }),
   };
   const fronts = [createIngressFront(settings), createAdminFront(settings)] as const;
@@ -71,6 +73,22 @@ it.each<[readonly Role[], Record<keyof typeof calls, number>]>([
 
   expect(statuses).toEqual(expected);
   expect(reached).toHaveLength(Object.values(expected).filter((it) => it === 200).length);
+});
+
+it("an operator of another fleet changes nothing of this one, and may look", async () => {
+  const fleets = [{ name: "singleton", operators: ["ben"] }, { name: "staging" }];
+  const { call, reached, ...places } = await startFronts(["operate"], fleets);
+  const staging = calls.Cancel(places).replace("singleton", "staging");
+
+  const statuses = [
+    (await call(calls.Cancel(places))).status,
+    (await call(calls.console(places))).status,
+    (await call(calls.Status(places))).status,
+    (await call(staging)).status,
+  ];
+
+  expect(statuses).toEqual([403, 403, 200, 200]);
+  expect(reached).toHaveLength(2);
 });
 
 it("says what was missing", async () => {
