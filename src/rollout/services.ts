@@ -4,6 +4,8 @@ import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
 import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { readPatiently } from "#kernel/read-now.ts";
 import { leaveOut, reasonOf } from "./choice/leave-out.ts";
 import { createPinStore } from "./choice/store.ts";
 import type { ReadChecks } from "./conditions/gate.ts";
@@ -99,9 +101,17 @@ async function holding<Row extends { fleet?: string | undefined }>(
   return (await ofDatabase(store.list())).filter((row) => holdsFor(row, fleet));
 }
 
+/** How long a Rollout waits for the database that says after which fleets it comes. */
+const promotionsLimitMs = 5_000;
+
 async function readBefore(store: PromotionStore, fleet: string): Promise<string[]> {
-  const own = (await holding(store, fleet)).map(({ after }) => after);
-  return [...new Set(own)];
+  const rows = await readPatiently(promotionsLimitMs, () => holding(store, fleet)).catch(
+    (cause: Error) => {
+      const detail = `${cause.message}: which fleets take an image first is not known; try again in a moment`;
+      throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
+    },
+  );
+  return [...new Set(rows.map(({ after }) => after))];
 }
 
 function createReadPinned(readPins: ReadPins, readMembers: RolloutParts["readMembers"]) {

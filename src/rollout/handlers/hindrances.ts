@@ -7,22 +7,26 @@ import { findHindrance } from "#rollout/rules/promotion.ts";
 export type Promotions = {
   /** The fleets after which this one takes an image. */
   before: (fleet: string) => Promise<string[]>;
-  /** Whether a rollout of the image to the fleet has completed. */
+  /** Whether the newest rollout of the image to the fleet has completed. */
   hasCompleted: (fleet: string, image: string) => Promise<boolean>;
 };
+
+type Wanted = { image: string; after?: string[] | undefined; lost?: string[] | undefined };
 
 const completed = databaseRead("read-completed", {
   limitMs: 5_000,
   problem: "the rollouts of other fleets cannot be read",
 });
 
-/** One sentence for each fleet of `after` that does. Their rollouts are asked, since history comes after them. */
+/** One sentence for each fleet of `after` that does, and each of `lost`, which the settings have no more. Their rollouts are asked, since history comes after them. */
 export async function findHindrances(
   ctx: ObjectSharedContext,
   { hasCompleted }: Promotions,
-  { image, after = [] }: { image: string; after?: string[] | undefined },
+  { image, after = [], lost = [] }: Wanted,
 ): Promise<string[]> {
-  const hindrances: string[] = [];
+  const hindrances = lost.map(
+    (fleet) => `the settings have no fleet ${fleet} any more (vedette promotions remove)`,
+  );
   for (const fleet of after) {
     const status = await ctx.client(rolloutObject, fleet).Status({});
     const isInHistory = await readNow(ctx, completed, () => hasCompleted(fleet, image));

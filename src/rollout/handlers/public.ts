@@ -35,8 +35,8 @@ import { findHindrances, type Promotions } from "./hindrances.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/** `after`: the fleets that have to have completed it. */
-type PinnedImage = CheckedImage & { after?: string[] };
+/** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
+type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
 
 type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
@@ -70,9 +70,9 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
-      const { image, ci, after } = await pin(ctx, parts, request);
+      const { image, ci, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
-      const hindrances = await findHindrances(ctx, parts.promotions, { image, after });
+      const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
@@ -115,8 +115,8 @@ export function createPublicHandlers(parts: PublicParts) {
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
-      const { image, ci = [], after } = await pin(ctx, parts, request);
-      const hindrances = await findHindrances(ctx, parts.promotions, { image, after });
+      const { image, ci = [], ...first } = await pin(ctx, parts, request);
+      const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
         const { listFleet, policy: defaults } = parts.fleets.require(ctx.key);
@@ -162,9 +162,13 @@ async function pin(
   const resolve = async (): Promise<string | PinnedImage> => {
     const fleet = fleets.require(ctx.key);
     if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
-    const after = await promotions.before(ctx.key);
+    const first = await promotions.before(ctx.key);
     const resolved = await fleet.resolveImage(image);
-    return after.length === 0 ? resolved : { ...toChecked(resolved), after };
+    if (first.length === 0) return resolved;
+    const { after = [], lost = [] } = Object.groupBy(first, (name) =>
+      fleets.names.includes(name) ? "after" : "lost",
+    );
+    return { ...toChecked(resolved), after, lost };
   };
   return toChecked(await ctx.run("resolve-image", resolve, pinRetry));
 }

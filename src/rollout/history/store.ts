@@ -66,11 +66,11 @@ export function createHistoryStore(database: Database) {
       return rows.map((row) => ({ fleet: row.fleet, ...toRollout(row) }));
     },
 
-    /** Whether a rollout of the image to the fleet has completed. */
+    /** Whether the newest rollout of the image to the fleet has completed, and did not leave everybody out. */
     async hasCompleted(fleet: string, image: string): Promise<boolean> {
       const [name, digest] = image.split("@");
       const { rows } = await database.query(selectCompleted, [fleet, name, digest ?? ""]);
-      return rows.length > 0;
+      return rows[0]?.completed === true;
     },
   };
 }
@@ -228,9 +228,11 @@ const newestRollouts = `
 
 // One of the two may lack the digest.
 const selectCompleted = `
-  SELECT FROM rollouts WHERE fleet = $1 AND outcome = 'completed'
+  SELECT outcome IS NOT DISTINCT FROM 'completed' AND (total > 0 OR left_out = 0) AS completed
+  FROM rollouts WHERE fleet = $1
     AND CASE WHEN $3 <> '' AND position('@' IN image) > 0 THEN split_part(image, '@', 2) = $3
-      ELSE split_part(image, '@', 1) = $2 END LIMIT 1`;
+      ELSE split_part(image, '@', 1) = $2 END
+  ORDER BY started_at DESC, id DESC LIMIT 1`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {

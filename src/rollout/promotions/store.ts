@@ -1,6 +1,7 @@
 /** The table `rollout_promotions`. */
 import type { Database } from "#kernel/database.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
+import { refuseCircle } from "./circle.ts";
 import { maxPromotions, type Promotion, type PromotionProblemCode } from "./contract.ts";
 
 export type PromotionStore = ReturnType<typeof createPromotionStore>;
@@ -17,6 +18,7 @@ export function createPromotionStore(database: Database) {
     fromColumns: (row) => row as Promotion,
     most: maxPromotions,
     word: "promotion",
+    check: refuseCircle,
     codes: {
       exists: "promotion_exists",
       tooMany: "too_many_promotions",

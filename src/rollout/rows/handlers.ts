@@ -23,7 +23,7 @@ type Parts<Row> = {
   /** As a log and an error call it: "window". */
   word: string;
   /** Throws a `ProblemError` for a row that cannot be; absent: what the schema allows can be. */
-  check?: (row: Row) => Promise<void>;
+  check?: (row: Row) => void;
 };
 
 /** Whether a row holds for this fleet; undefined: for any of them. */
@@ -64,7 +64,7 @@ export function createRowHandlers<Row extends FleetRow>({
       const added = await readNow(ctx, adding, async () => {
         if (row.fleet !== undefined) fleets.require(row.fleet);
         requireAccess(actor, row);
-        await check?.(row);
+        check?.(row);
         return store.add(row, by);
       });
       ctx.console.info(`rollout ${word} added`, { [word]: row.id, by });

@@ -14,6 +14,8 @@ export type RowKind<Row extends { id: string }, Code extends string> = {
   /** What a row is called: "window". */
   word: string;
   codes: Record<"exists" | "tooMany" | "unknown", Code>;
+  /** Throws a `ProblemError` for a row that does not fit the others; absent: each does. */
+  check?: (known: readonly Row[], added: Row) => void;
 };
 
 export type RowStore<Row> = {
@@ -54,8 +56,9 @@ export function createRowStore<Row extends { id: string }, Code extends string>(
       await inTransaction(database, async (transaction) => {
         // Two that are added at the same time would not see each other.
         await transaction.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
-        const { rows } = await transaction.query(`SELECT count(*)::int AS n FROM ${table}`);
-        if (rows[0].n < most) await transaction.query(insert, [...valuesOf(row), by]);
+        const { rows } = await transaction.query(`SELECT * FROM ${table}`);
+        kind.check?.(rows.map(fromColumns), row);
+        if (rows.length < most) await transaction.query(insert, [...valuesOf(row), by]);
       });
       const known = await find(row.id);
       const tooMany = `there are ${most} ${word}s already: remove one that is over`;

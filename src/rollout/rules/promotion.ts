@@ -1,14 +1,13 @@
 /** Whether an image may go on to the next fleet. Pure. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
-import type { Promotion, PromotionProblemCode } from "#rollout/promotions/contract.ts";
 import { isSameImage } from "./same-image.ts";
 
 /** What is known of the fleet that comes first. */
 export type Before = {
   fleet: string;
-  status: Pick<RolloutStatus, "state" | "image">;
-  /** Whether history has a rollout of the image to it that completed. */
+  status: Pick<RolloutStatus, "state" | "image" | "total" | "left_out">;
+  /** Whether the newest rollout of the image to it, by history, has completed. */
   hasCompleted: boolean;
 };
 
@@ -20,9 +19,12 @@ export function findHindrance(
   image: string,
   { fleet, status, hasCompleted }: Before,
 ): string | undefined {
-  const { state, image: newest } = status;
+  const { state, image: newest, total, left_out: leftOut = 0 } = status;
   if (newest === null || !isSameImage(newest, image)) {
     return hasCompleted ? undefined : `${fleet} has not completed it`;
+  }
+  if (state === "completed" && total === 0 && leftOut > 0) {
+    return `its rollout to ${fleet} has left all sentinels out`;
   }
   return state === "completed" ? undefined : `its rollout to ${fleet} is ${words[state]}`;
 }
@@ -44,18 +46,4 @@ export function notPromoted(
     `${fleet} takes an image only after other fleets: ${hindrances.join("; ")} ` +
     "(vedette promotions list)";
   return new ProblemError<RolloutProblemCode>({ status: 409, code: "not_promoted", detail });
-}
-
-/** Throws `promotion_circle` (409) when no rollout could be started any more. */
-export function refuseCircle(known: readonly Promotion[], added: Promotion): void {
-  const before = new Set([added.after]);
-  for (const fleet of before) {
-    for (const one of known) if (one.fleet === fleet) before.add(one.after);
-  }
-  if (!before.has(added.fleet)) return;
-  throw new ProblemError<PromotionProblemCode>({
-    status: 409,
-    code: "promotion_circle",
-    detail: `${added.after} waits for ${added.fleet} already: neither could start a rollout`,
-  });
 }

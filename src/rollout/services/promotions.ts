@@ -4,16 +4,14 @@ import { asTerminalError } from "#kernel/terminal.ts";
 import { rolloutPromotions } from "#rollout/promotions/interface.ts";
 import type { PromotionStore } from "#rollout/promotions/store.ts";
 import { createRowHandlers, type RowAccess } from "#rollout/rows/handlers.ts";
-import { refuseCircle } from "#rollout/rules/promotion.ts";
 
 export function createPromotionService(store: PromotionStore, access: RowAccess) {
   const rows = createRowHandlers({
     store,
     access,
     word: "promotion",
-    check: async (promotion) => {
-      access.fleets.require(promotion.after);
-      refuseCircle(await store.list(), promotion);
+    check: ({ after }) => {
+      access.fleets.require(after);
     },
   });
   return implement(rolloutPromotions, {

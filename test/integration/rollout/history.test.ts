@@ -15,6 +15,8 @@ const entry = (sequence: number, over: Parameters<typeof buildHead>[0]) => {
   return { ...head, told: { event, message: composeMessage(event, head) } };
 };
 
+type Told = Parameters<typeof buildHead>[0] & { leftOut?: number };
+
 const results = (sequence: number, succeeded: number) => ({
   changes: [],
   atMs: Date.parse(at(sequence)),
@@ -65,5 +67,43 @@ describe("history", () => {
 
     expect(await find("r-late")).toMatchObject({ state: "completed", succeeded: 4 });
     expect(await find("r-late")).toMatchObject({ ended_at: at(3), current_wave: 1 });
+  });
+
+  it("knows by the newest rollout of an image whether a fleet has completed it", async () => {
+    const digest = `@sha256:${"a".repeat(64)}`;
+    const image = `registry.example.com/team/app:v7${digest}`;
+    const told = (id: string, second: number, over: Told) => {
+      const { leftOut = 0, ...head } = over;
+      const outcome = head.state === "completed" ? ("completed" as const) : ("cancelled" as const);
+      return history.save(id, {
+        ...entry(1, { fleet: "qa", image, startedAt: at(second), total: 4, ...head }),
+        shown: { outcome, waitingFor: null, policy: {}, leftOut },
+      });
+    };
+    const has = (wanted = image) => history.hasCompleted("qa", wanted);
+
+    const before = await has();
+    await told("p-1", 1, { state: "completed" });
+    const completed = [await has(), await has(`other.example.com/app:x${digest}`)];
+    const other = [
+      await has("registry.example.com/team/app:v8"),
+      await history.hasCompleted("prod", image),
+    ];
+    await told("p-2", 2, { state: "completed", total: 0, leftOut: 4 });
+    const leftOut = await has();
+    await told("p-3", 3, { state: "completed", total: 0, leftOut: 0 });
+    const ranIt = await has();
+    await told("p-4", 4, { state: "cancelled" });
+    await told("p-5", 5, { image: "registry.example.com/team/app:v8", state: "completed" });
+    const cancelled = await has();
+
+    expect({ before, completed, other, leftOut, ranIt, cancelled }).toEqual({
+      before: false,
+      completed: [true, true],
+      other: [false, false],
+      leftOut: false,
+      ranIt: true,
+      cancelled: false,
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import { findHindrance, refuseCircle } from "#rollout/rules/promotion.ts";
+import { refuseCircle } from "#rollout/promotions/circle.ts";
+import { findHindrance } from "#rollout/rules/promotion.ts";
 import { isSameImage } from "#rollout/rules/same-image.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
@@ -11,7 +12,7 @@ const hindrance = (
   newest: string | null,
   hasCompleted = false,
 ): string | undefined => {
-  const status = { state, image: newest };
+  const status = { state, image: newest, total: 4 };
   return findHindrance(image, { fleet: "staging", status, hasCompleted });
 };
 
@@ -34,6 +35,14 @@ describe("an image goes on to the next fleet", () => {
     ["rolling_back", image, "its rollout to staging is being rolled back"],
   ] as const)("not while that is %s with %s", (state, newest, words) => {
     expect(hindrance(state, newest)).toBe(words);
+  });
+
+  it("not when its rollout has left all sentinels out", () => {
+    const status = { state: "completed", image, total: 0, left_out: 4 } as const;
+
+    expect(findHindrance(image, { fleet: "staging", status, hasCompleted: false })).toBe(
+      "its rollout to staging has left all sentinels out",
+    );
   });
 
   it("not after it was tried again and did not complete, although it once had", () => {
