@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
-import { maxSentinelId } from "#fleet/contract.ts";
+import { defaultFleet, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
@@ -72,7 +72,7 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   app.post("/api/read/past-rollout", async (request) => {
     await guard.requireSession(request);
     const { rollout_id: rolloutId } = parseBody(PastRequest, request.body);
-    return readPast(parts.rollouts, viewOf(request), rolloutId);
+    return readPast(parts, rolloutId);
   });
   app.post("/api/read/sentinel", async (request) => {
     await guard.requireSession(request);
@@ -81,18 +81,20 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   });
 }
 
+/** Of its own fleet, whichever the page shows: a link to a rollout need not name it. */
 async function readPast(
-  rollouts: ReadRollouts,
-  fleet: FleetView,
+  { rollouts, views }: Pick<Parts, "rollouts" | "views">,
   rolloutId: string,
 ): Promise<PastRollout> {
   const status = await rollouts.status(rolloutId);
   if (status === undefined) {
     throw new ProblemError({ status: 404, code: "not_found", detail: "there is no such rollout" });
   }
+  // One that the settings have lost has no sentinels any more, as any fleet says.
+  const view = (views.get(status.fleet ?? defaultFleet) ?? views.get(defaultFleet)) as FleetView;
   const [detail, rows, progress] = await Promise.all([
     rollouts.detail(status),
-    fleet.past(rolloutId),
+    view.past(rolloutId),
     rollouts.progress(rolloutId),
   ]);
   const { image, total } = status;

@@ -72,7 +72,7 @@ function Shell({ signedIn, fleet }: { signedIn: Session; fleet: string }) {
       </header>
       <main id="main" tabIndex={-1}>
         <Troubles />
-        {route === undefined ? <h1>Page not found</h1> : <route.Page />}
+        {route === undefined ? <h1>Page not found</h1> : <route.Page key={fleet} />}
       </main>
       <Confirmation />
     </>

@@ -1,4 +1,5 @@
 /** Reads everything about a rollout, from history. */
+import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { planWaves } from "#rollout/rules/waves.ts";
@@ -108,6 +109,7 @@ function toStatus(row: Row): RolloutStatus {
   const { state, image, current_wave, total_waves, total, succeeded, failed } = row;
   return {
     rollout_id: row.id,
+    ...(row.fleet !== defaultFleet && { fleet: row.fleet }),
     ...{ state, image, current_wave, total_waves, total, succeeded, failed },
     in_flight: 0,
     failed_sentinels: [],

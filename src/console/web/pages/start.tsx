@@ -82,6 +82,7 @@ export function StartPage() {
 function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean }) {
   const [button, setButton] = useState<HTMLButtonElement | null>(null);
   useEffect(() => button?.focus(), [button]);
+  const isHindered = (planned.plan.hindrances ?? []).length > 0;
   const isProven = (planned.plan.ci ?? []).every(({ passes }) => passes);
   return (
     <>
@@ -92,7 +93,7 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
             ref={setButton}
             type="button"
             class="main"
-            disabled={!isLegal || !isProven}
+            disabled={!isLegal || !isProven || isHindered}
             onClick={() => ask(startQuestion(planned))}
           >
             Start this rollout…

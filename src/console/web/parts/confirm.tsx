@@ -1,6 +1,7 @@
 /** Asks for confirmation before a change, and says what will happen. */
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { session } from "#console/web/session.ts";
 
 export type Question = {
@@ -23,6 +24,11 @@ const question = signal<Question | undefined>(undefined);
 // The question belongs to one session: the next operator who signs in must not see it.
 effect(() => {
   if (session.value === null) question.value = undefined;
+});
+
+// It is about the fleet that was shown when it was asked.
+effect(() => {
+  if (chosenFleet.value !== "") question.value = undefined;
 });
 
 export function ask(what: Question): void {

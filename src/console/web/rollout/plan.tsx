@@ -1,5 +1,6 @@
 /** What a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
+import { Notice } from "#console/web/parts/notice.tsx";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { startWords } from "./earliest.ts";
 import { PlanEvidence } from "./evidence.tsx";
@@ -14,6 +15,7 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
         {plan.already_running > 0 && ` · ${count(plan.already_running)} run it already`}
       </p>
       <PlanEvidence plan={plan} />
+      <Hindrances plan={plan} />
       <PlanLeftOut plan={plan} />
       <ol class="waves plan">
         {plan.waves.map((wave) => (
@@ -40,6 +42,16 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
         ))}
       </ol>
     </>
+  );
+}
+
+/** Rollout refuses the image while there are any. */
+function Hindrances({ plan: { hindrances = [] } }: { plan: RolloutPlan }) {
+  if (hindrances.length === 0) return null;
+  return (
+    <Notice tone="warn">
+      <b>Other fleets take this image first</b>: {hindrances.join("; ")}.
+    </Notice>
   );
 }
 
