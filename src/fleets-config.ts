@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { fleetFields, hasAddress } from "#fleet/config.ts";
 import { defaultFleet, FleetName } from "#fleet/contract.ts";
-import { overrides, secretUrl, textList } from "#kernel/setting.ts";
+import { overrides, secretUrl } from "#kernel/setting.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
 
 const FleetTable = z
   .strictObject({
     ...fleetFields,
+    // Without a default: a variable that is left over, or misspelt, must not make a fleet of local processes.
+    driver: fleetFields.driver.removeDefault(),
     /** Besides this table's own settings, those of `[rollout]` and `[registry]` that differ here. */
     rollout: overrides(rolloutConfig.rollout),
     registry: overrides(registryConfig.registry),
@@ -18,8 +20,6 @@ const FleetTable = z
         sentinel_rollout_webhook_url: secretUrl(),
       })
       .prefault({}),
-    /** The operators who may change its rollouts. Absent: all whose roles allow it. */
-    operators: textList().removeDefault().optional(),
   })
   .refine(hasAddress, { error: 'driver "http" needs http.url' });
 

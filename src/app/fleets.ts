@@ -24,12 +24,16 @@ export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings):
   const named = Object.entries(fleets).map(([name, own]) => ({
     name,
     fleet: own,
-    rollout: withOverrides(rollout, own.rollout),
+    rollout: {
+      ...withOverrides(rollout, own.rollout),
+      max_failed: withOverrides(rollout.max_failed, own.rollout.max_failed ?? {}),
+    },
     registry: withOverrides(registry, own.registry),
     webhookUrl: own.slack.sentinel_rollout_webhook_url || webhookUrl,
     operators: own.operators,
   }));
-  return [{ name: defaultFleet, fleet, rollout, registry, webhookUrl }, ...named];
+  const { operators } = fleet;
+  return [{ name: defaultFleet, fleet, rollout, registry, webhookUrl, operators }, ...named];
 }
 
 function withOverrides<Table extends object>(table: Table, own: Partial<Table>): Table {

@@ -23,5 +23,9 @@ export function withAddress(command: Command): Command {
 /** Those of a command about one of several fleets; `otherwise`: what it is about without the option. */
 export function withFleet(command: Command, otherwise = "the default one"): Command {
   const fleet = new Option("--fleet <name>", `which of several fleets (default: ${otherwise})`);
-  return withConnection(command).addOption(fleet.env("VEDETTE_FLEET").argParser(parseFleet));
+  fleet.argParser(parseFleet);
+  // Set to nothing it counts as absent, as every variable does.
+  return withConnection(command).addOption(
+    process.env["VEDETTE_FLEET"] ? fleet.env("VEDETTE_FLEET") : fleet,
+  );
 }

@@ -62,6 +62,8 @@ export const fleetFields = {
    * own, else 49.
    */
   list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
+  /** The operators who may change its rollouts. Absent: all whose roles allow it. */
+  operators: textList().removeDefault().optional(),
   process: z
     .strictObject({
       size: wholeNumber({ min: 0, max: 500, default: 12 }),

@@ -7,8 +7,8 @@ import { isClean } from "#kernel/clean-text.ts";
 export const defaultFleet = "singleton";
 
 /** Of a fleet: `singleton`, or a name of the settings `[fleets]`. */
-export const FleetName = z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, {
-  error: "must be the name of a fleet: lower-case letters, digits, dashes and underscores",
+export const FleetName = z.string().regex(/^(?!.*__)[a-z][a-z0-9_-]{0,39}$/, {
+  error: "must be the name of a fleet: lower-case letters, digits, dashes and single underscores",
 });
 
 /** A fleet that a request may name. */

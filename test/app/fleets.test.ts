@@ -18,6 +18,8 @@ describe("the fleets of the settings", () => {
         ...staging,
         VEDETTE_ROLLOUT__MAX_PARALLEL: "7",
         VEDETTE_ROLLOUT__SOAK_SECONDS: "60",
+        VEDETTE_ROLLOUT__MAX_FAILED__PER_WAVE: "1",
+        VEDETTE_FLEETS__STAGING__ROLLOUT__MAX_FAILED__IN_ALL: "9",
         VEDETTE_REGISTRY__ALLOWED: "registry.example.com",
         VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: "https://chat.example.com/all",
         VEDETTE_FLEETS__STAGING__ROLLOUT__SOAK_SECONDS: "5",
@@ -27,7 +29,11 @@ describe("the fleets of the settings", () => {
     );
 
     expect(first?.rollout).toMatchObject({ max_parallel: 7, soak_seconds: 60 });
-    expect(second?.rollout).toMatchObject({ max_parallel: 7, soak_seconds: 5 });
+    expect(second?.rollout).toMatchObject({
+      max_parallel: 7,
+      soak_seconds: 5,
+      max_failed: { per_wave: 1, in_all: 9 },
+    });
     expect(second?.registry).toMatchObject({
       allowed: ["registry.example.com"],
       insecure: ["staging:5000"],
@@ -64,6 +70,7 @@ describe("the fleets of the settings", () => {
     ["VEDETTE_FLEETS__SINGLETON__DRIVER", "docker", "is the default fleet"],
     ["VEDETTE_FLEETS__STAGING__DRIVER", "http", 'driver "http" needs http.url'],
     ["VEDETTE_FLEETS__STAGING__ROLLOUT__MAX_PARALLEL", "0", "max_parallel"],
+    ["VEDETTE_FLEETS__STAGING__OPERATORS", "ada", "fleets.staging.driver"],
   ])("are refused with %s = %s", (name, value, fault) => {
     expect(() => read({ [name]: value })).toThrow(fault);
   });
