@@ -37,8 +37,9 @@ export function createRunService(settingsOf: (fleet: string) => RunSettings) {
   });
 }
 
-async function runToEnd(ctx: Context, run: Run, settings: RunSettings): Promise<RunResult> {
+async function runToEnd(ctx: Context, run: Run, given: RunSettings): Promise<RunResult> {
   try {
+    const settings = await fixed(ctx, run, given);
     return await (run.kind === "rollout"
       ? runRollout(ctx, run, settings)
       : runRollback(ctx, run, settings));
@@ -46,6 +47,12 @@ async function runToEnd(ctx: Context, run: Run, settings: RunSettings): Promise<
     if (!(error instanceof TerminalError)) throw error;
     return endEarly(ctx, run, failureOf(error));
   }
+}
+
+/** The limit is in what the run sends, and so has to stay. Runs of the default fleet have none from before. */
+async function fixed(ctx: Context, { fleet }: Run, settings: RunSettings): Promise<RunSettings> {
+  if (fleet === undefined) return settings;
+  return { ...settings, maxParallel: await ctx.run("read-parallel", () => settings.maxParallel) };
 }
 
 function endEarly(

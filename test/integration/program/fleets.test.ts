@@ -197,7 +197,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
 
 it("a fleet that the settings have lost has its rollout paused, and Cancel ends it", async () => {
   staging.behave(() => "hang");
-  await rollout("staging", "Rollout/send", { image: image("v8") });
+  await rollout("staging", "Rollout/send", { image: image("v8"), wave_percentages: [100] });
   const inFlight = async () =>
     ((await rollout("staging", "Status")).body["in_flight"] as number) > 0;
   await waitFor(inFlight, { withinMs: 10_000, what: "deploys in flight" });
