@@ -154,10 +154,10 @@ const upsertFleet = `
     AS t (id, region, image, running_image, health, labels)
     LEFT JOIN sentinels AS known ON known.id = t.id
   ON CONFLICT (id) DO UPDATE SET
-    region = excluded.region, health = excluded.health, labels = excluded.labels,
+    fleet = excluded.fleet, region = excluded.region, health = excluded.health, labels = excluded.labels,
     image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
     running_image = excluded.running_image,
     updated_at = excluded.updated_at
   WHERE (s.updated_at <= excluded.updated_at OR s.updated_at > clock_timestamp())
-    AND (s.region, s.image, s.running_image, s.health, s.labels) IS DISTINCT FROM
-      (excluded.region, excluded.image, excluded.running_image, excluded.health, excluded.labels)`;
+    AND (s.fleet, s.region, s.image, s.running_image, s.health, s.labels) IS DISTINCT FROM
+      (excluded.fleet, excluded.region, excluded.image, excluded.running_image, excluded.health, excluded.labels)`;

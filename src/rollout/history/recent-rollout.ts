@@ -3,8 +3,8 @@ import type { Database } from "#kernel/database.ts";
 type RecentRollout = { rolloutId: string; wave: number; endedAtMs?: number };
 
 /**
- * The rollout that has not ended, by its history; else the last that ended within the hour before, with its
- * last wave and when it ended. null: there is none.
+ * The rollout that runs, by its history; else the last that ended within the hour before, with its last wave and when
+ * it ended; else one that is paused, perhaps for weeks, and perhaps of a fleet that serves nobody. null: there is none.
  */
 export async function readRecentRollout(database: Database): Promise<RecentRollout | null> {
   const { rows } = await database.query(findRecent);
@@ -17,4 +17,4 @@ export async function readRecentRollout(database: Database): Promise<RecentRollo
 const findRecent = `
   SELECT id, current_wave, ended_at FROM rollouts
   WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'
-  ORDER BY ended_at DESC NULLS FIRST, started_at DESC LIMIT 1`;
+  ORDER BY state = 'paused', ended_at DESC NULLS FIRST, started_at DESC LIMIT 1`;
