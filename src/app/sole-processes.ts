@@ -10,7 +10,7 @@ import type { Stops } from "./stops.ts";
 const processFleet: SessionLock = {
   number: 1,
   refusal: (holder) =>
-    `a worker with a fleet whose driver is "process" is already running on this database (${holder}); two would ` +
+    `a worker whose fleet.driver is "process" is already running on this database (${holder}); two would ` +
     "deploy the same sentinels twice: end that one first, or give this one a database of its own " +
     "(database.url), or leave out its role worker (--role)",
 };
