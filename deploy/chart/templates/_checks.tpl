@@ -13,6 +13,14 @@
 {{- $faults = append $faults (printf "config.%s: is a secret and does not belong into a ConfigMap: name its Secret as secrets.%s" .setting .variable) -}}
 {{- end -}}
 {{- end -}}
+{{- range $fleet, $table := $config.fleets | default dict -}}
+{{- range $path := list "http.token" "slack.sentinel_rollout_webhook_url" -}}
+{{- if include "vedette.setting" (dict "config" $table "setting" $path) -}}
+{{- $variable := printf "VEDETTE_FLEETS__%s__%s" (upper $fleet) ($path | upper | replace "." "__") -}}
+{{- $faults = append $faults (printf "config.fleets.%s.%s: is a secret and does not belong into a ConfigMap: name its Secret as secrets.%s" $fleet $path $variable) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $variable, $from := .Values.secrets -}}
 {{- if not (or (has $variable $variables) (hasPrefix "REGISTRY_AUTH_" $variable) (hasPrefix "VEDETTE_SECRET_" $variable) (hasPrefix "VEDETTE_FLEETS__" $variable)) -}}
 {{- $faults = append $faults (printf "secrets.%s: is no secret of Vedette (docs/settings.md, \"Secrets\")" $variable) -}}

@@ -41,9 +41,11 @@ export function isRead(variable: string): boolean {
   const file = path.join(directory, "empty.toml");
   writeFileSync(file, "");
   // Some are read only beside the address of a database.
-  const base: Record<string, string> = variable.startsWith("DATABASE_URL")
-    ? {}
-    : { DATABASE_URL: "postgres://base.example.com" };
+  const fleet = /^VEDETTE_FLEETS__.+?__/.exec(variable)?.[0];
+  const base: Record<string, string> = {
+    ...(!variable.startsWith("DATABASE_URL") && { DATABASE_URL: "postgres://base.example.com" }),
+    ...(fleet !== undefined && { [`${fleet}DRIVER`]: "docker" }),
+  };
   const without = JSON.stringify(readConfig({ file, environment: base }));
   return samples.some((value) => {
     try {
