@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import { instant, Limit, Reason } from "#rollout/values/contract.ts";
+import { instant, Limit, Reason, RowId } from "#rollout/values/contract.ts";
 
 const clean = (max: number) =>
   z
@@ -93,12 +93,8 @@ export type Choice = z.infer<typeof Choice>;
 
 export const maxPins = 200;
 
-const PinId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
-  error: "must be lower-case letters, digits and dashes, 63 at most",
-});
-
 const pinShape = z.strictObject({
-  id: PinId,
+  id: RowId,
   fleet: FleetName.optional().meta({
     description: "The fleet for whose sentinels it holds; without it for those of every fleet.",
   }),
@@ -123,7 +119,7 @@ const ListRequest = z
   .strictObject({ fleet: fleetOrNone("Only those that hold for this fleet.") })
   .meta({ title: "PinListRequest", examples: [{}, { fleet: "production" }] });
 const Removal = z
-  .strictObject({ id: PinId, reason: Reason })
+  .strictObject({ id: RowId, reason: Reason })
   .meta({ title: "PinRemoval", examples: [{ id: "debug-gw-7", reason: "it is found" }] });
 
 export const pinsName = "vedette.v1.RolloutPins";

@@ -1,16 +1,12 @@
 /** Which fleet takes an image only after another one. */
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
-import { Reason } from "#rollout/values/contract.ts";
+import { Reason, RowId } from "#rollout/values/contract.ts";
 
 export const maxPromotions = 100;
 
-const PromotionId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
-  error: "must be lower-case letters, digits and dashes, 63 at most",
-});
-
 const promotionShape = z.strictObject({
-  id: PromotionId,
+  id: RowId,
   fleet: FleetName.meta({ description: "The fleet whose rollouts wait." }),
   after: FleetName.meta({ description: "The fleet that has to have completed the image." }),
   reason: Reason,
@@ -36,7 +32,7 @@ export type ListedPromotion = z.infer<typeof ListedPromotion>;
 const ListRequest = z
   .strictObject({ fleet: fleetOrNone("Only those of this fleet.") })
   .meta({ title: "PromotionListRequest", examples: [{}, { fleet: "production" }] });
-const Removal = z.strictObject({ id: PromotionId, reason: Reason }).meta({
+const Removal = z.strictObject({ id: RowId, reason: Reason }).meta({
   title: "PromotionRemoval",
   examples: [{ id: "staging-first", reason: "incident 4711" }],
 });

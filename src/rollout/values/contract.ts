@@ -31,6 +31,11 @@ export const instant = (example: string) =>
       error: "must be a time from 1970 to 8999",
     });
 
+/** The name that an operator gives a row: a window, a pin or a promotion. */
+export const RowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: "must be lower-case letters, digits and dashes, 63 at most",
+});
+
 /** Text that an operator wrote for other people. */
 export const Reason = z
   .string()

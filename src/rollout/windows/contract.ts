@@ -2,16 +2,12 @@
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
 import { isTimeZone } from "#kernel/time-zone.ts";
-import { instant, Reason } from "#rollout/values/contract.ts";
+import { instant, Reason, RowId } from "#rollout/values/contract.ts";
 
 export const maxWindows = 50;
 
 /** In the order of ISO 8601, whose first day is Monday. */
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
-
-const WindowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
-  error: "must be lower-case letters, digits and dashes, 63 at most",
-});
 
 const TimeOfDay = z
   .string()
@@ -20,7 +16,7 @@ const TimeOfDay = z
 const Instant = instant("2026-12-20T00:00:00Z");
 
 const windowShape = z.strictObject({
-  id: WindowId,
+  id: RowId,
   fleet: FleetName.optional().meta({
     description: "The fleet for whose rollouts it holds; without it for those of every fleet.",
   }),
@@ -102,7 +98,7 @@ const ListRequest = z
   })
   .meta({ title: "WindowListRequest", examples: [{}, { fleet: "production" }] });
 const Removal = z
-  .strictObject({ id: WindowId, reason: Reason })
+  .strictObject({ id: RowId, reason: Reason })
   .meta({ title: "WindowRemoval", examples: [{ id: "year-end", reason: "incident 4711" }] });
 
 export const windowsName = "vedette.v1.RolloutWindows";
