@@ -18,7 +18,3 @@ export function findForeignFleet(
   const mayChange = fleet === undefined || !route.isWrite || isOperatorOf(fleet, caller.actor);
   return mayChange ? undefined : fleet;
 }
-
-export function notOperatorOf({ name }: FleetOperators, { actor }: Caller): string {
-  return `${actor} is no operator of the fleet ${name} (fleets.${name}.operators)`;
-}

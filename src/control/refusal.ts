@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators } from "#fleet/contract.ts";
+import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
-import { type FleetCall, findForeignFleet, notOperatorOf } from "./fleet-access.ts";
+import { type FleetCall, findForeignFleet } from "./fleet-access.ts";
 import type { IngressAnswer } from "./ingress.ts";
 import { fleetOf, type Route, roleOf } from "./routes.ts";
 
@@ -101,7 +101,7 @@ export function requireAccess(caller: Caller, call: FleetCall): void {
   requireRole(caller, call.route);
   const foreign = findForeignFleet(caller, call);
   if (foreign === undefined) return;
-  const detail = notOperatorOf(foreign, caller);
+  const detail = notOperatorOf(foreign, caller.actor);
   throw new ProblemError<RolloutProblemCode>({ status: 403, code: "not_an_operator", detail });
 }
 

@@ -31,6 +31,12 @@ export function isOperatorOf({ operators }: FleetOperators, by: string): boolean
   return operators === undefined || operators.includes(by) || !isPersonal(by);
 }
 
+/** Why the caller of this name may not change the fleet. */
+export function notOperatorOf({ name }: FleetOperators, by: string): string {
+  const setting = name === defaultFleet ? "fleet.operators" : `fleets.${name}.operators`;
+  return `${by} is no operator of the fleet ${name} (${setting})`;
+}
+
 /** Characters: an id as its fleet gives it, after its fleet's name. */
 export const maxSentinelId = 341;
 

@@ -1,6 +1,11 @@
 /** The fleets as rollouts know them: each has one rollout at a time, under its name as the key. */
 import type { CiEvidence } from "#ci/contract.ts";
-import { type FleetMember, type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
+import {
+  type FleetMember,
+  type FleetOperators,
+  isOperatorOf,
+  notOperatorOf,
+} from "#fleet/contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
@@ -92,6 +97,6 @@ export function requireOperator(actor: Actor, fleet: FleetOperators): void {
   throw new ProblemError<RolloutProblemCode>({
     status: 403,
     code: "not_an_operator",
-    detail: `${by} is no operator of the fleet ${fleet.name} (fleets.${fleet.name}.operators)`,
+    detail: notOperatorOf(fleet, by),
   });
 }

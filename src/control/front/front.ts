@@ -4,10 +4,10 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { findForeignFleet, notOperatorOf } from "#control/fleet-access.ts";
+import { findForeignFleet } from "#control/fleet-access.ts";
 import { trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
-import type { FleetOperators } from "#fleet/contract.ts";
+import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
@@ -183,7 +183,7 @@ function refuseRole(
   const foreign = route && findForeignFleet(caller, { route, path, fleets });
   if (foreign !== undefined) {
     log.warn({ path, actor: caller.actor }, "call not allowed");
-    return { status: 403, detail: notOperatorOf(foreign, caller) };
+    return { status: 403, detail: notOperatorOf(foreign, caller.actor) };
   }
   if (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route))) {
     return undefined;
