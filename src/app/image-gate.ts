@@ -54,11 +54,11 @@ export function findUselessCi(config: Config): string[] {
   return fleetsOf(config).flatMap((of) => findUseless(config.ci, of));
 }
 
-type Gated = Pick<Fleet, "name"> & {
+type FleetGate = Pick<Fleet, "name"> & {
   rollout: Pick<RolloutConfig, "require_ci" | "require_image_in_registry">;
 };
 
-function findUseless(ci: Config["ci"], { name, rollout }: Gated): string[] {
+function findUseless(ci: Config["ci"], { name, rollout }: FleetGate): string[] {
   const { require_ci: required, require_image_in_registry: isInRegistry } = rollout;
   const gaps = required.map((kind) => findGap(kind, ci)).filter((gap) => gap !== undefined);
   const fault = needsSigstore(required) ? findUnreadableFile(ci.sigstore) : undefined;

@@ -111,9 +111,9 @@ export const fleetFields = {
     .prefault({}),
 };
 
-type Addressed = { driver: string; http: { url: string } };
+type DriverAddress = { driver: string; http: { url: string } };
 
-export const hasAddress = ({ driver, http }: Addressed) => driver !== "http" || http.url !== "";
+export const hasAddress = ({ driver, http }: DriverAddress) => driver !== "http" || http.url !== "";
 
 export const fleetConfig = {
   fleet: z

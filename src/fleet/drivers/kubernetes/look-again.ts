@@ -4,7 +4,7 @@ import type { Place } from "./calls.ts";
 import type { Changes } from "./changes.ts";
 
 /** `isMoving`: a step was taken, after which there will soon be another one. */
-export type Seen = SentinelObservation & { isMoving?: boolean };
+export type StepObservation = SentinelObservation & { isMoving?: boolean };
 
 /** In one call, and of those how many although nothing moves. */
 const mostLooks = 5;
@@ -16,7 +16,7 @@ const changeWithinMs = 1_000;
 type Looking = {
   changes: Changes;
   signal: AbortSignal | undefined;
-  look: () => Promise<Seen>;
+  look: () => Promise<StepObservation>;
 };
 
 export async function lookAgain(place: Place, looking: Looking): Promise<SentinelObservation> {

@@ -3,7 +3,7 @@ import type { ApplyResult, DriverCall, ListedSentinel } from "#fleet/drivers/dri
 import type { Target } from "./fleet.ts";
 import { hasMembers } from "./kinds.ts";
 import { toListed, toListedMembers } from "./listed.ts";
-import type { Seen } from "./look-again.ts";
+import type { StepObservation } from "./look-again.ts";
 import { createMembers } from "./members/members.ts";
 import type { Workload } from "./schemas.ts";
 import { createWorkloads, type Order, placeOf, type WorkloadParts } from "./workload.ts";
@@ -23,7 +23,11 @@ export function createSentinels(parts: WorkloadParts) {
         ? workloads.apply(place, order, call)
         : members.apply({ set: place, member }, order, call),
 
-    observe: ({ place, member }: Target, order: Order, signal?: AbortSignal): Promise<Seen> =>
+    observe: (
+      { place, member }: Target,
+      order: Order,
+      signal?: AbortSignal,
+    ): Promise<StepObservation> =>
       member === undefined
         ? workloads.observe(place, order, signal)
         : members.observe({ set: place, member }, order, signal),

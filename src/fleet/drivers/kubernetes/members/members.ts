@@ -9,7 +9,7 @@ import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
 import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
 import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
-import type { Seen } from "#fleet/drivers/kubernetes/look-again.ts";
+import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { pause } from "#kernel/pause.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
@@ -113,7 +113,7 @@ function buildRecord(look: SetLook, { member, container, order, parts }: Build):
 
 type Observer = Parts & { signal: AbortSignal | undefined };
 
-async function observe(at: MemberPlace, order: Order, by: Observer): Promise<Seen> {
+async function observe(at: MemberPlace, order: Order, by: Observer): Promise<StepObservation> {
   const look = await by.looks.of(at.set, by.signal);
   if (look === undefined) return { status: "failed", reason: gone };
   const record = findRecord(look.records, at.member);

@@ -2,7 +2,7 @@
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { SentinelObservation } from "#fleet/drivers/driver.ts";
 import type { ChangeResult } from "#fleet/drivers/kubernetes/calls.ts";
-import type { Seen } from "#fleet/drivers/kubernetes/look-again.ts";
+import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import { timeToJudge, type WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { isMadeOf, livingPod, type MemberPlace, renewSet, type SetLook } from "./look.ts";
 import { judgePod, type MemberView, planMember, type Step } from "./plan.ts";
@@ -23,7 +23,7 @@ type Replacement = Extract<Step, { do: "replace" }>;
 type Unrecorded = { at: MemberPlace; look: SetLook; container: string; image: string };
 
 export type Steps = {
-  take: (of: Taken) => Promise<Seen>;
+  take: (of: Taken) => Promise<StepObservation>;
   /** Somebody has removed the record: what ran before is not known, so nothing can come back. */
   judgeUnrecorded: (of: Unrecorded) => SentinelObservation;
 };
@@ -49,7 +49,7 @@ export function createSteps(parts: StepParts): Steps {
   const replace = async (
     { pod, isServing }: Replacement,
     { at, record, signal }: Taken,
-  ): Promise<Seen> => {
+  ): Promise<StepObservation> => {
     const end = isServing ? parts.calls.evict : parts.calls.remove;
     const ended = await end(pod, signal);
     brakes.delete(nameOf(at));
@@ -60,7 +60,7 @@ export function createSteps(parts: StepParts): Steps {
   };
 
   /** By the set as it is now, whose other members may have changed it. */
-  const write = ({ at, look, record: { id }, signal }: Taken): Promise<Seen> =>
+  const write = ({ at, look, record: { id }, signal }: Taken): Promise<StepObservation> =>
     parts.turns(at.set, async () => {
       const set = await parts.calls.read(at.set, signal);
       const now = set === undefined ? undefined : renewSet(look, set);
