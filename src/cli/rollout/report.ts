@@ -18,6 +18,11 @@ const colours: Record<RolloutStatus["state"], Colour> = {
   rolling_back: "yellow",
 };
 
+/** One that was rolled back is in the state `cancelled`, too. */
+function standOf({ state, outcome }: { state: string; outcome?: string | null | undefined }) {
+  return outcome === "rolled_back" ? "rolled back" : state;
+}
+
 /** How many failed sentinels are listed; the others are counted. */
 const namedFailures = 20;
 
@@ -25,7 +30,7 @@ export function reportStatus(status: RolloutStatus): string {
   if (status.rollout_id === null) return "There was no rollout yet.";
   const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
   return [
-    `${paint(colours[state], state.padEnd(12))} ${image}`,
+    `${paint(colours[state], standOf(status).padEnd(12))} ${image}`,
     ...(status.fleet === undefined ? [] : [`  fleet      ${status.fleet}`]),
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
@@ -69,7 +74,7 @@ function gateLines({ gate }: RolloutStatus): string[] {
 export function reportRollback(result: RollbackResult): string {
   const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
-    `${paint(colours[result.state], result.state)}: ${nameReverted(result.reverted)} previous image again`,
+    `${paint(colours[result.state], standOf(result))}: ${nameReverted(result.reverted)} previous image again`,
     ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
     ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
@@ -123,10 +128,18 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   if (rollouts.length === 0) return "There was no rollout yet.";
   const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
   for (const rollout of rollouts) {
-    const { started_at, state, image, succeeded, total, failed, started_by } = rollout;
+    const { started_at, image, succeeded, reverted, total, failed, started_by } = rollout;
     const started = started_at.replace("T", " ").slice(0, 16);
-    const done = `${succeeded}/${total}`;
-    table.push([started, state, image, done, failed, started_by ?? "", rollout.rollout_id]);
+    const done = `${succeeded + failed + reverted}/${total}`;
+    table.push([
+      started,
+      standOf(rollout),
+      image,
+      done,
+      failed,
+      started_by ?? "",
+      rollout.rollout_id,
+    ]);
   }
   return String(table);
 }

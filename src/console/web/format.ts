@@ -125,3 +125,10 @@ const stateNames: Record<string, string> = {
 export function stateName(state: string): string {
   return stateNames[state] ?? state;
 }
+
+/** How a rollout stands or has ended. One that was rolled back is in the state `cancelled`, too. */
+export function outcomeName({ state, outcome }: Outcome): string {
+  return outcome === "rolled_back" ? "Rolled back" : stateName(state);
+}
+
+type Outcome = { state: string; outcome?: string | null | undefined };

@@ -51,7 +51,7 @@ const drafts: Record<RolloutEvent, Draft> = {
   "wave completed": {
     tone: "success",
     title: "Wave completed",
-    lines: (head) => [`${waveName(head)}: ${head.succeeded} of ${sentinels(head.total)} done.`],
+    lines: (head) => [`${waveName(head)}: ${doneWords(head)}.`],
   },
   waiting: {
     tone: "info",
@@ -188,6 +188,12 @@ function ciLine({ kind, result, detail }: CiEvidence): string {
   return result === "passed"
     ? `CI, ${kind}: ${detail}.`
     : `CI, ${kind}: ${result}, which the settings let pass (${detail}).`;
+}
+
+/** Done are those with a result; those that failed are told apart. */
+function doneWords({ succeeded, failed, total }: RolloutHead): string {
+  const apart = failed === 0 ? "" : `, ${failed} failed`;
+  return `${succeeded + failed} of ${sentinels(total)} done${apart}`;
 }
 
 function failureLines(head: RolloutHead): string[] {

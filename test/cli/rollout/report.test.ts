@@ -7,6 +7,7 @@ const image = "registry.example.com/vedette/sentinel:v2";
 const result: RollbackResult = {
   rollout_id: "r-1",
   state: "cancelled",
+  outcome: "rolled_back",
   image,
   current_wave: 1,
   total_waves: 1,
@@ -32,8 +33,8 @@ describe("the report of a rollback", () => {
   });
 
   it.each([
-    [1, "cancelled: 1 sentinel runs its previous image again"],
-    [11, "cancelled: 11 sentinels run their previous image again"],
+    [1, "rolled back: 1 sentinel runs its previous image again"],
+    [11, "rolled back: 11 sentinels run their previous image again"],
   ])("of %i sentinels that were reverted it says: %s", (reverted, line) => {
     expect(reportRollback({ ...result, reverted })).toContain(line);
   });

@@ -35,4 +35,13 @@ describe("composeMessage", () => {
 
     expect(lines.join(" ")).toContain("s4 (oom_killed), and 4 more");
   });
+
+  it.each([
+    [{ succeeded: 4, failed: 0 }, "4 of 40 sentinels done."],
+    [{ succeeded: 3, failed: 1 }, "4 of 40 sentinels done, 1 failed."],
+  ])("counts %j of a wave as done", (counts, words) => {
+    const { lines } = composeMessage("wave completed", buildHead({ ...counts, total: 40 }));
+
+    expect(lines.join(" ")).toContain(words);
+  });
 });

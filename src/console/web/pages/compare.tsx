@@ -1,6 +1,6 @@
 /** Two rollouts side by side. */
 import type { PastRollout } from "#console/contract.ts";
-import { count, day, duration, shortImage, stateName } from "#console/web/format.ts";
+import { count, day, duration, outcomeName, shortImage } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -83,7 +83,7 @@ function Compared({ earlier, later }: { earlier: PastRollout; later: PastRollout
 }
 
 const rows: [string, (rollout: PastRollout) => string][] = [
-  ["Outcome", ({ detail }) => stateName(detail.status.state)],
+  ["Outcome", ({ detail }) => outcomeName(detail.status)],
   ["Started by", ({ detail }) => detail.started_by ?? ""],
   ["Waves", ({ detail }) => `${detail.wave_percentages.join(", ")} %`],
   ["Reason", ({ detail }) => detail.status.policy?.reason ?? ""],

@@ -1,6 +1,6 @@
 /** Past rollouts with their outcomes, and links that compare two of them. */
 import { useState } from "preact/hooks";
-import { count, day, duration, stateName } from "#console/web/format.ts";
+import { count, day, duration, outcomeName } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -91,13 +91,13 @@ function Table({ rollouts }: { rollouts: readonly Past[] }) {
 }
 
 function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined }) {
-  const { rollout_id: id, state, failed, total, succeeded, started_by: by } = rollout;
+  const { rollout_id: id, failed, total, started_by: by } = rollout;
   return (
     <tr>
       <td data-name="Outcome">
         <span class="badge">
-          <Sign tone={toneOfState(state, failed)} />
-          {stateName(state)}
+          <Sign tone={toneOfState(rollout)} />
+          {outcomeName(rollout)}
         </span>
       </td>
       <td data-name="Image">
@@ -112,7 +112,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>
-      <td data-name="Done" class="number">{`${count(succeeded)} of ${count(total)}`}</td>
+      <td data-name="Done" class="number">{`${count(doneOf(rollout))} of ${count(total)}`}</td>
       <td data-name="Failed" class="number">
         {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
       </td>
@@ -126,6 +126,11 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       </td>
     </tr>
   );
+}
+
+/** Those with a result, whatever it is. */
+function doneOf({ succeeded, failed, reverted }: Past): number {
+  return succeeded + failed + reverted;
 }
 
 function took({ started_at: from, ended_at: to }: Past): string {

@@ -46,7 +46,10 @@ export function Sign({ tone }: { tone: Tone }) {
   );
 }
 
-export function toneOfState(state: string, failed = 0): Tone {
+type Shown = { state: string; failed: number; outcome?: string | null | undefined };
+
+export function toneOfState({ state, failed, outcome }: Shown): Tone {
+  if (outcome === "rolled_back") return "calm";
   if (state === "completed") return failed > 0 ? "warn" : "good";
   if (state === "paused") return "bad";
   if (state === "in_progress") return "info";
