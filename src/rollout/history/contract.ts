@@ -34,6 +34,17 @@ const MessageView = z.object({
 });
 export type MessageView = z.infer<typeof MessageView>;
 
+/** Sentinels that failed, or were not reverted, for reasons of one code. `ids`: 20 at most. */
+const Failure = z.object({
+  code: z.string(),
+  count: z.int(),
+  ids: z.array(z.string()),
+  /** The most frequent whole reasons, three at most; `of`: how many different ones there are. */
+  reasons: z.array(z.object({ reason: z.string(), count: z.int() })),
+  of: z.int(),
+});
+export type Failure = z.infer<typeof Failure>;
+
 /** A rollout with all its details, but without the list of its sentinels. */
 export const RolloutDetail = z.object({
   status: RolloutStatus,
@@ -46,8 +57,8 @@ export const RolloutDetail = z.object({
   messages: z.array(MessageView),
   /** The images that a rollback would restore, and how many sentinels get each. */
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
-  /** Why sentinels failed: the reason's code, how many, and some of their ids. */
-  failures: z.array(z.object({ code: z.string(), count: z.int(), ids: z.array(z.string()) })),
+  /** Why sentinels failed, by the reason's code, the most frequent first. */
+  failures: z.array(Failure),
 });
 export type RolloutDetail = z.infer<typeof RolloutDetail>;
 

@@ -149,10 +149,22 @@ const selectImages = `
   GROUP BY previous_image ORDER BY 2 DESC LIMIT 10`;
 
 const selectFailures = `
-  SELECT split_part(coalesce(reason, 'unknown'), ':', 1) AS code, count(*)::int AS count,
-    (array_agg(sentinel_id ORDER BY sentinel_id))[1:20] AS ids
-  FROM rollout_sentinels WHERE rollout_id = $1 AND outcome IN ('failed', 'not_reverted')
-  GROUP BY 1 ORDER BY 2 DESC, 1`;
+  WITH failed AS (
+    SELECT sentinel_id, coalesce(reason, 'unknown') AS reason,
+      split_part(coalesce(reason, 'unknown'), ':', 1) AS code
+    FROM rollout_sentinels WHERE rollout_id = $1 AND outcome IN ('failed', 'not_reverted')),
+  texts AS (
+    SELECT code, reason, count(*)::int AS count,
+      row_number() OVER (PARTITION BY code ORDER BY count(*) DESC, reason) AS place
+    FROM failed GROUP BY code, reason),
+  codes AS (
+    SELECT code, jsonb_agg(jsonb_build_object('reason', reason, 'count', count) ORDER BY place)
+      FILTER (WHERE place <= 3) AS reasons, count(*)::int AS of
+    FROM texts GROUP BY code)
+  SELECT code, count(*)::int AS count, (array_agg(sentinel_id ORDER BY sentinel_id))[1:20] AS ids,
+    codes.reasons, codes.of
+  FROM failed JOIN codes USING (code)
+  GROUP BY code, codes.reasons, codes.of ORDER BY 2 DESC, 1`;
 
 /** At most 200 points. */
 const selectProgress = `

@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)("a rollout with approvals", () => {
     expect(words).toContain("Approve wave 2 of 2?");
     expect(words).toContain("5 sentinels get sentinel:v2");
     expect(words).toContain("Started by alice.");
-    expect(words).toContain("So far: 5 sentinels done, none failed.");
+    expect(words).toContain("So far: 5 sentinels succeeded, none failed.");
     expect(await approvals.textContent()).toMatch(
       /Needed by all waves after the first\..*Wave 2 by ben.*: the canaries are fine/,
     );

@@ -25,6 +25,7 @@ export function PastRolloutPage() {
         <Link to="/history">All rollouts</Link>
       </p>
       <Heading detail={detail} />
+      <Failures failures={detail.failures} />
       <div class="columns">
         <div class="stack">
           <Waves
@@ -45,7 +46,6 @@ export function PastRolloutPage() {
           <ChoicePanel policy={detail.status.policy} />
           <EvidencePanel status={detail.status} />
           <ApprovalsPanel status={detail.status} />
-          <Failures failures={detail.failures} />
           <Messages messages={detail.messages} />
         </div>
       </div>

@@ -29,6 +29,7 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       <Heading detail={now}>
         <Actions rollout={now} />
       </Heading>
+      <Failures failures={now.failures} />
       {status.rollout_id !== null && <Facts rollout={now} />}
       {status.gate !== undefined && <GatePanel gate={status.gate} isOpen={isRunning} />}
       <div class="columns">
@@ -44,7 +45,6 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
           <ChoicePanel policy={status.policy} />
           <EvidencePanel status={status} />
           <ApprovalsPanel status={status} />
-          <Failures failures={now.failures} />
           {status.rollout_id !== null && <Messages messages={now.messages} />}
         </div>
       </div>

@@ -6,50 +6,46 @@ import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { Operation } from "#rollout/contract.ts";
 import { Approve } from "./approve.tsx";
+import { type Offer, offersOf } from "./offers.ts";
 import { cancelQuestion, pauseQuestion, resumeQuestion, rollbackQuestion } from "./questions.ts";
-import { isSkippable, seenWait, skipLabel, skipQuestion } from "./skip.ts";
-
-type Action = { operation: Operation; label: string; tone: "" | "main" | "grave" };
-
-const actions: readonly Action[] = [
-  { operation: "Pause", label: "Pause…", tone: "" },
-  { operation: "Skip", label: "Skip the wait…", tone: "" },
-  { operation: "Cancel", label: "Cancel…", tone: "" },
-  { operation: "RollbackAll", label: "Roll back…", tone: "grave" },
-  { operation: "Resume", label: "Resume…", tone: "main" },
-];
+import { seenWait, skipLabel, skipQuestion } from "./skip.ts";
 
 export function Actions({ rollout }: { rollout: LiveRollout }) {
-  const isOperator = may("operate");
   return (
-    <div class="row">
-      {actions
-        .filter(({ operation }) => isOperator && isOffered(operation, rollout))
-        .map(({ operation, label, tone }) => (
-          <button
-            key={operation}
-            type="button"
-            class={tone}
-            onClick={() => ask(questionOf(operation, rollout))}
-          >
-            {operation === "Skip" ? skipLabel(rollout.status) : label}
-          </button>
-        ))}
+    <div class="row actions">
       {rollout.status.waiting_for === "approval" && <Approve rollout={rollout} />}
-      {isOperator && isOffered("Rollout", rollout) && (
-        <Link to="/start" class="button main">
-          New rollout…
-        </Link>
-      )}
+      {may("operate") &&
+        offersOf(rollout).map((offer) => (
+          <Action key={offer.operation} rollout={rollout} {...offer} />
+        ))}
     </div>
   );
 }
 
-/** Whether it is legal in this state, and has something to do. */
-function isOffered(operation: Operation, { legal, status, previous_images }: LiveRollout): boolean {
-  if (!legal.includes(operation)) return false;
-  if (operation === "RollbackAll") return previous_images.length > 0 || status.failed > 0;
-  return operation !== "Skip" || isSkippable(status);
+function Action({ rollout, operation, tone }: Offer & { rollout: LiveRollout }) {
+  if (operation === "Rollout") {
+    return (
+      <Link to="/start" class={`button ${tone}`}>
+        New rollout…
+      </Link>
+    );
+  }
+  return (
+    <button type="button" class={tone} onClick={() => ask(questionOf(operation, rollout))}>
+      {labelOf(operation, rollout)}
+    </button>
+  );
+}
+
+const labels: Partial<Record<Operation, string>> = {
+  Pause: "Pause…",
+  Cancel: "Cancel…",
+  RollbackAll: "Roll back…",
+  Resume: "Resume…",
+};
+
+function labelOf(operation: Operation, { status }: LiveRollout): string {
+  return operation === "Skip" ? skipLabel(status) : (labels[operation] ?? operation);
 }
 
 function questionOf(operation: Operation, rollout: LiveRollout): Question {

@@ -55,7 +55,7 @@ function starterLine({ started_by: by, status: { policy } }: LiveRollout): strin
 
 function evidenceLine({ succeeded, failed, current_wave: current }: RolloutStatus): string {
   if (current === 0) return "Nothing is deployed yet.";
-  return `So far: ${sentinels(succeeded)} done, ${failed === 0 ? "none" : sentinels(failed)} failed.`;
+  return `So far: ${sentinels(succeeded)} succeeded, ${failed === 0 ? "none" : sentinels(failed)} failed.`;
 }
 
 /** The operator of a session that was opened with the ingress token. */

@@ -7,18 +7,20 @@ import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
+import { situationOf } from "./situation.ts";
 import { titleOf } from "./title.ts";
 
 type Props = { detail: RolloutDetail; children?: ComponentChildren };
 
 export function Heading({ detail, children }: Props) {
   const { status, started_by: by } = detail;
+  const situation = situationOf(detail);
   return (
     <section class="state-head">
       <div class="page-head">
         <div>
           <div class="state-title">
-            <Sign tone={toneOfState(status.state, status.failed)} />
+            <Sign tone={toneOfState(status)} />
             <h1>{titleOf(detail)}</h1>
           </div>
           {status.image !== null && (
@@ -34,6 +36,7 @@ export function Heading({ detail, children }: Props) {
             </p>
           )}
           {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}
+          {situation !== undefined && <p class="situation">{situation}</p>}
         </div>
         {children}
       </div>

@@ -97,11 +97,33 @@ function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]):
   return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
 }
 
+/** Of a rollout whose image no sentinel has: there is nothing to restore. */
+function rollbackOfNone({ status }: LiveRollout): Words {
+  const still = "They stay ordered to run the new image unless ticked.";
+  return {
+    title: `Roll back the rollout of ${shortImage(status.image ?? "")}?`,
+    lines: [
+      "No sentinel has taken the new image: nothing is restored, and the rollout ends as rolled back.",
+      ...(status.failed > 0 ? [`Failed: ${sentinels(status.failed)}. ${still}`] : []),
+    ],
+    verb: "Roll back",
+    isGrave: false,
+    ...failedField(status),
+  };
+}
+
+function failedField({ failed }: LiveRollout["status"]): Pick<Words, "field"> {
+  if (failed === 0) return {};
+  return { field: { label: "Roll back failed sentinels too", kind: "tick" } };
+}
+
 /** `previous_images` has only the most frequent images; the waves count every sentinel. */
-export function rollbackQuestion({ status, waves, previous_images: images }: LiveRollout): Words {
+export function rollbackQuestion(rollout: LiveRollout): Words {
+  const { status, waves, previous_images: images } = rollout;
   const named = images.reduce((sum, image) => sum + image.sentinels, 0);
   const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
   const total = Math.max(named, moved);
+  if (total === 0) return rollbackOfNone(rollout);
   const [only] = images;
   const title =
     only?.sentinels === total
@@ -119,9 +141,7 @@ export function rollbackQuestion({ status, waves, previous_images: images }: Liv
       "No other operation is possible until the rollback ends.",
     ],
     verb: `Roll back ${count(total)}`,
-    isGrave: true,
-    ...(status.failed > 0 && {
-      field: { label: "Roll back failed sentinels too", kind: "tick" as const },
-    }),
+    isGrave: status.state !== "paused",
+    ...failedField(status),
   };
 }

@@ -1,22 +1,79 @@
-/** The state of a rollout in a few words. Pure. */
-import { stateName } from "#console/web/format.ts";
+/** The state of a rollout in a few words, for the heading and for the tab. Pure. */
+import { count, percent, sentinels, shortImage, stateName } from "#console/web/format.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { awaitedWave } from "./approval.ts";
 
-type Shown = Pick<RolloutDetail, "status" | "ended_at">;
+type Shown = Pick<RolloutDetail, "status" | "messages" | "waves">;
+type Status = RolloutDetail["status"];
 
-export function titleOf({ status, ended_at: endedAt }: Shown): string {
-  const name = stateName(status.state);
+export function titleOf(detail: Shown): string {
+  const { status } = detail;
   if (status.state === "in_progress") return runningTitle(status);
-  if (status.state === "paused") {
-    const wave = status.current_wave;
-    return wave === 0 ? "Paused before the first wave" : `Paused after wave ${wave}`;
-  }
-  if (status.state === "completed" && status.failed > 0) return `${name}, with failures`;
-  return endedAt === null || status.state !== "completed" ? name : "Completed";
+  if (status.state === "paused") return `${pausedWhere(status)}${pausedWhy(detail)}`;
+  if (status.outcome === "rolled_back") return rolledBackTitle(detail);
+  const name = stateName(status.state);
+  return status.state === "completed" && status.failed > 0 ? `${name}, with failures` : name;
 }
 
-function runningTitle(status: RolloutDetail["status"]): string {
+/** Of the browser's tab: what has to be seen without opening it comes first. */
+export function tabTitleOf(detail: Shown): string {
+  const { status } = detail;
+  if (status.image === null) return "Rollout";
+  return `${tabState(detail)} · ${shortImage(status.image)}`;
+}
+
+function tabState(detail: Shown): string {
+  const { status } = detail;
+  const { state, succeeded, failed, total, waiting_for: wait } = status;
+  if (state === "paused") return `Paused${pausedWhy(detail)}`;
+  if (state !== "in_progress") return titleOf(detail);
+  const bad = failed === 0 ? "" : `, ${count(failed)} failed`;
+  if (wait === "approval" || wait === "window") return `Waits for ${nameOfWait[wait]}${bad}`;
+  return `${percent(succeeded + failed, total)}${bad}`;
+}
+
+const nameOfWait = { approval: "an approval", window: "a window" } as const;
+
+function pausedWhere({ current_wave: wave }: Status): string {
+  return wave === 0 ? "Paused before the first wave" : `Paused after wave ${wave}`;
+}
+
+/** Why it is paused, to be put after where or that it is; empty: an earlier version has not said. */
+function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): string {
+  const { cause, failed } = status;
+  if (cause === "operator") return pausedBy(messages);
+  const words = {
+    sentinels: `: ${sentinels(failed)} failed`,
+    budget: `: too many failed, ${count(failed)} of ${count(status.total)}`,
+    gate: `: ${gateWords(status)}`,
+    fleet: ": the fleet does not answer as it should",
+    version: ": the program was replaced by another version",
+    run: ": its run has ended early",
+  } as const;
+  if (cause !== undefined) return words[cause];
+  return failed > 0 ? words.sentinels : "";
+}
+
+function pausedBy(messages: Shown["messages"]): string {
+  const by = messages.find(({ event }) => event === "paused")?.actor;
+  return by == null ? " by an operator" : ` by ${by}`;
+}
+
+function gateWords({ gate }: Status): string {
+  const failed = gate?.checks.filter(({ failed_run: run }) => run !== null) ?? [];
+  const [first] = failed;
+  if (first === undefined) return "the gate did not open";
+  return failed.length === 1
+    ? `the check ${first.check} failed`
+    : `${count(failed.length)} checks failed`;
+}
+
+function rolledBackTitle({ waves }: Pick<Shown, "waves">): string {
+  const left = waves.reduce((sum, wave) => sum + wave.not_reverted, 0);
+  return left === 0 ? "Rolled back" : `Rolled back, except for ${sentinels(left)}`;
+}
+
+function runningTitle(status: Status): string {
   const { waiting_for: what, current_wave: current, total_waves: total } = status;
   const wave = `wave ${current} of ${total}`;
   if (what === "window") {

@@ -60,7 +60,7 @@ describe("the confirmation of Approve", () => {
     expect(lines).toEqual([
       "Wave 2 starts at once, or as soon as the windows allow it: 10 sentinels get app:v2.",
       "Started by ada. Reason: incident 4711.",
-      "So far: 2 sentinels done, none failed.",
+      "So far: 2 sentinels succeeded, none failed.",
     ]);
     expect(verb).toBe("Approve wave 2");
   });
@@ -77,7 +77,7 @@ describe("the confirmation of Approve", () => {
 
   it("counts failures", () => {
     expect(approveQuestion(live({ failed: 1 })).lines[2]).toBe(
-      "So far: 2 sentinels done, 1 sentinel failed.",
+      "So far: 2 sentinels succeeded, 1 sentinel failed.",
     );
   });
 });

@@ -1,0 +1,47 @@
+/** Which operations the page of a rollout offers, and which of them is the safe one. Pure. */
+import type { LiveRollout } from "#console/contract.ts";
+import type { Operation } from "#rollout/contract.ts";
+import { isSkippable } from "./skip.ts";
+
+/** `main`: the safe one; at most one is. `grave`: it changes sentinels, and nothing asks for it. */
+export type Offer = { operation: Operation; tone: "main" | "grave" | "" };
+
+/** In the order in which they are shown, the safe one before all of them. */
+const order: readonly Operation[] = ["Resume", "RollbackAll", "Skip", "Pause", "Cancel", "Rollout"];
+
+export function offersOf(rollout: LiveRollout): Offer[] {
+  const main = mainOf(rollout);
+  const offered = order.filter((operation) => isOffered(operation, rollout));
+  const offers = offered.map((operation) => ({ operation, tone: toneOf(operation, main) }));
+  return offers.toSorted((a, b) => Number(b.tone === "main") - Number(a.tone === "main"));
+}
+
+/** Whether it is legal in this state, and has something to do. */
+function isOffered(operation: Operation, { legal, status, previous_images }: LiveRollout): boolean {
+  if (!legal.includes(operation)) return false;
+  if (operation === "RollbackAll") {
+    return status.state === "paused" || previous_images.length > 0 || status.failed > 0;
+  }
+  return operation !== "Skip" || isSkippable(status);
+}
+
+function toneOf(operation: Operation, main: Operation | undefined): Offer["tone"] {
+  if (operation === main) return "main";
+  return operation === "RollbackAll" ? "grave" : "";
+}
+
+/**
+ * While a rollout is paused because of its image, going on deploys that image to more sentinels: the safe one
+ * is to go back. When the pause says nothing about the image, going on is as safe, and what is wanted.
+ */
+function mainOf({ status }: LiveRollout): Operation | undefined {
+  if (status.state === "in_progress") return undefined;
+  if (status.state !== "paused") return "Rollout";
+  return isOfImage(status) ? "RollbackAll" : "Resume";
+}
+
+function isOfImage({ cause, failed, gate }: LiveRollout["status"]): boolean {
+  if (cause === "gate") return gate?.checks.some(({ failed_run: run }) => run !== null) ?? true;
+  if (cause === "sentinels" || cause === "budget") return true;
+  return cause === undefined && failed > 0;
+}

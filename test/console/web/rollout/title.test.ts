@@ -1,0 +1,101 @@
+/** What the heading and the tab say of a rollout that stands still or has ended. */
+import { describe, expect, it } from "vitest";
+import { situationOf } from "#console/web/rollout/situation.ts";
+import { tabTitleOf, titleOf } from "#console/web/rollout/title.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { MessageView } from "#rollout/history/contract.ts";
+import { liveRollout } from "../../../support/rollout/live-rollout.ts";
+
+const failedRun = { location: "eu", at: "2026-12-20T12:01:00.000Z", reason: "503", duration_ms: 9 };
+const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
+  wave: 1,
+  since: "2026-12-20T12:00:00.000Z",
+  until: "2026-12-20T12:10:00.000Z",
+  checks: runs.map((failed_run, n) => ({
+    check: `shop-${n}`,
+    clean_runs: 1,
+    wanted_runs: 3,
+    failed_run,
+  })),
+});
+
+const pausedBy = (actor: string): MessageView => ({
+  sequence: 2,
+  event: "paused",
+  actor,
+  at: "2026-12-20T12:00:00.000Z",
+  title: "Rollout paused",
+  tone: "danger",
+  lines: [],
+  delivery: { outcome: "queued", attempts: 0, detail: null, at: null },
+});
+
+describe("the heading of a paused rollout", () => {
+  it.each<[Partial<RolloutStatus>, string]>([
+    [{ cause: "sentinels", failed: 1 }, "Paused after wave 1: 1 sentinel failed"],
+    [{ cause: "budget", failed: 4 }, "Paused after wave 1: too many failed, 4 of 40"],
+    [
+      { cause: "gate", gate: gateOf([null, failedRun]) },
+      "Paused after wave 1: the check shop-1 failed",
+    ],
+    [
+      { cause: "gate", gate: gateOf([failedRun, failedRun]) },
+      "Paused after wave 1: 2 checks failed",
+    ],
+    [{ cause: "gate", gate: gateOf([null]) }, "Paused after wave 1: the gate did not open"],
+    [{ cause: "fleet" }, "Paused after wave 1: the fleet does not answer as it should"],
+    [{ cause: "version" }, "Paused after wave 1: the program was replaced by another version"],
+    [{ cause: "run", current_wave: 0 }, "Paused before the first wave: its run has ended early"],
+    [{ failed: 2 }, "Paused after wave 1: 2 sentinels failed"],
+    [{}, "Paused after wave 1"],
+  ])("of %j is %s", (status, title) => {
+    expect(titleOf(liveRollout(status))).toBe(title);
+  });
+
+  it("names the operator who paused it", () => {
+    const rollout = liveRollout({ cause: "operator" }, { messages: [pausedBy("ada")] });
+
+    expect(titleOf(rollout)).toBe("Paused after wave 1 by ada");
+    expect(titleOf(liveRollout({ cause: "operator" }))).toBe("Paused after wave 1 by an operator");
+  });
+});
+
+it.each<[Partial<RolloutStatus>, string]>([
+  [{ cause: "sentinels", failed: 2 }, "Paused: 2 sentinels failed · app:v2"],
+  [{ state: "in_progress", succeeded: 9, failed: 1 }, "25 %, 1 failed · app:v2"],
+  [{ state: "in_progress", succeeded: 10 }, "25 % · app:v2"],
+  [{ state: "in_progress", waiting_for: "approval" }, "Waits for an approval · app:v2"],
+  [{ state: "completed", succeeded: 40 }, "Completed · app:v2"],
+  [{ state: "idle", image: null }, "Rollout"],
+])("the tab of %j says %s", (status, title) => {
+  expect(tabTitleOf(liveRollout(status))).toBe(title);
+});
+
+it("tells a rollout that was rolled back from one that was cancelled", () => {
+  const ended = { state: "cancelled", outcome: "rolled_back" } as const;
+
+  expect(titleOf(liveRollout(ended, { waves: [{ reverted: 20 }] }))).toBe("Rolled back");
+  expect(titleOf(liveRollout(ended, { waves: [{ not_reverted: 1 }] }))).toBe(
+    "Rolled back, except for 1 sentinel",
+  );
+  expect(titleOf(liveRollout({ state: "cancelled", outcome: "cancelled" }))).toBe("Cancelled");
+});
+
+describe("the situation", () => {
+  it("counts what runs where, and says that nothing more starts", () => {
+    const rollout = liveRollout({ in_flight: 2 }, { waves: [{ succeeded: 16, failed: 2 }, {}] });
+
+    expect(situationOf(rollout)).toBe(
+      "16 sentinels on the new image, 2 failed, 20 on the image from before. Still in flight, and finishing: 2 sentinels. Nothing more starts until you decide.",
+    );
+  });
+
+  it("before the first wave is that nothing is deployed", () => {
+    expect(situationOf(liveRollout({ total: 0 }))).toMatch(/^No wave has started/);
+  });
+
+  it("is not told of a rollout that runs, or ended as everybody expects", () => {
+    expect(situationOf(liveRollout({ state: "in_progress" }))).toBeUndefined();
+    expect(situationOf(liveRollout({ state: "completed" }))).toBeUndefined();
+  });
+});
