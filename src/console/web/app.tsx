@@ -22,6 +22,7 @@ import { Link, path } from "./router.tsx";
 import { session } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
 import { onTicket } from "./ticket.ts";
+import { ownTitle } from "./use-title.ts";
 
 export function App() {
   useEffect(() => {
@@ -41,10 +42,11 @@ function Shell({ signedIn, fleet }: { signedIn: Session; fleet: string }) {
   useEffect(() => listen(fleet), [fleet]);
   useEffect(() => leaveUnknownFleet(signedIn), [signedIn]);
   const route = routes.find(({ matches }) => matches(path.value));
+  const ofFleet = hasSeveralFleets() ? ` · ${titleOf(fleet)}` : "";
+  const title = `${ownTitle.value ?? route?.title ?? "Not found"}${ofFleet} · Vedette`;
   useEffect(() => {
-    const ofFleet = hasSeveralFleets() ? ` · ${titleOf(fleet)}` : "";
-    document.title = `${route?.title ?? "Not found"}${ofFleet} · Vedette`;
-  }, [route, fleet]);
+    document.title = title;
+  }, [title]);
   return (
     <>
       <a class="skip" href="#main">

@@ -1,28 +1,27 @@
 /** The fleet that the pages show. It is part of the address, so that a link leads to the same one. */
-import { signal } from "@preact/signals";
+import { computed } from "@preact/signals";
+import { path, push, query } from "./address.ts";
 import { session } from "./session.ts";
 
 /** The name of the default fleet. */
 export const defaultName = "singleton";
 
-function inAddress(): string {
-  return new URLSearchParams(location.search).get("fleet") ?? defaultName;
-}
-
-export const chosenFleet = signal(inAddress());
-
-addEventListener("popstate", () => {
-  chosenFleet.value = inAddress();
-});
+export const chosenFleet = computed(() => query.value.get("fleet") ?? defaultName);
 
 /** The end of an address that keeps the fleet. */
 export function fleetQuery(fleet = chosenFleet.value): string {
   return fleet === defaultName ? "" : `?fleet=${encodeURIComponent(fleet)}`;
 }
 
+/** An address of the console with the fleet; it names no other one. */
+export function withFleet(to: string, fleet = chosenFleet.value): string {
+  const ofFleet = fleetQuery(fleet);
+  return to.includes("?") ? `${to}${ofFleet.replace("?", "&")}` : `${to}${ofFleet}`;
+}
+
+/** The page stays, without what it was refined by: that was of another fleet. */
 export function chooseFleet(fleet: string): void {
-  chosenFleet.value = fleet;
-  history.pushState(null, "", `${location.pathname}${fleetQuery(fleet)}`);
+  push(withFleet(path.value, fleet));
 }
 
 /** All of them, the default one first. */

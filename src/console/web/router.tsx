@@ -1,29 +1,13 @@
-/** Addresses within the console, and links that change them without a reload. */
-import { signal } from "@preact/signals";
+/** Links within the console, which change the address without a reload. */
 import type { ComponentChildren } from "preact";
-import { fleetQuery } from "./chosen-fleet.ts";
+import { addressOf, push } from "./address.ts";
+import { withFleet } from "./chosen-fleet.ts";
 
-const base = "/console";
+export { path } from "./address.ts";
 
-function here(): string {
-  return location.pathname.slice(base.length).replace(/\/$/, "") || "/";
-}
-
-/** The path below `/console`, `/` for the first page. */
-export const path = signal(here());
-
-addEventListener("popstate", () => {
-  path.value = here();
-});
-
-/** The fleet stays the same from page to page. */
-function addressOf(to: string): string {
-  return `${base}${to === "/" ? "" : to}${fleetQuery()}`;
-}
-
+/** To a path below `/console`, maybe with `?`. The fleet stays the same from page to page. */
 export function go(to: string): void {
-  history.pushState(null, "", addressOf(to));
-  path.value = to;
+  push(withFleet(to));
   scrollTo(0, 0);
   document.getElementById("main")?.focus();
 }
@@ -42,7 +26,7 @@ export function Link(props: {
   };
   return (
     <a
-      href={addressOf(props.to)}
+      href={addressOf(withFleet(props.to))}
       class={props.class}
       aria-current={props.current ? "page" : undefined}
       onClick={follow}

@@ -7,7 +7,7 @@ export function noteTicket(): boolean {
   const found = /^#ticket=([\w-]+)$/.exec(location.hash)?.[1];
   if (found === undefined) return false;
   noted = found;
-  history.replaceState(null, "", `${location.pathname}${location.search}`);
+  history.replaceState(history.state, "", `${location.pathname}${location.search}`);
   return true;
 }
 

@@ -1,7 +1,7 @@
 /** The response times of a check with its thresholds, and the mean times of their phases. */
-import { useState } from "preact/hooks";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { useHours } from "#console/web/charts/use-hours.ts";
 import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -15,7 +15,7 @@ const spans = [
 ];
 
 export function ResponseTimes({ check }: { check: CheckView }) {
-  const [hours, setHours] = useState(24);
+  const [hours, setHours] = useHours(spans);
   const { data, error } = useRead("check-chart", { check: check.id, hours }, 30_000);
   return (
     <section class="panel" aria-labelledby="times-title">

@@ -15,6 +15,7 @@ import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { useTitle } from "#console/web/use-title.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 export function CheckPage() {
@@ -31,6 +32,7 @@ type Props = { check: CheckView; reload: () => void; error: string | undefined }
 function Shown({ check, reload, error }: Props) {
   const isApi = check.kind === "api";
   const isOperator = may("operate");
+  useTitle(`${check.name} · Checks`);
   return (
     <>
       <Heading check={check} reload={reload} />

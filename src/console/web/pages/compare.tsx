@@ -10,6 +10,7 @@ import { evidenceLine } from "#console/web/rollout/evidence-words.ts";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { useTitle } from "#console/web/use-title.ts";
 
 export function ComparePage() {
   const [, , first = "", second = ""] = path.value.split("/");
@@ -22,6 +23,7 @@ export function ComparePage() {
 }
 
 function Compared({ earlier, later }: { earlier: PastRollout; later: PastRollout }) {
+  useTitle(`${versionsOf(earlier, later)} · History`);
   return (
     <>
       <div class="page-head">
@@ -102,6 +104,10 @@ const rows: [string, (rollout: PastRollout) => string][] = [
 function nameOf({ detail }: PastRollout): string {
   const { image, started_at: at } = detail.status;
   return `${shortImage(image ?? "")}, ${at === null ? "never started" : day(at)}`;
+}
+
+function versionsOf(...both: [PastRollout, PastRollout]): string {
+  return both.map(({ detail }) => shortImage(detail.status.image ?? "")).join(" and ");
 }
 
 function approvals({ detail }: PastRollout): string {

@@ -1,5 +1,5 @@
 /** Past rollouts with their outcomes, and links that compare two of them. */
-import { useState } from "preact/hooks";
+import { query } from "#console/web/address.ts";
 import { count, day, duration, outcomeName } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
@@ -13,7 +13,7 @@ type Past = RolloutHistory["rollouts"][number];
 const pageSize = 50;
 
 export function HistoryPage() {
-  const [before, setBefore] = useState<string>();
+  const before = query.value.get("before") ?? undefined;
   const question = { limit: pageSize, ...(before !== undefined && { before }) };
   const { data, error } = useRead("history", question, before === undefined ? 10_000 : undefined);
   const rollouts = data?.rollouts;
@@ -27,14 +27,14 @@ export function HistoryPage() {
         </div>
         <div class="row">
           {before !== undefined && (
-            <button type="button" onClick={() => setBefore(undefined)}>
+            <Link to="/history" class="button">
               Newest
-            </button>
+            </Link>
           )}
           {rollouts?.length === pageSize && (
-            <button type="button" onClick={() => setBefore(last)}>
+            <Link to={`/history?before=${last}`} class="button">
               Older
-            </button>
+            </Link>
           )}
         </div>
       </div>

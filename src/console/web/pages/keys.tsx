@@ -1,8 +1,9 @@
 /** Verifications of keys by outcome, over time and by API. */
-import { useState } from "preact/hooks";
 import type { KeyUsage } from "#console/contract.ts";
+import { useQuery } from "#console/web/address.ts";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { useHours } from "#console/web/charts/use-hours.ts";
 import { count, percent } from "#console/web/format.ts";
 import { outcomes, totalOf } from "#console/web/keys/outcomes.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -16,9 +17,9 @@ const spans = [
 ];
 
 export function KeysPage() {
-  const [hours, setHours] = useState(24);
-  const [workspaceId, setWorkspaceId] = useState<string>();
-  const question = { hours, ...(workspaceId !== undefined && { workspace_id: workspaceId }) };
+  const [hours, setHours] = useHours(spans);
+  const [workspaceId, setWorkspaceId] = useQuery("workspace", "");
+  const question = { hours, ...(workspaceId !== "" && { workspace_id: workspaceId }) };
   const { data, latest, error } = useRead("key-usage", question, 15_000);
   if (latest === undefined) return <Waiting error={error} />;
   return (
@@ -32,7 +33,7 @@ export function KeysPage() {
           <label>
             <span class="label">Workspace</span>
             <select
-              value={workspaceId ?? latest.workspace_id ?? ""}
+              value={workspaceId || (latest.workspace_id ?? "")}
               onChange={(event) => setWorkspaceId(event.currentTarget.value)}
             >
               {latest.workspaces.map(({ id, name }) => (

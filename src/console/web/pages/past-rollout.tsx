@@ -1,5 +1,6 @@
 /** A past rollout in its final state. */
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
+import { shortImage } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { toFleet } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -13,10 +14,13 @@ import { Messages } from "#console/web/rollout/messages.tsx";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { useTitle } from "#console/web/use-title.ts";
 
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";
   const { data, error } = useRead("past-rollout", { rollout_id: id });
+  const image = data?.detail.status.image;
+  useTitle(image == null ? undefined : `${shortImage(image)} · History`);
   if (data === undefined) return <Waiting error={error} />;
   const { detail, fleet, progress } = data;
   return (

@@ -1,21 +1,20 @@
 /** Who is notified of which alert, and whether the routes of the incident service match the rows. */
-import { useState } from "preact/hooks";
 import type { RoutingView } from "#console/contract.ts";
+import { query, setQuery } from "#console/web/address.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { RouteMap } from "#console/web/routing/route-map.tsx";
+import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
 import { Sync } from "#console/web/routing/sync.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
 export function RoutesPage() {
-  const [source, setSource] = useState("alertmanager-production");
-  const [labels, setLabels] = useState<Record<string, string>>({ severity: "critical" });
+  const { source, labels } = alertOf(query.value);
   const { data, latest, error } = useRead("routing", { source, labels }, 30_000);
   if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {
     const known = latest.sources.find((one) => one.name === name)?.labels ?? {};
     const first = Object.entries(known).map(([label, values]) => [label, values[0] ?? ""]);
-    setSource(name);
-    setLabels(Object.fromEntries(first));
+    setQuery(queryOf({ source: name, labels: Object.fromEntries(first) }));
   };
   return (
     <>
@@ -31,7 +30,13 @@ export function RoutesPage() {
         <header class="panel-head">
           <h2 id="simulation-title">Try an alert</h2>
         </header>
-        <Alert view={latest} source={source} choose={choose} labels={labels} change={setLabels} />
+        <Alert
+          view={latest}
+          source={source}
+          choose={choose}
+          labels={labels}
+          change={(some) => setQuery(queryOf({ source, labels: some }))}
+        />
         {data === undefined ? <Waiting error={error} /> : <RouteMap simulation={data.simulation} />}
       </section>
       <Walks checks={latest.checks} />
@@ -43,7 +48,7 @@ type AlertProps = {
   view: RoutingView;
   source: string;
   choose: (name: string) => void;
-  labels: Record<string, string>;
+  labels: Readonly<Record<string, string>>;
   change: (labels: Record<string, string>) => void;
 };
 
