@@ -210,7 +210,11 @@ function namedLines(
   count: number,
 ): string[] {
   if (count === 0) return [];
-  const named = list.slice(0, namedFailures).map(({ id, reason }) => `${id} (${reason})`);
+  const named = list.slice(0, namedFailures);
+  // A bad image fails everywhere for one reason, which is told once.
+  const groups = [...Map.groupBy(named, ({ reason }) => reason)].map(
+    ([reason, members]) => `${members.map(({ id }) => id).join(", ")} (${reason})`,
+  );
   const more = count > named.length ? `, and ${count - named.length} more` : "";
-  return [`${title}: ${named.join(", ")}${more}.`];
+  return [`${title}: ${groups.join(", ")}${more}.`];
 }

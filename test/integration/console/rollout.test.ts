@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     const resume = await confirm(page, "Resume…", /Start wave 2/);
     await heading(page, /Paused after wave 2/);
     const rollback = await confirm(page, "Roll back…", /^Roll back \d+$/);
-    await heading(page, "Cancelled");
+    await heading(page, "Rolled back");
     await page.getByText("36 sentinels run their previous image again.").waitFor();
 
     expect(resume).toMatch(/Wave 2 starts: 20 sentinels get sentinel:bad/);

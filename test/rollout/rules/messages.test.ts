@@ -36,6 +36,18 @@ describe("composeMessage", () => {
     expect(lines.join(" ")).toContain("s4 (oom_killed), and 4 more");
   });
 
+  it("tells a reason that several sentinels have in common once", () => {
+    const failedSample = [
+      { id: "s1", reason: "oom_killed" },
+      { id: "s2", reason: "conflict" },
+      { id: "s3", reason: "oom_killed" },
+    ];
+
+    const { lines } = composeMessage("paused", buildHead({ failed: 3, failedSample }));
+
+    expect(lines).toContain("Failed: s1, s3 (oom_killed), s2 (conflict).");
+  });
+
   it.each([
     [{ succeeded: 4, failed: 0 }, "4 of 40 sentinels done."],
     [{ succeeded: 3, failed: 1 }, "4 of 40 sentinels done, 1 failed."],

@@ -14,7 +14,9 @@ import { GatePanel } from "#console/web/rollout/gate.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Messages } from "#console/web/rollout/messages.tsx";
+import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
+import { useTitle } from "#console/web/use-title.ts";
 
 export function RolloutPage() {
   const now = rollout.value;
@@ -23,6 +25,7 @@ export function RolloutPage() {
 
 function Shown({ rollout: now }: { rollout: LiveRollout }) {
   const { status, waves } = now;
+  useTitle(tabTitleOf(now));
   const isRunning = status.state === "in_progress";
   return (
     <>

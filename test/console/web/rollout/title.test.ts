@@ -6,7 +6,13 @@ import type { RolloutStatus } from "#rollout/contract.ts";
 import type { MessageView } from "#rollout/history/contract.ts";
 import { liveRollout } from "../../../support/rollout/live-rollout.ts";
 
-const failedRun = { location: "eu", at: "2026-12-20T12:01:00.000Z", reason: "503", duration_ms: 9 };
+const failedRun = {
+  location: "eu",
+  at: "2026-12-20T12:01:00.000Z",
+  reason: "503",
+  status: 503,
+  duration_ms: 9,
+};
 const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
   wave: 1,
   since: "2026-12-20T12:00:00.000Z",

@@ -1,0 +1,199 @@
+/**
+ * Pictures of the console's pages and states at three widths and in both themes, to be looked at:
+ * `npm run pictures -- <folder> [name of a state]`.
+ */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { chromium, type Page } from "playwright-core";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { CheckResult } from "#monitor/contract.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
+import { startProgram } from "../test/support/program/program.ts";
+import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
+import { waitFor } from "../test/support/wait-for.ts";
+
+const [folder = "pictures", only] = process.argv.slice(2);
+const sizes = [
+  { width: 360, height: 740 },
+  { width: 1_440, height: 900 },
+  { width: 2_560, height: 1_300 },
+];
+const themes = ["light", "dark"] as const;
+const image = (version: string) => `registry.example.com/edge/gateway:${version}`;
+const crash =
+  "crash_loop: the container exited with 1 three times: Error: config key `upstreams` is missing";
+
+const fleet = await startFakeFleet({
+  size: 240,
+  behave: (id, name) => {
+    if (name.endsWith("bad") && id.endsWith("5")) return { failAfterMs: 60, reason: crash };
+    if (name.endsWith("bad") && id.endsWith("77")) {
+      return { failAfterMs: 60, reason: "probe_failing: GET /healthz answered 503 for 60 s" };
+    }
+    return { readyAfterMs: name.endsWith("slow") ? 4_000 : 30 };
+  },
+});
+const program = await startProgram({
+  VEDETTE_FLEET__DRIVER: "http",
+  VEDETTE_FLEET__HTTP__URL: fleet.url,
+  VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+});
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+const address = `${program.endpoints().control}/console`;
+
+async function openPage(): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(address);
+  await page.getByLabel("Token").fill(program.token());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+  return page;
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  if (only !== undefined && name !== only) return;
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme });
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      await settled(page);
+      const file = path.join(folder, `${name}-${size.width}-${theme}.png`);
+      await page.screenshot({ path: file, fullPage: true, animations: "disabled" });
+    }
+  }
+}
+
+/** Until the page has read what it shows, and has drawn it twice. */
+async function settled(page: Page): Promise<void> {
+  await waitFor(
+    async () => (await page.getByText(/^(?:Loading|Reading|Drawing)…$/).count()) === 0,
+    {
+      withinMs: 20_000,
+      what: "the page to have read everything",
+    },
+  );
+  await page.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))");
+}
+
+async function visit(page: Page, to: string, name: string): Promise<void> {
+  await page.goto(`${address}${to}`);
+  await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await take(page, name);
+}
+
+async function roll(version: string, more: object = {}, handler = "Rollout"): Promise<string> {
+  const order = { image: image(version), wave_percentages: [1, 5, 25, 50, 100], ...more };
+  const { status, body } = await program.call(handler, order);
+  if (status >= 300) throw new Error(`${handler} of ${version}: ${JSON.stringify(body)}`);
+  return String(body["rollout_id"]);
+}
+const rollNow = (version: string, more: object = {}) => roll(version, more, "Rollout/send");
+
+/** Until the page shows the rollout of this version, in this state. */
+const showing = (page: Page, version: string, state: RegExp) =>
+  page
+    .locator(".state-head")
+    .filter({ hasText: version })
+    .getByRole("heading", { level: 1, name: state })
+    .waitFor({ timeout: 120_000 });
+
+/** A day of results, as a check has them; a quarter of an hour of it fails. */
+async function fillCheck(checkId: string): Promise<void> {
+  const database = openDatabase(
+    runningDatabaseUrl(program.dataDir),
+    createLog({ level: "silent", format: "json" }),
+  );
+  const stepMs = 60_000;
+  const nowMs = Math.floor(Date.now() / stepMs) * stepMs;
+  const results = Array.from({ length: 1_440 }, (_, n): CheckResult => {
+    const atMs = nowMs - n * stepMs - 1;
+    const hasFailed = n > 300 && n < 316;
+    const wave = 60 + 25 * Math.sin(n / 90) + ((n * 7_919) % 23);
+    return {
+      checkId,
+      location: "local",
+      scheduledAtMs: atMs,
+      startedAtMs: atMs,
+      grade: hasFailed ? "failed" : "ok",
+      cause: hasFailed ? "assertion" : null,
+      durationMs: hasFailed ? 900 : wave,
+      phases: { dns: 2, connect: 6, tls: 14, firstByte: wave - 24, transfer: 2 },
+      status: hasFailed ? 503 : 200,
+      reason: hasFailed ? "answered 503, expected 200" : null,
+      tlsDaysLeft: 61,
+    };
+  });
+  await createResultWriter(database).results(results);
+  await database.end();
+}
+
+async function takeRollouts(page: Page): Promise<string[]> {
+  await page.getByRole("heading", { level: 1, name: "No rollout yet" }).waitFor();
+  await take(page, "rollout-none");
+  const first = await roll("v1.8.2", { reason: "OPS-118: connection limits" });
+  await rollNow("v1.9.0-slow");
+  await showing(page, "v1.9.0-slow", /wave 5/);
+  await take(page, "rollout-running");
+  await showing(page, "v1.9.0-slow", /Completed/);
+  await take(page, "rollout-completed");
+  await rollNow("v1.9.1-bad", {
+    max_failed: { in_all: 8 },
+    reason: "OPS-121: new upstream format",
+  });
+  await showing(page, "v1.9.1-bad", /Paused/);
+  await take(page, "rollout-paused");
+  await page.getByRole("button", { name: "Roll back…" }).click();
+  await take(page, "rollout-rollback-question");
+  await page.getByRole("button", { name: "Go back" }).click();
+  const back = await program.call("RollbackAll", {});
+  await showing(page, "v1.9.1-bad", /Rolled back/);
+  await take(page, "rollout-rolled-back");
+  await rollNow("v1.9.2", { soak_seconds: 600 });
+  await showing(page, "v1.9.2", /Soaking/);
+  await take(page, "rollout-soaking");
+  await program.call("Cancel", {});
+  await showing(page, "v1.9.2", /Cancelled/);
+  await take(page, "rollout-cancelled");
+  return [first, String(back.body["rollout_id"])];
+}
+
+try {
+  mkdirSync(folder, { recursive: true });
+  const page = await openPage();
+  await fillCheck("liveness");
+  const [first, second] = await takeRollouts(page);
+  const pages: [string, string][] = [
+    ["/start", "start"],
+    ["/fleet", "fleet"],
+    ["/fleet/gw-0005", "sentinel"],
+    ["/history", "history"],
+    [`/history/${second}`, "past"],
+    [`/history/${first}/${second}`, "compare"],
+    ["/checks", "checks"],
+    ["/checks/liveness", "check"],
+    ["/checks/none", "check-missing"],
+    ["/windows", "windows"],
+    ["/pins", "pins"],
+    ["/routes", "routes"],
+    ["/keys", "keys"],
+    ["/nowhere", "nowhere"],
+  ];
+  for (const [to, name] of pages) await visit(page, to, name);
+  await page.goto(`${address}/start`);
+  await page.getByLabel("Image").fill(image("v1.9.2"));
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByRole("button", { name: "Start this rollout…" }).waitFor();
+  await take(page, "plan");
+  const stranger = await browser.newPage();
+  await stranger.goto(address);
+  await stranger.getByLabel("Token").waitFor();
+  await take(stranger, "sign-in");
+} finally {
+  await browser.close();
+  await program.dispose();
+  await fleet.stop();
+}
