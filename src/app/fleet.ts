@@ -9,6 +9,7 @@ import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createListMetrics } from "#fleet/list-metrics.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
+import type { FleetLogs } from "#fleet/logs/read.ts";
 import { showMembers } from "#fleet/member-metrics.ts";
 import type { Deploying } from "#fleet/service.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
@@ -24,7 +25,7 @@ import type { Stops } from "./stops.ts";
 /** How long a start waits for the first list of each fleet. */
 const firstListMs = 2_000;
 
-export type RunningFleet = Fleet & Deploying & { listing: FleetListing };
+export type RunningFleet = Fleet & Deploying & { listing: FleetListing; logs: FleetLogs };
 
 export type RunningFleets = { store: FleetStore; fleets: RunningFleet[] };
 
@@ -57,6 +58,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
       ...one,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
       deployer: metrics.countDeploys(one.name, createDeployer(driver, store)),
+      logs: { name: one.name, driver, lines: one.fleet.log_lines },
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     });
   }

@@ -6,6 +6,8 @@ import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
+import { createReadLog } from "#fleet/logs/read.ts";
+import { createLogStore } from "#fleet/logs/store.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { type Actor, createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
@@ -131,6 +133,10 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createFleetService({
       store,
       listings: byName(fleets, ({ listing }) => listing),
+      readLog: createReadLog({
+        store: createLogStore(database),
+        fleets: byName(fleets, ({ logs }) => logs),
+      }),
       readActor,
       requireOperator: (actor, fleet) => requireOperatorOf(fleets, actor, fleet),
     }),

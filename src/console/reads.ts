@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
-import { defaultFleet, maxSentinelId } from "#fleet/contract.ts";
+import { defaultFleet, fleetService, maxSentinelId, SentinelLogRequest } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
@@ -39,6 +39,7 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
   "check-episodes": { path: check("Episodes"), input: checkReaders.Episodes.input },
   "check-summary": { path: check("Summary"), input: checkReaders.Summary.input },
   "alert-events": { path: `/${alertEvents.name}/List`, input: alertEventHandlers.List.input },
+  "sentinel-log": { path: `/${fleetService.name}/Log`, input: SentinelLogRequest },
   "check-replay": { path: check("Replay"), input: checkReaders.Replay.input },
 };
 

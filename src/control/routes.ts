@@ -8,6 +8,7 @@ import {
   FleetListRequest,
   fleetService,
   NotifyReadyRequest,
+  SentinelLogRequest,
   sentinelService,
 } from "#fleet/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
@@ -89,6 +90,14 @@ const routes: readonly Route[] = [
     path: exactly(`/${fleetService.name}/ConfirmList`),
     input: ConfirmListRequest,
     isWrite: true,
+    blocks: false,
+  },
+  {
+    path: exactly(`/${fleetService.name}/Log`),
+    input: SentinelLogRequest,
+    isWrite: false,
+    // A log may have data of people, and what was missed when secrets were masked.
+    role: "operate",
     blocks: false,
   },
   ...cronJobs.flatMap((job) =>

@@ -62,6 +62,8 @@ export const fleetFields = {
    * own, else 49.
    */
   list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
+  /** How many lines of a sentinel's log are read and kept; 0: none, and what was kept is deleted. */
+  log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }),
   /** The operators who may change its rollouts. Absent: all whose roles allow it. */
   operators: textList().removeDefault().optional(),
   process: z

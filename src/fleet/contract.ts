@@ -149,7 +149,11 @@ export const sentinelService = iface.object("vedette.v1.SentinelService", {
 });
 
 /** The error codes of the fleet's handlers, besides the common ones. */
-export type FleetProblemCode = "fleet_list_refused" | "fleet_list_changed" | "unknown_fleet";
+export type FleetProblemCode =
+  | "fleet_list_refused"
+  | "fleet_list_changed"
+  | "unknown_fleet"
+  | "unknown_sentinel";
 
 export const FleetListRequest = z
   .strictObject({
@@ -208,6 +212,36 @@ export const ConfirmListRequest = z
   })
   .meta({ title: "ConfirmListRequest", examples: [{ count: 3 }] });
 
+export const SentinelLogRequest = z
+  .strictObject({
+    sentinel: z
+      .string()
+      .min(1)
+      .refine((id) => isClean(id, maxSentinelId), { error: "must be a sentinel's id" })
+      .meta({ title: "Sentinel", description: "The sentinel's id, as List has it." }),
+    which: z.enum(["failed", "running"]).default("failed").meta({
+      description: "What its newest failed deploy had started, or what runs there now.",
+    }),
+  })
+  .meta({ title: "SentinelLogRequest", examples: [{ sentinel: "gw-eu-1", which: "failed" }] });
+
+export const SentinelLog = z.object({
+  sentinel: z.string(),
+  /** What has printed the lines. */
+  image: z.string(),
+  /** The oldest first; without control characters, and without what looks like a secret. */
+  lines: z.array(z.string()),
+  /** When they were read. Absent: there is nothing that was read. */
+  at: z.iso.datetime().optional(),
+  /** Only of a failed deploy: why it failed. */
+  reason: z.string().optional(),
+  /** Why there are no lines, or what they lack. */
+  note: z.string().optional(),
+  /** Only without lines: sentinels that failed with this image in the same way, whose lines are kept. */
+  similar: z.array(z.string()).optional(),
+});
+export type SentinelLog = z.infer<typeof SentinelLog>;
+
 /** `total`: sentinels that are known now. */
 export const ConfirmedList = z.object({ total: z.int() });
 
@@ -223,5 +257,10 @@ export const fleetService = iface.service("vedette.v1.FleetService", {
     output: ConfirmedList,
     description:
       "Accepts the fleet's list although it lacks many sentinels, if it has `count` now.",
+  }),
+  Log: iface.schemas({
+    input: SentinelLogRequest,
+    output: SentinelLog,
+    description: "The last lines of a sentinel's log: of its newest failed deploy, or as of now.",
   }),
 });

@@ -13,12 +13,14 @@ import {
   fleetService,
 } from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
+import type { ReadLog } from "./logs/read.ts";
 import type { FleetStore } from "./store.ts";
 
 export type FleetServiceParts = {
   store: Pick<FleetStore, "list">;
   /** By the fleet's name. */
   listings: ReadonlyMap<string, Pick<FleetListing, "confirm" | "problem" | "confirmation">>;
+  readLog: ReadLog;
   readActor: ReadActor;
   /** Throws a `ProblemError` for a caller who may not change the fleet. */
   requireOperator: (actor: Actor, fleet: string) => void;
@@ -28,6 +30,8 @@ const sentinels = databaseRead("list-sentinels", {
   limitMs: 5_000,
   problem: "the sentinels cannot be listed",
 });
+
+const log = databaseRead("read-log", { limitMs: 15_000, problem: "the log cannot be read" });
 
 /** A long limit, because it writes: after a timeout it could still take effect although its call failed. */
 const confirmation = {
@@ -39,6 +43,7 @@ const confirmation = {
 export function createFleetService({
   store,
   listings,
+  readLog,
   readActor,
   requireOperator,
 }: FleetServiceParts) {
@@ -77,6 +82,7 @@ export function createFleetService({
         ctx.console.info("fleet list confirmed", { by, fleet, ...confirmed });
         return confirmed;
       },
+      Log: (ctx, request) => readNow(ctx, log, () => readLog(request)),
     },
     options: {
       journalRetention: 0,

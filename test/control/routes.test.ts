@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findRoute } from "#control/routes.ts";
+import { findRoute, type Route, roleOf } from "#control/routes.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService";
 
@@ -13,6 +13,7 @@ describe("findRoute", () => {
     "/vedette.v1.SentinelService/.../NotifyReady",
     "/vedette.v1.SentinelService/.gw/NotifyReady",
     "/vedette.v1.FleetService/List",
+    "/vedette.v1.FleetService/Log",
     "/vedette.v1.CronService/key-refill/Status",
     "/vedette.v1.CronService/key-refill/Run",
     "/vedette.v1.Drill/monday-drill/Run",
@@ -59,5 +60,11 @@ describe("findRoute", () => {
     expect(findRoute(`${rollout}/singleton/Rollout`)?.isWrite).toBe(true);
     expect(findRoute(`${rollout}/singleton/Status`)?.isWrite).toBe(false);
     expect(findRoute("/vedette.v1.Drill/monday-drill/Run")?.isWrite).toBe(true);
+  });
+
+  it("takes more than the role to read for the log of a sentinel", () => {
+    const log = findRoute("/vedette.v1.FleetService/Log") as Route;
+
+    expect([log.isWrite, roleOf(log)]).toEqual([false, "operate"]);
   });
 });

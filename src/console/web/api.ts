@@ -12,6 +12,7 @@ import type {
   SignInChoice,
   SimulationRequest,
 } from "#console/contract.ts";
+import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
@@ -48,6 +49,7 @@ export type Reads = {
   "check-episodes": Of<(typeof checkReaders)["Episodes"]>;
   "check-summary": Of<(typeof checkReaders)["Summary"]>;
   "alert-events": Of<(typeof alertEventHandlers)["List"]>;
+  "sentinel-log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };
   routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
   "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
   "past-rollout": { input: { rollout_id: string }; output: PastRollout };

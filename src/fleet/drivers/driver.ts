@@ -43,6 +43,15 @@ export type DriverCall = {
 
 export type ApplyResult = { failure?: string; isOfApi?: boolean };
 
+/** `deployId`: what this deploy has started, whether it runs or not; absent: what runs now. */
+type LogSource = { sentinelId: string; deployId?: string | undefined };
+
+/** `lines`: more are not wanted. The signal ends the call. */
+type LogCall = { lines: number; signal: AbortSignal };
+
+/** The end of a log; `absent`: why there is none. */
+export type LogTail = { text: string; absent?: undefined } | { absent: string };
+
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
   list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
@@ -53,6 +62,8 @@ export type Driver = {
   apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
   /** The state of the replacement by `image`. Throws `UnreachableError` for temporary failures. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
+  /** The last lines of a sentinel's log. Throws `UnreachableError`. Absent: these sentinels have none. */
+  readLog?: (source: LogSource, call: LogCall) => Promise<LogTail>;
   start: () => Promise<void>;
   stop: () => Promise<void>;
 };

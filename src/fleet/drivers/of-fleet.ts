@@ -8,12 +8,14 @@ type Of = { fleet: string; fleets: readonly string[] };
 /** The driver knows its own ids; everybody else those with the fleet's name before them. */
 export function driverOfFleet(driver: Driver, { fleet, fleets }: Of): Driver {
   const prefix = qualifiedId(fleet, "");
-  const own = <Order extends DeployOrder>(order: Order): Order => ({
+  const own = <Order extends Pick<DeployOrder, "sentinelId">>(order: Order): Order => ({
     ...order,
     sentinelId: order.sentinelId.slice(prefix.length),
   });
+  const { readLog } = driver;
   return {
     ...driver,
+    ...(readLog && { readLog: (source, call) => readLog(own(source), call) }),
     list: async (signal) => {
       const listed = await driver.list(signal);
       if (fleet === defaultFleet) refuseTaken(listed, fleets);

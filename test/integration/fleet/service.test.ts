@@ -5,6 +5,8 @@ import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
+import { createReadLog } from "#fleet/logs/read.ts";
+import { createLogStore } from "#fleet/logs/store.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -56,6 +58,10 @@ beforeAll(async () => {
       createFleetService({
         store,
         listings: new Map([["singleton", listing]]),
+        readLog: createReadLog({
+          store: createLogStore(database),
+          fleets: new Map([["singleton", { name: "singleton", driver, lines: 100 }]]),
+        }),
         readActor,
         requireOperator: () => {},
       }),
@@ -227,5 +233,20 @@ describe("ConfirmList", () => {
 
     expect(answer.status).toBe(409);
     expect(answer.body["message"]).toContain("the fleet lists 30 sentinels now, not 5");
+  });
+});
+
+describe("Log", () => {
+  const ask = (body: object) => post("vedette.v1.FleetService/Log", body);
+
+  it("of a sentinel that no deploy has failed of has no lines, and says why", async () => {
+    const { status, body } = await ask({ sentinel: id });
+
+    expect([status, body["lines"]]).toEqual([200, []]);
+    expect(body["note"]).toContain("no deploy of this sentinel has failed");
+  });
+
+  it("of a sentinel that is not there is a 404", async () => {
+    expect((await ask({ sentinel: "nobody" })).status).toBe(404);
   });
 });

@@ -4,6 +4,8 @@ import { type Context, service } from "@restatedev/restate-sdk";
 import { createDeployer } from "#fleet/deployer.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
+import { createReadLog } from "#fleet/logs/read.ts";
+import { createLogStore } from "#fleet/logs/store.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { openDatabase } from "#kernel/database.ts";
@@ -87,7 +89,13 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         ),
         abandon: store.abandon,
       }),
-      createFleetService({ store, listings, readActor, requireOperator: () => {} }),
+      createFleetService({
+        store,
+        listings,
+        readLog: createReadLog({ store: createLogStore(database), fleets: new Map() }),
+        readActor,
+        requireOperator: () => {},
+      }),
       createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
       testService,
       ...createRolloutServices({

@@ -1,5 +1,5 @@
 /** The details of one sentinel. */
-import type { SentinelDetail } from "#console/contract.ts";
+import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
 import { count, day, shortImage } from "#console/web/format.ts";
 import { type Fleet, nowMs } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
@@ -8,6 +8,7 @@ import { labelWords, pinsOn, untilOf } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { picked } from "./choice.ts";
+import { LogTail } from "./log-tail.tsx";
 
 type Props = { fleet: Fleet; index: number; rolloutId: string | null };
 
@@ -36,6 +37,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
       ) : (
         <Failure reason={fleet.reasons.get(index) ?? data?.deploy_reason} />
       )}
+      <FailedLog mark={mark} id={id} />
       {data !== undefined && <Pins sentinel={data} />}
       {error !== undefined && <p class="quiet">{error}</p>}
       {data !== undefined && (
@@ -60,6 +62,10 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
 
 function Failure({ reason }: { reason: string | null | undefined }) {
   return reason ? <p class="reason">{reason}</p> : null;
+}
+
+function FailedLog({ mark, id }: { mark: SentinelMark; id: string }) {
+  return mark === "f" || mark === "x" ? <LogTail sentinel={id} which="failed" /> : null;
 }
 
 /** The pins that hold it back, as they are now. */
