@@ -32,7 +32,7 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       <Heading detail={now}>
         <Actions rollout={now} />
       </Heading>
-      <Failures failures={now.failures} />
+      <Failures failures={now.failures} hasLogs />
       {status.rollout_id !== null && <Facts rollout={now} />}
       {status.gate !== undefined && <GatePanel gate={status.gate} isOpen={isRunning} />}
       <div class="columns">

@@ -1,4 +1,7 @@
 /** Failures grouped by reason: one bad image is one entry, however many sentinels failed. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { LogTail } from "#console/web/fleet/log-tail.tsx";
 import { count } from "#console/web/format.ts";
 import { Link } from "#console/web/router.tsx";
 import type { Failure, RolloutDetail } from "#rollout/history/contract.ts";
@@ -6,21 +9,29 @@ import type { Failure, RolloutDetail } from "#rollout/history/contract.ts";
 /** How many ids are written out; the others are counted. */
 const namedIds = 8;
 
-export function Failures({ failures }: { failures: RolloutDetail["failures"] }) {
+type Props = {
+  failures: RolloutDetail["failures"];
+  /** Logs are kept of the newest deploys only: of the current rollout, but maybe not of a past one. */
+  hasLogs?: boolean;
+};
+
+export function Failures({ failures, hasLogs = false }: Props) {
   if (failures.length === 0) return null;
   return (
     <section class="panel failures" aria-labelledby="failures-title">
       <header class="panel-head">
         <h2 id="failures-title">Failures</h2>
       </header>
-      {failures.map((failure) => (
-        <Group key={failure.code} failure={failure} />
+      {failures.map((failure, index) => (
+        <Group key={failure.code} failure={failure}>
+          {hasLogs && <GroupLog ids={failure.ids} isOpen={index === 0} />}
+        </Group>
       ))}
     </section>
   );
 }
 
-function Group({ failure }: { failure: Failure }) {
+function Group({ failure, children }: { failure: Failure; children: ComponentChildren }) {
   const { code, count: hit, ids, reasons, of } = failure;
   const named = ids.slice(0, namedIds);
   return (
@@ -39,14 +50,31 @@ function Group({ failure }: { failure: Failure }) {
       )}
       <p class="failed-ids">
         {named.map((id) => (
-          <Link key={id} to={`/fleet/${encodeURIComponent(id)}`}>
+          <Link key={id} to={sentinelPath(id)}>
             {id}
           </Link>
         ))}
         {hit > named.length && <span class="quiet">and {count(hit - named.length)} more</span>}
       </p>
+      {children}
     </article>
   );
+}
+
+/** One log stands for all of the group, and is read once somebody looks at it. */
+function GroupLog({ ids: [first], isOpen }: { ids: readonly string[]; isOpen: boolean }) {
+  const [isShown, setShown] = useState(isOpen);
+  if (first === undefined) return null;
+  return (
+    <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
+      <summary>Log</summary>
+      {isShown && <LogTail sentinel={first} which="failed" pageOf={sentinelPath} />}
+    </details>
+  );
+}
+
+function sentinelPath(id: string): string {
+  return `/fleet/${encodeURIComponent(id)}`;
 }
 
 /** "image not found" for `image_not_found`. */
