@@ -20,6 +20,7 @@ import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { fleetsOf } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
+import { createReadMoment } from "./read-moment.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -69,6 +70,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       fleets: fleets.map(({ name }) => name),
       fleet: createFleetReader(database),
       rollouts: createRolloutReader(database),
+      readMoment: createReadMoment(database),
       listApis: createListApis(database),
       legalOperations,
       readRouting: async () => {

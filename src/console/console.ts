@@ -4,11 +4,12 @@ import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
-import { createFleetView, type FleetTables, type FleetView } from "./fleet.ts";
+import { createReadSentinel, type FleetTables } from "./fleet.ts";
 import { createGuard } from "./guard.ts";
 import { type ListApis, type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
 import type { Logouts } from "./logouts.ts";
+import type { ReadMoment } from "./moment.ts";
 import { readStatus, serveOrders } from "./orders.ts";
 import { servePages } from "./pages.ts";
 import { serveProviderSignIn } from "./provider-sign-in.ts";
@@ -33,6 +34,7 @@ export type ConsoleParts = {
   fleets: readonly string[];
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
+  readMoment: ReadMoment;
   listApis: ListApis;
   readRouting: () => Promise<Routing>;
   /** undefined: there are no analytics to read. */
@@ -48,14 +50,13 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
   const { logouts, log, publicUrl, legalOperations } = parts;
   return (access) => async (app) => {
     const guard = createGuard(access, { logouts, publicUrl });
-    const { rollouts, fleets } = parts;
-    const views = new Map(fleets.map((fleet) => [fleet, createFleetView(parts, fleet)]));
-    const livesOf = ([fleet, view]: [string, FleetView]) => {
+    const { rollouts, readMoment, fleets } = parts;
+    const liveOf = (fleet: string) => {
       const read = (signal: AbortSignal) => readStatus(access, { by: itself, fleet, signal });
-      const of = { readStatus: read, rollouts, fleet: view, legalOperations, log };
+      const of = { name: fleet, readStatus: read, readMoment, legalOperations, log };
       return [fleet, createLive(of)] as const;
     };
-    const lives = new Map([...views].map(livesOf));
+    const lives = new Map(fleets.map(liveOf));
     const signIn = {
       fleets,
       access,
@@ -69,7 +70,14 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveProviderSignIn(app, { ...signIn, publicUrl });
     serveStream(app, { guard, lives });
     serveOrders(app, { access, guard, lives, log });
-    serveReads(app, { access, guard, rollouts, views });
+    serveReads(app, {
+      access,
+      guard,
+      rollouts,
+      readMoment,
+      fleets,
+      readSentinel: createReadSentinel(parts),
+    });
     serveCheckOrders(app, { access, guard, log });
     serveRowOrders(app, { access, guard, log });
     serveRouting(app, { access, guard, readRouting: parts.readRouting });

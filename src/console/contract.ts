@@ -113,35 +113,27 @@ export type Session = z.infer<typeof Session>;
  * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, l left out because of a pin,
  * o not part of the rollout, x not part of the rollout and its last deploy failed.
  */
-const sentinelMarks = ["w", "p", "s", "f", "r", "n", "l", "o", "x"] as const;
-export type SentinelMark = (typeof sentinelMarks)[number];
+export type SentinelMark = "w" | "p" | "s" | "f" | "r" | "n" | "l" | "o" | "x";
+
+/**
+ * Indexes that rise, as run lengths: alternately how many to skip and how many to take. Short, although a batch is
+ * scattered over the fleet.
+ */
+const Runs = z.array(z.int());
+export type Runs = z.infer<typeof Runs>;
 
 /** The fleet in columns, ordered by region and id. */
 export const FleetColumns = z.object({
-  /** The rollout of the marks; null: there was none yet. */
-  rollout_id: z.string().nullable(),
   regions: z.array(z.object({ name: z.string(), size: z.int() })),
   ids: z.array(z.string()),
   /** One mark per sentinel, in the order of `ids`. */
   marks: z.string(),
-  /** From 1; 0: not part of the rollout. */
+  /** From 1; 0: not part of the rollout, or not known yet. */
   waves: z.array(z.int()),
-  /** By the sentinel's index, only where there is one. */
-  reasons: z.record(z.string(), z.string()),
+  /** Each text once, with the sentinels that have it. */
+  reasons: z.array(z.tuple([z.string(), Runs])),
 });
 export type FleetColumns = z.infer<typeof FleetColumns>;
-
-/**
- * The changes of the columns. Kept small, because thousands of sentinels change between two polls: all that
- * have the same mark and wave now are one group.
- */
-export const FleetChanges = z.object({
-  /** A mark, a wave, and its sentinels as run lengths: alternately how many to skip and how many to set. */
-  groups: z.array(z.tuple([z.enum(sentinelMarks), z.int(), z.array(z.int())])),
-  /** By the sentinel's index, where it has changed; null: it has no reason any more. */
-  reasons: z.record(z.string(), z.string().nullable()),
-});
-export type FleetChanges = z.infer<typeof FleetChanges>;
 
 /** The current rollout, live. */
 export const LiveRollout = RolloutDetail.extend({
@@ -151,25 +143,6 @@ export const LiveRollout = RolloutDetail.extend({
   per_second: z.number(),
 });
 export type LiveRollout = z.infer<typeof LiveRollout>;
-
-/** Parts that could not be read, with the error; empty when all were read. */
-export const Trouble = z.array(z.object({ part: z.string(), detail: z.string() }));
-export type Trouble = z.infer<typeof Trouble>;
-
-/**
- * The events of the stream, by name. Each replaces the previous event of its name, except `progress` (the
- * changed parts of the rollout) and `marks` (the changed sentinels). A client that connects, or missed too
- * many events, gets the whole state.
- */
-const liveEvents = {
-  rollout: LiveRollout,
-  progress: LiveRollout.partial(),
-  fleet: FleetColumns,
-  marks: FleetChanges,
-  trouble: Trouble,
-  beat: z.object({ now: z.string() }),
-} as const;
-export type LiveEventName = keyof typeof liveEvents;
 
 /** The state that the operator saw: a write is refused when the state has changed since. */
 const Expectation = z.strictObject({

@@ -1,6 +1,7 @@
-/** The fleet as columns, and the difference between two of them. Pure. */
-import { isDeepStrictEqual } from "node:util";
-import type { FleetChanges, FleetColumns, SentinelMark } from "./contract.ts";
+/** The fleet as columns: what became of each sentinel in the shown rollout, as one letter. Pure. */
+import type { RolloutStateName } from "#rollout/contract.ts";
+import type { FleetColumns, SentinelMark } from "./contract.ts";
+import { toRuns } from "./runs.ts";
 
 /** A sentinel with its part in the shown rollout; null: it has none, or not yet. */
 export type FleetRow = {
@@ -10,6 +11,8 @@ export type FleetRow = {
   running_image: string;
   deploy_status: string;
   deploy_reason: string | null;
+  /** Whether its last order was given since the rollout started. */
+  is_ordered: boolean;
   wave: number | null;
   outcome: string | null;
   outcome_reason: string | null;
@@ -17,15 +20,14 @@ export type FleetRow = {
 
 /** The rollout that the marks refer to. */
 export type ShownRollout = {
-  rolloutId: string | null;
   image: string | null;
-  isActive: boolean;
+  state: RolloutStateName;
   /** How many sentinels it has; 0: not known yet. */
   total: number;
 };
 
-/** `hasMore`: some of its sentinels are not known as such yet, because their batch has not begun. */
-type Shown = Pick<ShownRollout, "image" | "isActive"> & { hasMore: boolean };
+/** `hasMore`: some of its sentinels are not known as such yet, because history has not been told of them. */
+type Shown = ShownRollout & { hasMore: boolean };
 
 const outcomeMarks: Record<string, SentinelMark> = {
   succeeded: "s",
@@ -35,22 +37,33 @@ const outcomeMarks: Record<string, SentinelMark> = {
   left_out: "l",
 };
 
-/** The mark of a sentinel. A deploy that is running takes precedence over a recorded outcome. */
-function markOf(row: FleetRow, { image, isActive, hasMore }: Shown): SentinelMark {
-  if (isActive && row.deploy_status === "progressing") return "p";
-  if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
-  if (row.wave !== null) return markOfMember(row, image);
+const activeStates: readonly RolloutStateName[] = ["in_progress", "paused", "rolling_back"];
+
+/** With more reasons than this only their codes are sent; the details of a sentinel have all of it. */
+const mostReasons = 1_000;
+const longestReason = 200;
+
+/** The mark of a sentinel. Only a recorded outcome is a result, as in history's counts. */
+function markOf(row: FleetRow, shown: Shown): SentinelMark {
+  if (row.outcome !== null)
+    return isReverting(row, shown) ? "p" : (outcomeMarks[row.outcome] ?? "o");
+  if (row.wave !== null) return isDeploying(row, shown) ? "p" : "w";
+  const { image, state, hasMore } = shown;
   const alreadyRuns = row.image === image && row.running_image === image;
-  if (isActive && hasMore && !alreadyRuns) return "w";
+  if (activeStates.includes(state) && hasMore && !alreadyRuns) return "w";
   return row.deploy_status === "failed" ? "x" : "o";
 }
 
-/** Its deploy may have ended a moment before the outcome is recorded. */
-function markOfMember(row: FleetRow, image: string | null): SentinelMark {
-  if (row.image !== image) return "w";
-  if (row.deploy_status === "failed") return "f";
-  if (row.deploy_status === "progressing") return "p";
-  return row.running_image === image ? "s" : "w";
+/** Its deploy may have ended a moment before its outcome is recorded. */
+function isDeploying(row: FleetRow, { image, state }: Shown): boolean {
+  if (row.deploy_status === "progressing") return state === "rolling_back" || row.image === image;
+  return state === "in_progress" && row.image === image && row.is_ordered;
+}
+
+/** Whether a rollback is giving it its previous image. */
+function isReverting(row: FleetRow, { image, state }: Shown): boolean {
+  if (state !== "rolling_back" || row.image === image) return false;
+  return row.outcome === "succeeded" || row.deploy_status === "progressing";
 }
 
 /** The reason for the mark; null when the mark needs none. */
@@ -64,71 +77,29 @@ export function toColumns(rows: readonly FleetRow[], shown: ShownRollout): Fleet
   const known = rows.filter(({ wave }) => wave !== null).length;
   const hasMore = shown.total === 0 || known < shown.total;
   const marks = rows.map((row) => markOf(row, { ...shown, hasMore }));
-  const reasons: Record<string, string> = {};
-  for (const [index, row] of rows.entries()) {
-    const reason = reasonOf(row, marks[index] ?? "o");
-    if (reason !== null) reasons[index] = reason;
-  }
   const regions = [...Map.groupBy(rows, (row) => row.region)];
   return {
-    rollout_id: shown.rolloutId,
     regions: regions.map(([name, members]) => ({ name, size: members.length })),
     ids: rows.map(({ id }) => id),
     marks: marks.join(""),
     waves: rows.map(({ wave }) => wave ?? 0),
-    reasons,
+    reasons: groupReasons(rows.map((row, index) => reasonOf(row, marks[index] ?? "o"))),
   };
 }
 
-/** The changes from `before` to `after`; null when the sentinels differ, so that all columns must be sent. */
-export function diffColumns(before: FleetColumns, after: FleetColumns): FleetChanges | null {
-  if (!hasSameSentinels(before, after)) return null;
-  const changed = [...after.ids.keys()].filter(
-    (index) =>
-      after.marks[index] !== before.marks[index] || after.waves[index] !== before.waves[index],
-  );
-  const groups = Map.groupBy(changed, (index) => `${after.marks[index]}${after.waves[index]}`);
-  return {
-    groups: [...groups.values()].map((indexes) => {
-      const [first = 0] = indexes;
-      return [after.marks[first] as SentinelMark, after.waves[first] ?? 0, toRuns(indexes)];
-    }),
-    reasons: diffReasons(before.reasons, after.reasons),
+function groupReasons(reasons: readonly (string | null)[]): FleetColumns["reasons"] {
+  const found = [...reasons.keys()].filter((index) => reasons[index] !== null);
+  const textOf = (index: number) => {
+    const reason = reasons[index] ?? "";
+    return found.length > mostReasons ? codeOf(reason) : shorten(reason);
   };
+  return [...Map.groupBy(found, textOf)].map(([text, indexes]) => [text, toRuns(indexes)]);
 }
 
-/** How many cells change; 0: nothing has changed. */
-export function countCells({ groups, reasons }: FleetChanges): number {
-  const followers = groups.flatMap(([, , runs]) => runs.filter((_, turn) => turn % 2 === 1));
-  return followers.reduce((sum, length) => sum + length, Object.keys(reasons).length);
+function codeOf(reason: string): string {
+  return shorten(reason.split(":")[0] ?? reason);
 }
 
-/** Also compares the regions: renaming one may leave the order of the sentinels unchanged. */
-function hasSameSentinels(before: FleetColumns, after: FleetColumns): boolean {
-  const isSame = (name: string, index: number) => name === before.ids[index];
-  if (before.ids.length !== after.ids.length || !after.ids.every(isSame)) return false;
-  return isDeepStrictEqual(before.regions, after.regions);
-}
-
-/** Encodes rising indexes as run lengths: how many to skip, how many to set, and so on. */
-function toRuns(indexes: readonly number[]): number[] {
-  const runs: number[] = [];
-  let next = 0;
-  for (const index of indexes) {
-    if (index === next && runs.length > 0) runs.push((runs.pop() ?? 0) + 1);
-    else runs.push(index - next, 1);
-    next = index + 1;
-  }
-  return runs;
-}
-
-type Reasons = Record<string, string | null>;
-
-function diffReasons(before: FleetColumns["reasons"], after: FleetColumns["reasons"]): Reasons {
-  const changed: Reasons = {};
-  for (const index of Object.keys(before)) if (!(index in after)) changed[index] = null;
-  for (const [index, why] of Object.entries(after)) {
-    if (before[index] !== why) changed[index] = why;
-  }
-  return changed;
+function shorten(reason: string): string {
+  return reason.length > longestReason ? `${reason.slice(0, longestReason)}…` : reason;
 }

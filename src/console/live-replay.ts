@@ -1,34 +1,31 @@
-/** Buffers the last changes of the fleet, so that a client that reconnects continues where it was. */
-import type { FleetChanges, FleetColumns, LiveEventName } from "./contract.ts";
-import { countCells } from "./fleet-columns.ts";
+/** Buffers the last changes, so that a client that reconnects continues where it was. */
+import type { Changes, LiveEvent, WholeState } from "./events.ts";
 
-export type LiveEvent = { name: LiveEventName; id?: string; data: unknown };
+/** Of JSON. With more than this the whole state is sent: it is not much longer, even for a large fleet. */
+const keptLength = 512 * 1024;
 
-/** With more changed cells than this, sending the whole fleet is shorter. */
-const keptCells = 20_000;
-
-type ReplayEntry = { number: number; changes: FleetChanges };
+type Entry = { number: number; event: LiveEvent; length: number };
 
 /** `epoch` distinguishes the event ids of this process from those of an earlier one. */
 export function createReplay(epoch: string) {
-  let current: FleetColumns | undefined;
+  let current: WholeState | undefined;
   let number = 0;
-  let kept: ReplayEntry[] = [];
+  let kept: Entry[] = [];
   /** `kept` has every change after this number. */
   let since = 0;
 
   const idOf = (n: number) => `${epoch}.${n}`;
 
   const forgetOldest = () => {
-    let cells = kept.reduce((sum, { changes }) => sum + countCells(changes), 0);
-    while (cells > keptCells && kept.length > 0) {
+    let length = kept.reduce((sum, entry) => sum + entry.length, 0);
+    while (length > keptLength && kept.length > 0) {
       const oldest = kept.shift();
-      cells -= oldest === undefined ? 0 : countCells(oldest.changes);
+      length -= oldest?.length ?? 0;
       since = oldest?.number ?? since;
     }
   };
 
-  const missedAfter = (lastId: string): ReplayEntry[] | undefined => {
+  const missedAfter = (lastId: string): Entry[] | undefined => {
     const [givenEpoch, text] = lastId.split(".");
     const last = Number(text);
     const isKnown = givenEpoch === epoch && last >= since && last <= number;
@@ -36,33 +33,29 @@ export function createReplay(epoch: string) {
   };
 
   return {
-    columns: () => current,
-    /** Sets new columns that are not a change of the previous ones. Returns the event's id. */
-    replace(columns: FleetColumns): string {
-      current = columns;
+    state: () => current,
+    /** Sets a state that no changes lead to from the previous one. Returns its event. */
+    replace(state: WholeState): LiveEvent {
+      current = state;
       number += 1;
       since = number;
       kept = [];
-      return idOf(number);
+      return { name: "state", id: idOf(number), data: state };
     },
-    change(columns: FleetColumns, changes: FleetChanges): string {
-      current = columns;
+    /** Returns the event of the changes that lead to this state. */
+    change(state: WholeState, changes: Changes): LiveEvent {
+      current = state;
       number += 1;
-      kept.push({ number, changes });
+      const event: LiveEvent = { name: "changes", id: idOf(number), data: changes };
+      kept.push({ number, event, length: JSON.stringify(changes).length });
       forgetOldest();
-      return idOf(number);
+      return event;
     },
-    /** The events after `lastId`; for undefined or an unknown id, the whole fleet. */
+    /** The events after `lastId`; for undefined or an unknown id, the whole state. */
     since(lastId: string | undefined): LiveEvent[] {
       const missed = lastId === undefined ? undefined : missedAfter(lastId);
-      if (missed !== undefined) {
-        return missed.map((entry) => ({
-          name: "marks",
-          id: idOf(entry.number),
-          data: entry.changes,
-        }));
-      }
-      return current === undefined ? [] : [{ name: "fleet", id: idOf(number), data: current }];
+      if (missed !== undefined) return missed.map(({ event }) => event);
+      return current === undefined ? [] : [{ name: "state", id: idOf(number), data: current }];
     },
   };
 }

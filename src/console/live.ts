@@ -1,9 +1,9 @@
 /** Polls the rollout while a client is connected, and sends all clients the same events. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
-import type { FleetColumns, LiveRollout, Trouble } from "./contract.ts";
-import { countCells, diffColumns } from "./fleet-columns.ts";
-import { createReplay, type LiveEvent } from "./live-replay.ts";
+import { diffStates } from "./changes.ts";
+import type { LiveEvent, WholeState } from "./events.ts";
+import { createReplay } from "./live-replay.ts";
 import { createObserve, type ObserveParts } from "./observe.ts";
 
 type Send = (event: LiveEvent) => void;
@@ -18,7 +18,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   const listeners = new Set<Send>();
   const replay = createReplay(randomBytes(6).toString("hex"));
   const observe = createObserve(parts);
-  const sent: { rollout?: LiveRollout; trouble: Trouble } = { trouble: [] };
+  let known: WholeState = { rollout: null, fleet: null, trouble: [] };
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
   let beatAtMs = Number.NEGATIVE_INFINITY;
@@ -27,37 +27,19 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     for (const send of listeners) send(event);
   };
 
-  const sendRollout = (rollout: LiveRollout) => {
-    const { rollout: before } = sent;
-    sent.rollout = rollout;
-    if (before === undefined) return broadcast({ name: "rollout", data: rollout });
-    const data = changedParts(before, rollout);
-    if (Object.keys(data).length > 0) broadcast({ name: "progress", data });
-  };
-
-  const sendTrouble = (trouble: Trouble) => {
-    if (JSON.stringify(sent.trouble) === JSON.stringify(trouble)) return;
-    sent.trouble = trouble;
-    broadcast({ name: "trouble", data: trouble });
-  };
-
-  const sendFleet = (columns: FleetColumns) => {
-    const before = replay.columns();
-    const changes = before === undefined ? null : diffColumns(before, columns);
-    if (changes === null) broadcast({ name: "fleet", id: replay.replace(columns), data: columns });
-    else if (countCells(changes) > 0) {
-      broadcast({ name: "marks", id: replay.change(columns, changes), data: changes });
-    }
+  const sendState = (state: WholeState) => {
+    const before = replay.state();
+    const changes = before === undefined ? null : diffStates(before, state);
+    if (changes === null) broadcast(replay.replace(state));
+    else if (changes !== undefined) broadcast(replay.change(state, changes));
   };
 
   const pollOnce = async () => {
-    const { rollout, columns, trouble } = await observe(sent.rollout);
-    if (rollout !== undefined) sendRollout(rollout);
-    if (columns !== undefined) sendFleet(columns);
-    sendTrouble(trouble);
+    known = await observe(known);
+    sendState(known);
     if (performance.now() - beatAtMs < beatEveryMs) return;
     beatAtMs = performance.now();
-    broadcast({ name: "beat", data: { now: new Date().toISOString() } });
+    broadcast(beat());
   };
 
   const poll = () => {
@@ -68,19 +50,18 @@ export function createLive(parts: ObserveParts & { log: Log }) {
       .catch((err) => parts.log.error({ err }, "console could not read the rollout"))
       .finally(() => {
         isPolling = false;
-        if (listeners.size > 0) timer = setTimeout(poll, everyMs[paceOf(sent.rollout)]);
+        if (listeners.size > 0) timer = setTimeout(poll, everyMs[paceOf(known)]);
       });
   };
 
   return {
     /**
-     * Sends the current state, of the fleet only the changes since the event `lastId` if it is known, and then
-     * every new event. Returns a function that ends this.
+     * Sends what has changed since the event `lastId` if it is known, else the whole state, and then every new event.
+     * Returns a function that ends this.
      */
     listen(send: Send, lastId: string | undefined): () => void {
-      if (sent.rollout !== undefined) send({ name: "rollout", data: sent.rollout });
       for (const event of replay.since(lastId)) send(event);
-      send({ name: "trouble", data: sent.trouble });
+      send(beat());
       listeners.add(send);
       poll();
       return () => {
@@ -93,16 +74,11 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   };
 }
 
-/** Every part of a rollout is always present, so no part ever has to be removed. */
-function changedParts(before: LiveRollout, after: LiveRollout): Partial<LiveRollout> {
-  const known = new Map(Object.entries(before).map(([name, part]) => [name, JSON.stringify(part)]));
-  const changed = Object.entries(after).filter(
-    ([name, part]) => known.get(name) !== JSON.stringify(part),
-  );
-  return Object.fromEntries(changed);
+function beat(): LiveEvent {
+  return { name: "beat", data: { now: new Date().toISOString() } };
 }
 
-function paceOf(rollout: LiveRollout | undefined): keyof typeof everyMs {
+function paceOf({ rollout }: WholeState): keyof typeof everyMs {
   const state = rollout?.status.state;
   return state === "in_progress" || state === "rolling_back" ? "active" : "idle";
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
-import { defaultFleet, fleetService, maxSentinelId, SentinelLogRequest } from "#fleet/contract.ts";
+import { fleetService, maxSentinelId, SentinelLogRequest } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
@@ -12,9 +12,13 @@ import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import { chosenFleet, rolloutPath } from "./chosen-fleet.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
-import type { FleetView } from "./fleet.ts";
+import { detailOf } from "./counts.ts";
+import type { ReadSentinel } from "./fleet.ts";
 import { toColumns } from "./fleet-columns.ts";
+import { joinPast } from "./fleet-rows.ts";
+import { toStore } from "./fleet-store.ts";
 import type { Guard } from "./guard.ts";
+import type { ReadMoment } from "./moment.ts";
 import { parseBody } from "./parse.ts";
 import type { ReadRollouts } from "./rollouts.ts";
 
@@ -22,8 +26,9 @@ type Parts = {
   access: ConsoleAccess;
   guard: Guard;
   rollouts: ReadRollouts;
-  /** By fleet. */
-  views: ReadonlyMap<string, FleetView>;
+  readMoment: ReadMoment;
+  readSentinel: ReadSentinel;
+  fleets: readonly string[];
 };
 
 const check = (handler: string) => `/${checkReads.name}/${handler}`;
@@ -54,9 +59,8 @@ const SentinelRequest = z.strictObject({
 });
 
 export function serveReads(app: FastifyInstance, parts: Parts): void {
-  const { access, guard, views } = parts;
-  const fleetOf = (request: FastifyRequest) => chosenFleet(request, [...views.keys()]);
-  const viewOf = (request: FastifyRequest) => views.get(fleetOf(request)) as FleetView;
+  const { access, guard, fleets } = parts;
+  const fleetOf = (request: FastifyRequest) => chosenFleet(request, fleets);
   for (const [name, handler] of Object.entries(rolloutReaders)) {
     app.post(`/api/read/${name}`, async (request) => {
       const by = await guard.requireSession(request);
@@ -78,27 +82,20 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   app.post("/api/read/sentinel", async (request) => {
     await guard.requireSession(request);
     const { id, rollout_id } = parseBody(SentinelRequest, request.body);
-    return viewOf(request).one(id, rollout_id);
+    return parts.readSentinel(id, rollout_id);
   });
 }
 
 /** Of its own fleet, whichever the page shows: a link to a rollout need not name it. */
 async function readPast(
-  { rollouts, views }: Pick<Parts, "rollouts" | "views">,
+  { rollouts, readMoment }: Pick<Parts, "rollouts" | "readMoment">,
   rolloutId: string,
 ): Promise<PastRollout> {
-  const status = await rollouts.status(rolloutId);
-  if (status === undefined) {
+  const { recorded, members, fleet } = await readMoment({ rolloutId });
+  if (recorded === undefined) {
     throw new ProblemError({ status: 404, code: "not_found", detail: "there is no such rollout" });
   }
-  // One that the settings have lost has no sentinels any more, as any fleet says.
-  const view = (views.get(status.fleet ?? defaultFleet) ?? views.get(defaultFleet)) as FleetView;
-  const [detail, rows, progress] = await Promise.all([
-    rollouts.detail(status),
-    view.past(rolloutId),
-    rollouts.progress(rolloutId),
-  ]);
-  const { image, total } = status;
-  const shown = { rolloutId, image, isActive: false, total };
-  return { detail, fleet: toColumns(rows, shown), progress };
+  const columns = toColumns(joinPast(fleet, members), recorded.status);
+  const detail = detailOf(recorded, toStore(columns));
+  return { detail, fleet: columns, progress: await rollouts.progress(rolloutId) };
 }

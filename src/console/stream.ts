@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import { chosenFleet } from "./chosen-fleet.ts";
 import { livePath } from "./contract.ts";
+import type { LiveEvent } from "./events.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
-import type { LiveEvent } from "./live-replay.ts";
 
 /** How soon a browser reconnects after a lost connection. */
 const retryMs = 1_000;

@@ -1,4 +1,5 @@
-import type { RolloutDetail } from "#rollout/history/contract.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { Counts } from "./counts.ts";
 
 type Sample = { atMs: number; done: number };
 
@@ -10,25 +11,22 @@ export function createThroughput() {
   let subject = "";
   let samples: Sample[] = [];
   return {
-    perSecond(detail: RolloutDetail, nowMs: number): number {
-      const { rollout_id, state } = detail.status;
+    perSecond(
+      { rollout_id, state }: Pick<RolloutStatus, "rollout_id" | "state">,
+      counts: Counts,
+      nowMs: number,
+    ): number {
       if (state !== "in_progress" && state !== "rolling_back") {
         samples = [];
         return 0;
       }
       if (subject !== `${rollout_id} ${state}`) samples = [];
       subject = `${rollout_id} ${state}`;
-      samples = [...samples, { atMs: nowMs, done: countDone(detail) }].filter(
-        ({ atMs }) => nowMs - atMs <= windowMs,
-      );
+      const done = state === "in_progress" ? counts.done : counts.reverted + counts.not_reverted;
+      samples = [...samples, { atMs: nowMs, done }].filter(({ atMs }) => nowMs - atMs <= windowMs);
       return rateOf(samples);
     },
   };
-}
-
-function countDone({ status, waves }: RolloutDetail): number {
-  if (status.state === "in_progress") return status.succeeded + status.failed;
-  return waves.reduce((sum, wave) => sum + wave.reverted + wave.not_reverted, 0);
 }
 
 function rateOf(samples: readonly Sample[]): number {

@@ -1,5 +1,5 @@
 /** Reads the table `sentinels` for pages that show a fleet. */
-import type { Database } from "#kernel/database.ts";
+import type { Queries } from "#kernel/database.ts";
 
 /** The fields of a sentinel that the map of the fleet shows. */
 export type MappedSentinel = {
@@ -9,20 +9,22 @@ export type MappedSentinel = {
   running_image: string;
   deploy_status: string;
   deploy_reason: string | null;
+  /** Whether its last order was given after the time that was asked for. */
+  is_ordered: boolean;
 };
 
-type SentinelRow = MappedSentinel & {
+type SentinelRow = Omit<MappedSentinel, "is_ordered"> & {
   previous_image: string | null;
   health: string;
   labels: Record<string, string>;
   updated_at: string;
 };
 
-export function createFleetReader(database: Database) {
+export function createFleetReader(database: Queries) {
   return {
-    /** All of a fleet, ordered by region and id. */
-    async all(fleet: string): Promise<MappedSentinel[]> {
-      return (await database.query<MappedSentinel>(selectAll, [fleet])).rows;
+    /** All of a fleet, ordered by region and id. `since` is ISO 8601; null: no order is after it. */
+    async all(fleet: string, since: string | null): Promise<MappedSentinel[]> {
+      return (await database.query<MappedSentinel>(selectAll, [fleet, since])).rows;
     },
 
     /** undefined: there is no sentinel with this id. */
@@ -35,5 +37,6 @@ export function createFleetReader(database: Database) {
 }
 
 const selectAll = `
-  SELECT id, region, image, running_image, deploy_status, deploy_reason
+  SELECT id, region, image, running_image, deploy_status, deploy_reason,
+    coalesce(ordered_at > $2::timestamptz, false) AS is_ordered
   FROM sentinels WHERE fleet = $1 ORDER BY region, id`;

@@ -8,6 +8,9 @@ import { refuseInvalidTimes } from "./valid-times.ts";
 
 export type Database = pg.Pool;
 
+/** A database, or a transaction in it. */
+export type Queries = Pick<Database, "query">;
+
 /** The timeout of every statement, so that a stuck server causes an error. */
 const statementTimeoutMs = 30_000;
 const connectTimeoutMs = 30_000;
@@ -113,6 +116,17 @@ export async function inTransaction<Result>(
   } finally {
     client.release(broken);
   }
+}
+
+/** Reads in one transaction: all that `read` asks is of the same moment. Writes fail. */
+export function inSnapshot<Result>(
+  database: Database,
+  read: (snapshot: Queries) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(database, async (transaction) => {
+    await transaction.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+    return read(transaction as Queries);
+  });
 }
 
 /** Nothing to do here: the running statement, or the next one, fails with this error. */

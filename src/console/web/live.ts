@@ -1,12 +1,10 @@
 /** The data of the stream of events, as signals; the fleet is a store that is changed in place. */
-import { signal } from "@preact/signals";
-import type {
-  FleetChanges,
-  FleetColumns,
-  LiveRollout,
-  SentinelMark,
-  Trouble,
-} from "#console/contract.ts";
+import { batch, computed, signal } from "@preact/signals";
+import { changeRollout } from "#console/apply-changes.ts";
+import type { LiveRollout } from "#console/contract.ts";
+import { countsOf, detailOf } from "#console/counts.ts";
+import type { Changes, SentRollout, Trouble, WholeState } from "#console/events.ts";
+import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
 import { readSession } from "./api.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
 
@@ -19,27 +17,19 @@ export const lastEventAtMs = signal(Date.now());
 /** The current time, updated every second, so that relative times such as "4 min ago" advance. */
 export const nowMs = signal(Date.now());
 
-export type Fleet = {
-  ids: string[];
-  regions: FleetColumns["regions"];
-  waves: number[];
-  marks: SentinelMark[];
-  reasons: Map<number, string>;
-};
-
-export function toFleet(columns: FleetColumns): Fleet {
-  return {
-    ids: columns.ids,
-    regions: columns.regions,
-    waves: columns.waves,
-    marks: [...columns.marks] as SentinelMark[],
-    reasons: new Map(Object.entries(columns.reasons).map(([i, why]) => [Number(i), why])),
-  };
-}
+export type Fleet = FleetStore;
 
 export const fleet = signal<Fleet | undefined>(undefined);
 /** Grows with every change in place. */
 export const fleetTick = signal(0);
+
+/** Every number of the rollout and its waves, counted from the fleet; undefined: the fleet is not known. */
+export const counts = computed(() => {
+  fleetTick.value;
+  if (fleet.value === undefined || rollout.value === undefined) return undefined;
+  const { status, waves } = rollout.value;
+  return countsOf(fleet.value, { total: status.total, waves });
+});
 
 type OnCells = (indexes: readonly number[]) => void;
 const drawers = new Set<OnCells>();
@@ -50,35 +40,49 @@ export function onCells(draw: OnCells): () => void {
   return () => drawers.delete(draw);
 }
 
-function applyChanges({ groups, reasons }: FleetChanges): void {
+/** What the server has sent of the rollout; `rollout` has the numbers too. */
+let sent: SentRollout | undefined;
+
+function takeState(state: WholeState): void {
+  sent = state.rollout ?? undefined;
+  fleet.value = state.fleet === null ? undefined : toStore(state.fleet);
+  trouble.value = state.trouble;
+  countAgain();
+}
+
+function takeChanges(changes: Changes): void {
+  if (sent !== undefined) sent = changeRollout(sent, changes);
+  if (changes.trouble !== undefined) trouble.value = changes.trouble;
+  if (changes.fleet !== undefined) changeFleet(changes.fleet);
+  countAgain();
+}
+
+function changeFleet(changes: NonNullable<Changes["fleet"]>): void {
   const current = fleet.peek();
   if (current === undefined) return;
-  const touched: number[] = [];
-  for (const [mark, wave, runs] of groups) {
-    for (const index of indexesOf(runs)) {
-      current.marks[index] = mark;
-      current.waves[index] = wave;
-      touched.push(index);
-    }
+  if (changes.members !== undefined) {
+    const next = withMembers(current, changes.members);
+    applyCells(next, changes);
+    fleet.value = next;
+    return;
   }
-  for (const [key, reason] of Object.entries(reasons)) {
-    const index = Number(key);
-    if (reason === null) current.reasons.delete(index);
-    else current.reasons.set(index, reason);
-    touched.push(index);
-  }
+  const touched = applyCells(current, changes);
   for (const draw of drawers) draw(touched);
   fleetTick.value += 1;
 }
 
-/** Decodes run lengths: alternately how many indexes to skip and how many to take. */
-function* indexesOf(runs: readonly number[]): Generator<number> {
-  let next = 0;
-  for (const [turn, length] of runs.entries()) {
-    const end = next + length;
-    if (turn % 2 === 1) for (let index = next; index < end; index += 1) yield index;
-    next = end;
-  }
+/** The numbers of the rollout are those of the fleet that is shown beside it. */
+function countAgain(): void {
+  const { value: shown } = fleet;
+  if (sent === undefined) rollout.value = undefined;
+  else if (shown === undefined) rollout.value = { ...sent, ...uncounted(sent) };
+  else rollout.value = { ...sent, ...detailOf(sent, shown) };
+}
+
+/** While no sentinel could be read the rollout's own numbers are all there is. */
+function uncounted({ waves }: SentRollout) {
+  const none = { succeeded: 0, failed: 0, reverted: 0, not_reverted: 0 };
+  return { reverted: 0, failures: [], waves: waves.map((wave) => ({ ...wave, ...none })) };
 }
 
 /** The server sends a beat every five seconds: after so long without an event the connection is lost. */
@@ -87,6 +91,7 @@ const reopenAfterMs = 2_000;
 
 /** What was shown is of another fleet, or of nobody any more. */
 function forget(): void {
+  sent = undefined;
   rollout.value = undefined;
   fleet.value = undefined;
   trouble.value = [];
@@ -107,25 +112,14 @@ export function listen(fleetName: string): () => void {
   const open = () => {
     if (isOver) return;
     source = new EventSource(`/console/api/live${fleetQuery(fleetName)}`);
+    // All signals change at once: no page is drawn that shows two moments.
     const on = <Data>(name: string, take: (data: Data) => void) =>
       source?.addEventListener(name, (event) => {
         noteEvent();
-        take(JSON.parse((event as MessageEvent<string>).data) as Data);
+        batch(() => take(JSON.parse((event as MessageEvent<string>).data) as Data));
       });
-    on<LiveRollout>("rollout", (data) => {
-      rollout.value = data;
-    });
-    on<Partial<LiveRollout>>("progress", (parts) => {
-      const { value: before } = rollout;
-      if (before !== undefined) rollout.value = { ...before, ...parts };
-    });
-    on<FleetColumns>("fleet", (data) => {
-      fleet.value = toFleet(data);
-    });
-    on<FleetChanges>("marks", applyChanges);
-    on<Trouble>("trouble", (data) => {
-      trouble.value = data;
-    });
+    on<WholeState>("state", takeState);
+    on<Changes>("changes", takeChanges);
     on("beat", () => {});
     source.addEventListener("error", () => {
       connection.value = "lost";

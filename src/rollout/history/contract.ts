@@ -62,6 +62,12 @@ export const RolloutDetail = z.object({
 });
 export type RolloutDetail = z.infer<typeof RolloutDetail>;
 
+/** What counting the rollout's sentinels gives is not recorded a second time. */
+export type RecordedWave = Pick<WaveView, "wave" | "percentage" | "size" | "first_at" | "last_at">;
+export type RecordedRollout = Omit<RolloutDetail, "waves" | "reverted" | "failures"> & {
+  waves: RecordedWave[];
+};
+
 /** Seconds since the start, and how many sentinels had a result by then. */
 export const Progress = z.object({ seconds: z.array(z.number()), done: z.array(z.int()) });
 export type Progress = z.infer<typeof Progress>;

@@ -1,42 +1,32 @@
 /** Reads everything about a rollout, from history. */
 import { defaultFleet } from "#fleet/contract.ts";
-import type { Database } from "#kernel/database.ts";
+import type { Queries } from "#kernel/database.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { planWaves } from "#rollout/rules/waves.ts";
-import type { Member, MessageView, Progress, RolloutDetail, WaveView } from "./contract.ts";
+import type { Member, MessageView, Progress, RecordedRollout, RecordedWave } from "./contract.ts";
 
-export function createRolloutReader(database: Database) {
+/** Each question after the one before: all may be of one transaction. */
+export function createRolloutReader(database: Queries) {
   return {
-    /** `status` comes from the rollout object, which is ahead of history. */
-    async detail(status: RolloutStatus): Promise<RolloutDetail> {
-      const id = [status.rollout_id ?? ""];
-      const [rollouts, waves, messages, images, failures] = await Promise.all([
-        database.query("SELECT * FROM rollouts WHERE id = $1", id),
-        database.query(selectWaves, id),
-        database.query(selectMessages, id),
-        database.query(selectImages, id),
-        database.query(selectFailures, id),
-      ]);
-      const row = rollouts.rows[0];
-      const percentages: number[] = row?.wave_percentages ?? [];
+    /** The rollout as it is recorded; undefined: there is none with this id. */
+    async recorded(rolloutId: string): Promise<RecordedRollout | undefined> {
+      const id = [rolloutId];
+      const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", id);
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      const waves = await database.query(selectWaves, id);
+      const messages = await database.query(selectMessages, id);
+      const images = await database.query(selectImages, id);
       return {
-        status,
-        requested_image: row?.requested_image ?? null,
-        started_by: row?.started_by ?? null,
-        ended_at: row?.ended_at?.toISOString() ?? null,
-        wave_percentages: percentages,
-        reverted: row?.reverted ?? 0,
-        waves: joinWaves(row?.waves ?? planWaves(status.total, percentages), waves.rows),
+        status: toStatus(row),
+        requested_image: row.requested_image,
+        started_by: row.started_by,
+        ended_at: row.ended_at?.toISOString() ?? null,
+        wave_percentages: row.wave_percentages,
+        waves: joinWaves(row.waves ?? planWaves(row.total, row.wave_percentages), waves.rows),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
-        failures: failures.rows,
       };
-    },
-
-    /** A past rollout's status from its row; undefined: there is none with this id. */
-    async status(rolloutId: string): Promise<RolloutStatus | undefined> {
-      const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", [rolloutId]);
-      return rows[0] === undefined ? undefined : toStatus(rows[0]);
     },
 
     /** The sentinels of the rollout, with their outcomes. */
@@ -68,20 +58,16 @@ export function createRolloutReader(database: Database) {
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
 type Row = any;
 
-type PlannedWave = Pick<WaveView, "percentage" | "size">;
+type PlannedWave = Pick<RecordedWave, "percentage" | "size">;
 
-function joinWaves(planned: readonly PlannedWave[], counted: Row[]): WaveView[] {
-  const byWave = new Map(counted.map((row) => [row.wave, row]));
+function joinWaves(planned: readonly PlannedWave[], timed: Row[]): RecordedWave[] {
+  const byWave = new Map(timed.map((row) => [row.wave, row]));
   return planned.map(({ percentage, size }, index) => {
     const row = byWave.get(index + 1);
     return {
       wave: index + 1,
       percentage,
       size,
-      succeeded: row?.succeeded ?? 0,
-      failed: row?.failed ?? 0,
-      reverted: row?.reverted ?? 0,
-      not_reverted: row?.not_reverted ?? 0,
       first_at: row?.first_at?.toISOString() ?? null,
       last_at: row?.last_at?.toISOString() ?? null,
     };
@@ -117,6 +103,8 @@ function toStatus(row: Row): RolloutStatus {
     updated_at: row.updated_at.toISOString(),
     left_out: row.left_out,
     outcome: row.outcome,
+    waiting_for: row.waiting_for,
+    ...(row.waits_until !== null && { until: row.waits_until.toISOString() }),
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
     ...(row.reason !== null && { reason: row.reason }),
@@ -129,14 +117,8 @@ const selectMembers = `
   FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectWaves = `
-  SELECT wave,
-    (count(*) FILTER (WHERE outcome = 'succeeded'))::int AS succeeded,
-    (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed,
-    (count(*) FILTER (WHERE outcome = 'reverted'))::int AS reverted,
-    (count(*) FILTER (WHERE outcome = 'not_reverted'))::int AS not_reverted,
-    min(updated_at) FILTER (WHERE outcome <> 'left_out') AS first_at,
-    max(updated_at) FILTER (WHERE outcome <> 'left_out') AS last_at
-  FROM rollout_sentinels WHERE rollout_id = $1 GROUP BY wave`;
+  SELECT wave, min(updated_at) AS first_at, max(updated_at) AS last_at
+  FROM rollout_sentinels WHERE rollout_id = $1 AND outcome <> 'left_out' GROUP BY wave`;
 
 const selectMessages = `
   SELECT m.*, d.outcome, d.attempts, d.detail, d.updated_at
@@ -147,24 +129,6 @@ const selectImages = `
   SELECT previous_image AS image, count(*)::int AS sentinels FROM rollout_sentinels
   WHERE rollout_id = $1 AND outcome IN ('succeeded', 'not_reverted')
   GROUP BY previous_image ORDER BY 2 DESC LIMIT 10`;
-
-const selectFailures = `
-  WITH failed AS (
-    SELECT sentinel_id, coalesce(reason, 'unknown') AS reason,
-      split_part(coalesce(reason, 'unknown'), ':', 1) AS code
-    FROM rollout_sentinels WHERE rollout_id = $1 AND outcome IN ('failed', 'not_reverted')),
-  texts AS (
-    SELECT code, reason, count(*)::int AS count,
-      row_number() OVER (PARTITION BY code ORDER BY count(*) DESC, reason) AS place
-    FROM failed GROUP BY code, reason),
-  codes AS (
-    SELECT code, jsonb_agg(jsonb_build_object('reason', reason, 'count', count) ORDER BY place)
-      FILTER (WHERE place <= 3) AS reasons, count(*)::int AS of
-    FROM texts GROUP BY code)
-  SELECT code, count(*)::int AS count, (array_agg(sentinel_id ORDER BY sentinel_id))[1:20] AS ids,
-    codes.reasons, codes.of
-  FROM failed JOIN codes USING (code)
-  GROUP BY code, codes.reasons, codes.of ORDER BY 2 DESC, 1`;
 
 /** At most 200 points. */
 const selectProgress = `

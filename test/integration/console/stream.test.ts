@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type FastifyRequest, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
+import type { LiveEvent } from "#console/events.ts";
 import type { Guard } from "#console/guard.ts";
 import type { Live } from "#console/live.ts";
-import type { LiveEvent } from "#console/live-replay.ts";
 import { serveStream } from "#console/stream.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -75,7 +75,7 @@ async function startStream(limits: { recheckMs: number }) {
 }
 
 /** More than the system keeps for a connection by itself, and less than the stream does. */
-const large = { name: "fleet", data: "x".repeat(7 * 1024 * 1024) } as unknown as LiveEvent;
+const large = { name: "state", data: "x".repeat(7 * 1024 * 1024) } as unknown as LiveEvent;
 const small = { name: "beat", data: {} } as unknown as LiveEvent;
 
 it("disconnects a client whose session has ended, even if it reads nothing", async () => {

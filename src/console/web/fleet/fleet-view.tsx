@@ -1,7 +1,8 @@
 /** The fleet by region, with a legend, and the details of the selected sentinel. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SentinelMark } from "#console/contract.ts";
-import { count } from "#console/web/format.ts";
+import { regionCounts } from "#console/counts.ts";
+import { count, sentinels } from "#console/web/format.ts";
 import { type Fleet, fleetTick } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
@@ -58,16 +59,18 @@ function RegionHead({
   count: number;
 }) {
   fleetTick.value;
-  const marks = fleet.marks.slice(first, first + size);
-  const failed = marks.filter((mark) => mark === "f" || mark === "n" || mark === "x").length;
-  const done = marks.filter((mark) => mark === "s").length;
+  const { members, done, failed, not_reverted } = regionCounts({
+    marks: fleet.marks.slice(first, first + size),
+    waves: fleet.waves.slice(first, first + size),
+  });
   return (
     <h3>
       {name}{" "}
       <span class="quiet">
-        {count(done)} of {count(size)}
+        {members === 0 ? sentinels(size) : `${count(done)} of ${count(members)} done`}
       </span>
       {failed > 0 && <span class="bad-text"> · {count(failed)} failed</span>}
+      {not_reverted > 0 && <span class="warn-text"> · {count(not_reverted)} not reverted</span>}
     </h3>
   );
 }

@@ -1,15 +1,15 @@
 /** A past rollout in its final state. */
+import { countsOf } from "#console/counts.ts";
+import { toStore } from "#console/fleet-store.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
-import { toFleet } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
-import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, path } from "#console/web/router.tsx";
@@ -22,7 +22,9 @@ export function PastRolloutPage() {
   const image = data?.detail.status.image;
   useTitle(image == null ? undefined : `${shortImage(image)} · History`);
   if (data === undefined) return <Waiting error={error} />;
-  const { detail, fleet, progress } = data;
+  const { detail, progress } = data;
+  const fleet = toStore(data.fleet);
+  const counts = countsOf(fleet, { total: detail.status.total, waves: detail.waves });
   return (
     <>
       <p>
@@ -36,7 +38,7 @@ export function PastRolloutPage() {
             waves={detail.waves}
             current={detail.status.current_wave}
             isRunning={false}
-            heldBack={countHeldBack(fleet)}
+            counts={counts.waves}
           />
           <section class="panel" aria-labelledby="progress-title">
             <header class="panel-head">
@@ -44,7 +46,7 @@ export function PastRolloutPage() {
             </header>
             <ProgressChart runs={[{ name: "done", colour: "--info-fill", progress }]} />
           </section>
-          <FleetView fleet={toFleet(fleet)} rolloutId={id} />
+          <FleetView fleet={fleet} rolloutId={id} />
         </div>
         <div class="stack">
           <ChoicePanel policy={detail.status.policy} />

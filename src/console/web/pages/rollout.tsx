@@ -1,8 +1,7 @@
 /** The current rollout, live. */
-import type { ComponentProps } from "preact";
 import type { LiveRollout } from "#console/contract.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
-import { fleet, fleetTick, rollout } from "#console/web/live.ts";
+import { counts, fleet, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
@@ -12,7 +11,6 @@ import { Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { GatePanel } from "#console/web/rollout/gate.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
-import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
@@ -38,7 +36,12 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       <div class="columns">
         <div class="stack">
           {waves.length > 0 && (
-            <LiveWaves waves={waves} current={status.current_wave} isRunning={isRunning} />
+            <Waves
+              waves={waves}
+              counts={counts.value?.waves ?? []}
+              current={status.current_wave}
+              isRunning={isRunning}
+            />
           )}
           {fleet.value !== undefined && (
             <FleetView fleet={fleet.value} rolloutId={status.rollout_id} />
@@ -53,10 +56,4 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       </div>
     </>
   );
-}
-
-function LiveWaves(props: Omit<ComponentProps<typeof Waves>, "heldBack">) {
-  fleetTick.value;
-  const heldBack = fleet.value === undefined ? new Map() : countHeldBack(fleet.value);
-  return <Waves {...props} heldBack={heldBack} />;
 }

@@ -1,29 +1,19 @@
 /** The numbers of a rollout. */
 import type { ComponentChildren } from "preact";
 import type { LiveRollout } from "#console/contract.ts";
+import type { RolloutCounts } from "#console/counts.ts";
 import { count, duration, percent } from "#console/web/format.ts";
-import { nowMs } from "#console/web/live.ts";
+import { counts, nowMs } from "#console/web/live.ts";
 import { secondsLeft } from "./time-left.ts";
 
 export function Facts({ rollout }: { rollout: LiveRollout }) {
   const { status, per_second: perSecond, ended_at: endedAt } = rollout;
   const isMoving = status.state === "in_progress" || status.state === "rolling_back";
-  const done = status.succeeded + status.failed;
   const endMs = endedAt === null ? nowMs.value : Date.parse(endedAt);
   const took = status.started_at === null ? 0 : (endMs - Date.parse(status.started_at)) / 1_000;
   return (
     <dl class="tiles">
-      <Tile name="Done">
-        {count(done)}{" "}
-        <small>
-          of {count(status.total)} · {percent(done, status.total)}
-        </small>
-      </Tile>
-      <Tile name="Failed">
-        <span class={status.failed > 0 ? "bad-text" : ""}>{count(status.failed)}</span>
-      </Tile>
-      {(status.left_out ?? 0) > 0 && <Tile name="Left out">{count(status.left_out ?? 0)}</Tile>}
-      {rollout.reverted > 0 && <Tile name="Reverted">{count(rollout.reverted)}</Tile>}
+      {counts.value !== undefined && <Results counts={counts.value} />}
       <Tile name="Wave">
         {status.current_wave} <small>of {status.total_waves}</small>
       </Tile>
@@ -39,6 +29,31 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
   );
 }
 
+/** What is done, and apart from each other what that consists of. */
+function Results({ counts: of }: { counts: RolloutCounts }) {
+  return (
+    <>
+      <Tile name="Done">
+        {count(of.done)}{" "}
+        <small>
+          of {count(of.total)} · {percent(of.done, of.total)}
+        </small>
+      </Tile>
+      <Tile name="Succeeded">{count(of.succeeded)}</Tile>
+      <Tile name="Failed">
+        <span class={of.failed > 0 ? "bad-text" : ""}>{count(of.failed)}</span>
+      </Tile>
+      {of.reverted > 0 && <Tile name="Reverted">{count(of.reverted)}</Tile>}
+      {of.not_reverted > 0 && (
+        <Tile name="Not reverted">
+          <span class="warn-text">{count(of.not_reverted)}</span>
+        </Tile>
+      )}
+      {of.left_out > 0 && <Tile name="Left out">{count(of.left_out)}</Tile>}
+    </>
+  );
+}
+
 function Tile({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <div>
@@ -51,6 +66,6 @@ function Tile({ name, children }: { name: string; children: ComponentChildren })
 function timeLeft(rollout: LiveRollout): string {
   const { waiting_for: what } = rollout.status;
   if (what === "window" || what === "approval") return "waits";
-  const seconds = secondsLeft(rollout);
+  const seconds = counts.value && secondsLeft(rollout, counts.value);
   return seconds === undefined ? "…" : `~ ${duration(seconds)}`;
 }

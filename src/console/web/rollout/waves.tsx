@@ -1,45 +1,48 @@
 /** Waves as bars that fill; the pieces of a bar are the outcomes of its sentinels. */
 
+import type { Counts } from "#console/counts.ts";
 import { count, duration } from "#console/web/format.ts";
-import type { RolloutDetail } from "#rollout/history/contract.ts";
+import type { RecordedWave } from "#rollout/history/contract.ts";
 import { percentWords } from "./wave-part.ts";
 
-type Wave = RolloutDetail["waves"][number];
-
 type Props = {
-  waves: Wave[];
+  waves: readonly RecordedWave[];
   current: number;
   isRunning: boolean;
-  /** By wave: how many sentinels a pin has held back. */
-  heldBack: ReadonlyMap<number, number>;
+  /** Of each wave. */
+  counts: readonly Counts[];
 };
 
-export function Waves({ waves, current, isRunning, heldBack }: Props) {
+export function Waves({ waves, current, isRunning, counts }: Props) {
   return (
     <section class="panel" aria-labelledby="waves-title">
       <header class="panel-head">
         <h2 id="waves-title">Waves</h2>
       </header>
       <ol class="waves">
-        {waves.map((wave) => (
-          <WaveBar
-            key={wave.wave}
-            wave={wave}
-            percent={percentWords(wave, waves)}
-            leftOut={heldBack.get(wave.wave) ?? 0}
-            isNow={isRunning && wave.wave === current}
-          />
-        ))}
+        {waves.map((wave, i) => {
+          const of = counts[i];
+          return (
+            of !== undefined && (
+              <WaveBar
+                key={wave.wave}
+                wave={wave}
+                percent={percentWords(wave, waves)}
+                counts={of}
+                isNow={isRunning && wave.wave === current}
+              />
+            )
+          );
+        })}
       </ol>
     </section>
   );
 }
 
-type BarProps = { wave: Wave; percent: string; leftOut: number; isNow: boolean };
+type BarProps = { wave: RecordedWave; percent: string; counts: Counts; isNow: boolean };
 
-function WaveBar({ wave, percent, leftOut, isNow }: BarProps) {
-  const { size, succeeded, failed, reverted, not_reverted } = wave;
-  const done = succeeded + failed + reverted + not_reverted;
+function WaveBar({ wave, percent, counts, isNow }: BarProps) {
+  const { total, done, succeeded, failed, reverted, not_reverted } = counts;
   const pieces: [string, number][] = [
     ["b-good", succeeded],
     ["b-calm", reverted],
@@ -53,26 +56,27 @@ function WaveBar({ wave, percent, leftOut, isNow }: BarProps) {
       </span>
       <span class="track" aria-hidden="true">
         {pieces.map(([kind, part]) => (
-          <i key={kind} class={kind} style={{ width: `${(part * 100) / Math.max(1, size)}%` }} />
+          <i key={kind} class={kind} style={{ width: `${(part * 100) / Math.max(1, total)}%` }} />
         ))}
       </span>
       <span class="wave-count">
-        {count(done)} / {count(size)} <Extras wave={wave} leftOut={leftOut} />
+        {count(done)} / {count(total)} <Extras wave={wave} counts={counts} />
       </span>
     </li>
   );
 }
 
-function Extras({ wave, leftOut }: Pick<BarProps, "wave" | "leftOut">) {
-  const { failed, reverted, not_reverted, first_at, last_at, size, succeeded } = wave;
-  const isWhole = succeeded + failed + leftOut === size && first_at !== null && last_at !== null;
+function Extras({ wave, counts }: Pick<BarProps, "wave" | "counts">) {
+  const { failed, reverted, not_reverted, held_back, succeeded, total } = counts;
+  const { first_at, last_at } = wave;
+  const isWhole = succeeded + held_back === total && first_at !== null && last_at !== null;
   return (
     <>
       {failed > 0 && <span class="bad-text">· {count(failed)} failed </span>}
       {reverted > 0 && <span class="quiet">· {count(reverted)} reverted </span>}
       {not_reverted > 0 && <span class="warn-text">· {count(not_reverted)} not reverted </span>}
-      {leftOut > 0 && <span class="quiet">· {count(leftOut)} left out </span>}
-      {isWhole && failed === 0 && (
+      {held_back > 0 && <span class="quiet">· {count(held_back)} left out </span>}
+      {isWhole && (
         <span class="quiet">
           · {duration((Date.parse(last_at) - Date.parse(first_at)) / 1_000)}
         </span>

@@ -1,0 +1,118 @@
+/** Every number that a page shows of a rollout, counted from one picture of its sentinels. Pure; used by server and page. */
+import type { RecordedRollout, RolloutDetail } from "#rollout/history/contract.ts";
+import type { SentinelMark } from "./contract.ts";
+import { failuresOf } from "./failures.ts";
+
+/**
+ * A sentinel is done once its result is recorded: it has succeeded or failed, or, after a rollback, is reverted or
+ * not reverted. It is in one of the four only. One that is deployed again, or that a rollback is just reverting, is
+ * not done but deploying; one that a pin has held back was never deployed, and is not done either. `Status` and
+ * History count those not reverted among the succeeded ones, because they have the new image.
+ */
+export type Counts = {
+  total: number;
+  succeeded: number;
+  failed: number;
+  reverted: number;
+  not_reverted: number;
+  /** The four above. */
+  done: number;
+  deploying: number;
+  /** Members of a wave that a pin has held back. */
+  held_back: number;
+  /** All others. */
+  waiting: number;
+};
+
+export type RolloutCounts = Counts & {
+  /** All that are left out: held back, or in no wave at all. */
+  left_out: number;
+  waves: Counts[];
+};
+
+/** A picture of the fleet; both have an entry per sentinel. */
+export type Marked = { marks: Iterable<string>; waves: readonly number[] };
+
+type Cells = { marks: readonly SentinelMark[]; waves: readonly number[] };
+
+type Tally = Partial<Record<string, number>>;
+
+/** `of`: how many sentinels the rollout has, and its waves. */
+export function countsOf(
+  { marks, waves }: Marked,
+  of: { total: number; waves: readonly { size: number }[] },
+): RolloutCounts {
+  const tallies = of.waves.map((): Tally => ({}));
+  const all: Tally = {};
+  const leftOut = { count: 0 };
+  let index = 0;
+  for (const mark of marks) {
+    const wave = waves[index++] ?? 0;
+    if (mark === "l") leftOut.count += 1;
+    // In no wave: left out from the start, so no part of the total.
+    if (mark === "l" && wave === 0) continue;
+    all[mark] = (all[mark] ?? 0) + 1;
+    const tally = tallies[wave - 1];
+    if (tally !== undefined) tally[mark] = (tally[mark] ?? 0) + 1;
+  }
+  return {
+    ...toCounts(all, of.total),
+    left_out: leftOut.count,
+    waves: tallies.map((tally, i) => toCounts(tally, of.waves[i]?.size ?? 0)),
+  };
+}
+
+function toCounts(tally: Tally, total: number): Counts {
+  const { s = 0, f = 0, r = 0, n = 0, p = 0, l = 0 } = tally;
+  const done = s + f + r + n;
+  return {
+    total,
+    succeeded: s,
+    failed: f,
+    reverted: r,
+    not_reverted: n,
+    done,
+    deploying: p,
+    held_back: l,
+    waiting: Math.max(0, total - done - p - l),
+  };
+}
+
+type RegionCounts = { members: number } & Pick<Counts, "done" | "failed" | "not_reverted">;
+
+/** Of one region; `members`: those of its sentinels that the rollout has. */
+export function regionCounts({ marks, waves }: Cells): RegionCounts {
+  const count = (wanted: string) => marks.filter((mark) => wanted.includes(mark)).length;
+  const outside = marks.filter((mark, i) => mark === "l" && waves[i] === 0).length;
+  return {
+    members: count("wpsfrnl") - outside,
+    done: count("sfrn"),
+    failed: count("f"),
+    not_reverted: count("n"),
+  };
+}
+
+type Pictured = Parameters<typeof failuresOf>[0] & { waves: readonly number[] };
+
+/** The rollout with every number from this picture of its sentinels. */
+export function detailOf(recorded: RecordedRollout, fleet: Pictured): RolloutDetail {
+  const { status, waves } = recorded;
+  const counts = countsOf(fleet, { total: status.total, waves });
+  return {
+    ...recorded,
+    status: {
+      ...status,
+      succeeded: counts.succeeded + counts.not_reverted,
+      failed: counts.failed,
+      in_flight: counts.deploying,
+    },
+    reverted: counts.reverted,
+    waves: waves.map((wave, i) => ({ ...wave, ...resultsOf(counts.waves[i]) })),
+    failures: failuresOf(fleet),
+  };
+}
+
+function resultsOf(counts: Counts | undefined) {
+  const { succeeded = 0, failed = 0, reverted = 0, not_reverted = 0 } = counts ?? {};
+  return { succeeded, failed, reverted, not_reverted };
+}

@@ -1,0 +1,52 @@
+/** Which moment a page shows: that of history, because all numbers are counted from its rows. Pure. */
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { Member, RecordedRollout } from "#rollout/history/contract.ts";
+import type { Counts } from "./counts.ts";
+import type { MapRow } from "./fleet-rows.ts";
+
+/** A rollout, its members and its fleet, all read at one moment. `recorded`: undefined while history lacks it. */
+export type Moment = {
+  recorded: RecordedRollout | undefined;
+  members: Member[];
+  fleet: MapRow[];
+};
+
+/** `fleet`: undefined for that of the rollout. */
+export type ReadMoment = (of: {
+  rolloutId: string | null;
+  fleet?: string | undefined;
+}) => Promise<Moment>;
+
+/**
+ * The status to show beside what history has. The rollout itself is ahead of history by some milliseconds, or for
+ * longer while the database is slow; and history was read a little later. Where the two are at different steps,
+ * history's words hold: a rollout must not be shown as completed while results are still on their way.
+ */
+export function statusAt(live: RolloutStatus, recorded: RolloutStatus): RolloutStatus {
+  const status = isSameStep(live, recorded) ? live : recorded;
+  return {
+    ...status,
+    total: Math.max(live.total, recorded.total),
+    total_waves: Math.max(live.total_waves, recorded.total_waves),
+  };
+}
+
+/** Whether history is at the step at which the rollout is. */
+export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolean {
+  // A rollback that is due is told as soon as it begins.
+  const isDue = live.state === "rolling_back" && recorded.state === "paused";
+  const isSameState = live.state === recorded.state || isDue;
+  return isSameState && live.current_wave === recorded.current_wave;
+}
+
+/** The status without a wait, which says that a wave is over, while results of the wave are still on their way. */
+export function withoutEarlyWait(
+  status: RolloutStatus,
+  { succeeded, failed }: Pick<Counts, "succeeded" | "failed">,
+): RolloutStatus {
+  const isWaiting = status.waiting_for != null || status.gate !== undefined;
+  if (status.state !== "in_progress" || !isWaiting) return status;
+  if (succeeded + failed >= status.succeeded + status.failed) return status;
+  const { gate: _gate, until: _until, reason: _reason, ...running } = status;
+  return { ...running, waiting_for: null };
+}

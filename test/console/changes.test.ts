@@ -1,0 +1,198 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { changeRollout } from "#console/apply-changes.ts";
+import { diffStates } from "#console/changes.ts";
+import type { FleetColumns, SentinelMark } from "#console/contract.ts";
+import { countsOf, detailOf } from "#console/counts.ts";
+import type { LiveEvent, SentRollout, WholeState } from "#console/events.ts";
+import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
+import { createReplay } from "#console/live-replay.ts";
+import { toRuns } from "#console/runs.ts";
+
+type Cell = { id: string; region: string; mark: SentinelMark; wave: number; reason: string | null };
+
+const cell: fc.Arbitrary<Cell> = fc.record({
+  id: fc.integer({ min: 0, max: 40 }).map((n) => `gw-${n}`),
+  region: fc.constantFrom("ap", "eu", "us"),
+  mark: fc.constantFrom<SentinelMark>("w", "p", "s", "f", "r", "n", "l", "o"),
+  wave: fc.integer({ min: 0, max: 3 }),
+  reason: fc.option(fc.constantFrom("image_pull_failed: no such tag", "timeout")),
+});
+
+/** Ordered by region and id, as the server sends it. */
+function columnsOf(cells: readonly Cell[]): FleetColumns {
+  const keyOf = ({ region, id }: Cell) => `${region} ${id}`;
+  const rows = cells.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const reasons = Map.groupBy(
+    [...rows.keys()].filter((index) => rows[index]?.reason != null),
+    (index) => rows[index]?.reason ?? "",
+  );
+  return {
+    regions: [...Map.groupBy(rows, ({ region }) => region)].map(([name, { length: size }]) => ({
+      name,
+      size,
+    })),
+    ids: rows.map(({ id }) => id),
+    marks: rows.map(({ mark }) => mark).join(""),
+    waves: rows.map(({ wave }) => wave),
+    reasons: [...reasons].map(([why, indexes]) => [why, toRuns(indexes)]),
+  };
+}
+
+const fleet = fc.uniqueArray(cell, { selector: ({ id }) => id, maxLength: 40 }).map(columnsOf);
+
+const message = (sequence: number, attempts: number): SentRollout["messages"][number] => ({
+  sequence,
+  event: "wave started",
+  actor: null,
+  at: "2026-11-26T10:00:00.000Z",
+  title: "Wave started",
+  tone: "info",
+  lines: [],
+  delivery: { outcome: "delivered", attempts, detail: null, at: null },
+});
+
+const rollout = fc
+  .record({
+    id: fc.constantFrom("r-1", "r-2"),
+    state: fc.constantFrom("in_progress" as const, "completed" as const),
+    wave: fc.integer({ min: 0, max: 3 }),
+    sizes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 4 }),
+    messages: fc.uniqueArray(fc.integer({ min: 1, max: 6 })),
+    attempts: fc.integer({ min: 1, max: 2 }),
+  })
+  .map(
+    ({ id, state, wave, sizes, messages, attempts }): SentRollout => ({
+      status: {
+        rollout_id: id,
+        state,
+        image: "team/app:v2",
+        current_wave: wave,
+        total_waves: sizes.length,
+        total: 60,
+        succeeded: 0,
+        failed: 0,
+        in_flight: 0,
+        failed_sentinels: [],
+        started_at: null,
+        updated_at: null,
+      },
+      requested_image: "team/app:v2",
+      started_by: "ann",
+      ended_at: null,
+      wave_percentages: [10, 100],
+      waves: sizes.map((size, i) => ({
+        wave: i + 1,
+        percentage: (i + 1) * 20,
+        size,
+        first_at: null,
+        last_at: null,
+      })),
+      messages: messages.sort((a, b) => b - a).map((sequence) => message(sequence, attempts)),
+      previous_images: [],
+      legal: [],
+      per_second: 0,
+    }),
+  );
+
+const state: fc.Arbitrary<WholeState> = fc.record({
+  rollout: fc.oneof({ weight: 5, arbitrary: rollout }, { weight: 1, arbitrary: fc.constant(null) }),
+  fleet: fc.oneof({ weight: 5, arbitrary: fleet }, { weight: 1, arbitrary: fc.constant(null) }),
+  trouble: fc.constantFrom([], [{ part: "history", detail: "it cannot be reached" }]),
+});
+
+type Page = { rollout: SentRollout | null; fleet: FleetStore | null; trouble: unknown };
+
+const toPage = ({ fleet: columns, ...others }: WholeState): Page => ({
+  ...others,
+  fleet: columns && toStore(columns),
+});
+
+/** What a page does with an event. */
+function take(page: Page | undefined, event: LiveEvent): Page | undefined {
+  if (event.name === "state") return toPage(structuredClone(event.data));
+  if (event.name === "beat" || page === undefined) return page;
+  const changes = structuredClone(event.data);
+  const old = page.fleet;
+  const members = changes.fleet?.members;
+  const next = old && members !== undefined ? withMembers(old, members) : old;
+  if (next && changes.fleet) applyCells(next, changes.fleet);
+  return {
+    rollout: page.rollout && changeRollout(page.rollout, changes),
+    fleet: next,
+    trouble: changes.trouble ?? page.trouble,
+  };
+}
+
+/** The events that lead through these states. */
+function eventsOf(states: readonly WholeState[]) {
+  const replay = createReplay("epoch");
+  const events = states.flatMap((now): LiveEvent[] => {
+    const before = replay.state();
+    const changes = before === undefined ? null : diffStates(before, now);
+    if (changes === undefined) return [];
+    return [changes === null ? replay.replace(now) : replay.change(now, changes)];
+  });
+  return { replay, events };
+}
+
+const states = fc.array(state, { minLength: 1, maxLength: 6 });
+
+it("leads a page through any states, event by event", () => {
+  fc.assert(
+    fc.property(states, (through) => {
+      const { events } = eventsOf(through);
+
+      const page = events.reduce<Page | undefined>(take, undefined);
+
+      expect(page).toEqual(toPage(through.at(-1) as WholeState));
+    }),
+  );
+});
+
+it("leads a page that was away to the same state as one that was not", () => {
+  fc.assert(
+    fc.property(states, fc.nat(), (through, at) => {
+      const { events, replay } = eventsOf(through);
+      const seen = events.slice(0, 1 + (at % events.length));
+
+      const before = seen.reduce<Page | undefined>(take, undefined);
+      const after = replay.since(seen.at(-1)?.id).reduce<Page | undefined>(take, before);
+
+      expect(after).toEqual(toPage(through.at(-1) as WholeState));
+    }),
+  );
+});
+
+it("sends the whole state at most once, unless something could not be read", () => {
+  const read = state.filter((one) => one.rollout !== null && one.fleet !== null);
+  fc.assert(
+    fc.property(fc.array(read, { minLength: 2, maxLength: 6 }), (through) => {
+      const { events } = eventsOf(through);
+
+      expect(events.filter(({ name }) => name === "state")).toHaveLength(1);
+    }),
+  );
+});
+
+it("counts every sentinel once, in the whole as in its wave and its list of failures", () => {
+  fc.assert(
+    fc.property(fleet, rollout, (columns, sent) => {
+      const store = toStore(columns);
+      const counts = countsOf(store, { total: sent.status.total, waves: sent.waves });
+      const detail = detailOf(sent, store);
+      const known = [...columns.marks].filter((mark, i) => columns.waves[i] !== 0 && mark !== "o");
+      const inWaves = countsOf(store, { total: 0, waves: Array(3).fill({ size: 0 }) }).waves;
+
+      const sum = (name: "done" | "failed" | "held_back") =>
+        inWaves.reduce((all, wave) => all + wave[name], 0);
+
+      expect(counts.done + counts.deploying + counts.held_back + counts.waiting).toBe(60);
+      expect(sum("done")).toBe(known.filter((mark) => "sfrn".includes(mark)).length);
+      expect(detail.failures.reduce((all, { count }) => all + count, 0)).toBe(
+        detail.status.failed + counts.not_reverted,
+      );
+      expect(detail.status.succeeded + detail.status.failed + detail.reverted).toBe(counts.done);
+    }),
+  );
+});
