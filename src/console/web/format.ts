@@ -1,9 +1,11 @@
-/** Numbers, times and names as people read them. */
+/** Numbers, spans of time and names as people read them, with the digits of the browser's locale. */
+import { when } from "./times.ts";
 
-const whole = new Intl.NumberFormat("en");
+const plain = new Intl.NumberFormat();
+const withTenths = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 export function count(value: number): string {
-  return whole.format(value);
+  return plain.format(value);
 }
 
 export function sentinels(value: number): string {
@@ -11,20 +13,20 @@ export function sentinels(value: number): string {
 }
 
 export function percent(part: number, total: number): string {
-  return total === 0 ? "0 %" : `${Math.floor((part * 100) / total)} %`;
+  return `${count(total === 0 ? 0 : Math.floor((part * 100) / total))} %`;
 }
 
 /** Rounds down, so that only 100 % is shown as 100. */
 export function uptime(percentUp: number | null, digits: number): string {
   if (percentUp === null) return "–";
   const scale = 10 ** digits;
-  return `${Math.floor(percentUp * scale) / scale} %`;
+  return `${count(Math.floor(percentUp * scale) / scale)} %`;
 }
 
 /** 42 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
-  if (s < 60) return `${s} s`;
+  if (s < 60) return `${count(s)} s`;
   if (s < 3_600) return pair(s, [60, "min"], [1, "s"]);
   if (s < 86_400) return pair(s, [3_600, "h"], [60, "min"]);
   return pair(s, [86_400, "d"], [3_600, "h"]);
@@ -32,7 +34,7 @@ export function duration(seconds: number): string {
 
 function pair(s: number, [big, bigName]: [number, string], [small, smallName]: [number, string]) {
   const rest = Math.floor((s % big) / small);
-  return `${Math.floor(s / big)} ${bigName}${rest === 0 ? "" : ` ${rest} ${smallName}`}`;
+  return `${count(Math.floor(s / big))} ${bigName}${rest === 0 ? "" : ` ${count(rest)} ${smallName}`}`;
 }
 
 export function ago(iso: string, nowMs: number): string {
@@ -46,45 +48,16 @@ export function inWords(iso: string, nowMs: number): string {
   return seconds > 0 ? `in ${duration(seconds)}` : "now";
 }
 
-const clockFormat = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-const dayFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-});
-
-const dateFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-});
-
-/** 03:12:45, in the browser's time zone. */
-export function clock(iso: string): string {
-  return clockFormat.format(new Date(iso));
-}
-
-/** 21 Nov, 03:12. */
-export function day(iso: string): string {
-  return dayFormat.format(new Date(iso));
-}
-
-/** 21 Nov 2026, 03:12. */
-export function date(iso: string): string {
-  return dateFormat.format(new Date(iso));
-}
-
 /** A mute without an end is stored as the last instant that a date can express. */
 export function quietEnd(iso: string): string {
-  return iso.startsWith("9999-") ? "unmuted" : day(iso);
+  return iso.startsWith("9999-") ? "unmuted" : when(iso);
 }
 
 export function ms(value: number): string {
-  if (value < 10) return `${Number(value.toFixed(1))} ms`;
-  return value >= 10_000 ? `${(value / 1_000).toFixed(1)} s` : `${count(Math.round(value))} ms`;
+  if (value < 10) return `${withTenths.format(value)} ms`;
+  return value >= 10_000
+    ? `${withTenths.format(value / 1_000)} s`
+    : `${count(Math.round(value))} ms`;
 }
 
 export type ImageName = { place: string; name: string; version: string };

@@ -1,6 +1,6 @@
 /** The console of a whole program over a fleet of ours, in a real browser. */
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { freePort } from "../free-port.ts";
 import { type FakeFleet, startFakeFleet } from "../rollout/fake-fleet.ts";
 import { openPage } from "../servers/browser.ts";
@@ -13,7 +13,7 @@ export type ConsoleProgram = {
   program: Program;
   stop: () => Promise<void>;
   /** A page that is signed in and shows this path of the console. */
-  open: (path?: string) => ReturnType<typeof openConsole>;
+  open: (path?: string, options?: BrowserContextOptions) => ReturnType<typeof openConsole>;
 };
 
 export async function startConsoleProgram(
@@ -37,12 +37,12 @@ export async function startConsoleProgram(
       await program.dispose();
       await fleet.stop();
     },
-    open: (path = "") => openConsole(program, path),
+    open: (path = "", options = {}) => openConsole(program, path, options),
   };
 }
 
-async function openConsole(program: Program, path: string) {
-  const opened = await openPage();
+async function openConsole(program: Program, path: string, options: BrowserContextOptions) {
+  const opened = await openPage(options);
   const { page } = opened;
   const address = `${program.endpoints().control}/console`;
   await page.goto(address);

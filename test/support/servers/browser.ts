@@ -1,6 +1,6 @@
 /** A headless Chromium, for tests that need to see a page. */
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium } from "playwright-core";
 import { onTestFinished } from "vitest";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -30,9 +30,12 @@ function browser(): Promise<Browser> {
   return launched;
 }
 
-/** A page that notes what it asks for and what its policy forbids; closed when the test ends. */
-export async function openPage() {
-  const context = await (await browser()).newContext();
+/**
+ * A page that notes what it asks for and what its policy forbids; closed when the test ends. Its locale is that of the
+ * United States, whatever the machine's is, unless `options` say otherwise.
+ */
+export async function openPage(options: BrowserContextOptions = {}) {
+  const context = await (await browser()).newContext({ locale: "en-US", ...options });
   onTestFinished(() => context.close());
   context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();

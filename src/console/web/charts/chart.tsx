@@ -1,9 +1,11 @@
 /** A chart over time: the library draws it, with our theme, width and description. */
+
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { when } from "#console/web/times.ts";
 import "uplot/dist/uPlot.min.css";
-import { day, duration } from "#console/web/format.ts";
 import { theme } from "#console/web/theme.ts";
+import { elapsed, timeLabels, type Unit } from "./axis.ts";
 
 export type Line = {
   label: string;
@@ -26,16 +28,19 @@ type Props = {
   span: { from: number; to: number };
   lines: readonly Line[];
   thresholds?: readonly Threshold[];
-  format: (value: number) => string;
+  unit: Unit;
   /** Times are seconds since a start, not since 1970. */
   isElapsed?: boolean;
 };
 
-const height = 240;
+/** Wide charts are a little higher, and none fills a screen. */
+function heightFor(width: number): number {
+  return Math.round(Math.min(320, Math.max(220, width / 4)));
+}
 
 export function Chart(props: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const { description, times, span, lines, thresholds = [], format, isElapsed = false } = props;
+  const { description, times, span, lines, thresholds = [], unit, isElapsed = false } = props;
   const shown = JSON.stringify([times, span, lines, thresholds]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shown` stands for what is drawn
@@ -44,12 +49,13 @@ export function Chart(props: Props) {
     if (element === null) return;
     const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
     const plot = new uPlot(
-      optionsFor(element, { span, lines, thresholds, format, isElapsed }),
+      optionsFor(element, { span, lines, thresholds, unit, isElapsed }),
       data,
       element,
     );
     const watcher = new ResizeObserver(() => {
-      plot.setSize({ width: element.clientWidth, height });
+      const { clientWidth: width } = element;
+      plot.setSize({ width, height: heightFor(width) });
     });
     watcher.observe(element);
     return () => {
@@ -61,10 +67,10 @@ export function Chart(props: Props) {
   return <div ref={place} class="chart" role="img" aria-label={description} />;
 }
 
-type Drawn = Required<Pick<Props, "span" | "lines" | "thresholds" | "format" | "isElapsed">>;
+type Drawn = Required<Pick<Props, "span" | "lines" | "thresholds" | "unit" | "isElapsed">>;
 
 function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
-  const { span, lines, thresholds, format, isElapsed } = drawn;
+  const { span, lines, thresholds, unit, isElapsed } = drawn;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -75,8 +81,8 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
   };
   return {
     width: element.clientWidth,
-    height,
-    padding: [12, 8, 0, 0],
+    height: heightFor(element.clientWidth),
+    padding: [12, 16, 0, 0],
     cursor: { drag: { x: true, y: false } },
     legend: { live: true },
     scales: {
@@ -84,8 +90,8 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
       y: { range: (_plot, _min, max) => [0, highest(max, thresholds)] },
     },
     axes: [
-      isElapsed ? { ...axis, values: (_plot, values) => values.map(duration) } : axis,
-      { ...axis, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
+      { ...axis, ...(isElapsed ? axisOf(elapsed) : timeAxis) },
+      { ...axis, ...axisOf(unit), size: 64 },
     ],
     series: [
       {
@@ -98,16 +104,49 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
         width: 1.5,
         ...(line.isArea === true && { fill: withAlpha(colour(line.colour)) }),
         ...(line.dash !== undefined && { dash: line.dash }),
-        points: { show: isSparse(line), size: 6, fill: colour(line.colour) },
-        value: (_plot: uPlot, value: number | null) => (value === null ? "–" : format(value)),
+        points: {
+          show: true,
+          size: 6,
+          fill: colour(line.colour),
+          filter: () => indexesOfPoints(line.values),
+        },
+        value: (_plot: uPlot, value: number | null) =>
+          value === null ? "none" : unit.words(value),
       })),
     ],
-    hooks: { draw: [(plot) => drawThresholds(plot, thresholds, colour)] },
+    hooks: {
+      draw: [(plot) => drawThresholds(plot, thresholds, colour)],
+      ready: [showLast],
+      setCursor: [(plot) => plot.cursor.idx == null && showLast(plot)],
+    },
   };
 }
 
+const timeAxis: uPlot.Axis = {
+  space: 84,
+  values: (_plot, seconds, _axis, _space, step) => timeLabels(seconds, step),
+};
+
+function axisOf({ steps, labels }: Unit): uPlot.Axis {
+  return { incrs: [...steps], values: (_plot, values) => labels(values) };
+}
+
+/** The legend has the newest values unless the pointer is at others. */
+function showLast(plot: uPlot): void {
+  const [, ...lines] = plot.data;
+  const idx = Math.max(...lines.map((values) => values.findLastIndex((value) => value != null)));
+  if (idx >= 0) plot.setLegend({ idx });
+}
+
+/** A line of few points is hardly visible, and one point between two gaps not at all: these are drawn, too. */
+function indexesOfPoints(values: Line["values"]): number[] {
+  const found = values.flatMap((value, i) => (value === null || value === 0 ? [] : [i]));
+  const isAlone = (i: number) => values[i - 1] == null && values[i + 1] == null;
+  return found.length < 40 ? found : found.filter(isAlone);
+}
+
 function timeWords(seconds: number, isElapsed: boolean): string {
-  return isElapsed ? duration(seconds) : day(new Date(seconds * 1_000).toISOString());
+  return isElapsed ? elapsed.words(seconds) : when(new Date(seconds * 1_000).toISOString());
 }
 
 /** A threshold far above all values would flatten the lines: the axis then does not include it. */
@@ -115,11 +154,6 @@ function highest(max: number | null, thresholds: readonly Threshold[]): number {
   const top = Math.max(max ?? 0, 1);
   const near = thresholds.map(({ value }) => value).filter((value) => value <= top * 4);
   return Math.max(top, ...near) * 1.1;
-}
-
-/** A line of few points with gaps between them is hardly visible: its points are drawn, too. */
-function isSparse({ values }: Line): boolean {
-  return values.filter((value) => value !== null && value !== 0).length < 40;
 }
 
 function withAlpha(hex: string): string {
@@ -146,6 +180,7 @@ function drawThresholds(
     ctx.stroke();
     ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
     ctx.textAlign = "right";
+    ctx.textBaseline = "bottom";
     ctx.fillText(label, bbox.left + bbox.width - 4, y - 4 * devicePixelRatio);
   }
   ctx.restore();

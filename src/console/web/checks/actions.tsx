@@ -1,9 +1,11 @@
 /** The operations on a check; each confirmation says what the operation does. */
+
 import { useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
-import { day, ms, quietEnd } from "#console/web/format.ts";
+import { ms, quietEnd } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { when } from "#console/web/times.ts";
 import type { AlertState, RunNowAnswer } from "#monitor/operations/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
@@ -83,7 +85,7 @@ export function MaintenanceForm({ check, reload }: Props) {
     const from = new Date();
     const to = new Date(from.getTime() + Number(minutes) * 60_000);
     ask({
-      title: `Maintenance for ${check.name} until ${day(to.toISOString())}?`,
+      title: `Maintenance for ${check.name} until ${when(to.toISOString())}?`,
       lines: ["It opens no alert in that time.", `Reason: ${reason.trim()}`],
       verb: "Start maintenance",
       isGrave: false,

@@ -1,9 +1,11 @@
 /** The deliveries of alert events, to the incident service and to channels. */
+
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
-import { day, duration } from "#console/web/format.ts";
+import { duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { retryWords } from "./retry-words.ts";
 
 const kinds = { opened: "Failure", resolved: "Recovery" } as const;
@@ -52,7 +54,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
               <td data-name="Event">{`${kinds[event.kind]} #${event.episode}`}</td>
               <td data-name="To">{event.channel}</td>
               <td data-name="When" class="nowrap">
-                {day(event.event_at)}
+                <Time iso={event.event_at} />
               </td>
               <td data-name="State">
                 <span>

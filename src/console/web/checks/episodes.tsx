@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { day, duration } from "#console/web/format.ts";
+import { duration } from "#console/web/format.ts";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { CheckEpisode, CheckEpisodes, CheckSuppression } from "#monitor/results/contract.ts";
 
@@ -35,7 +36,7 @@ export function Episodes({ alerts: { episodes, suppressions = [] }, limit }: Pro
             <tr key={`${line.from} ${line.name}`}>
               <td data-name="Alert">{line.name}</td>
               <td data-name="Opened" class="nowrap">
-                {day(line.from)}
+                <Time iso={line.from} />
               </td>
               <td data-name="Lasted" class="nowrap">
                 {lasted(line)}

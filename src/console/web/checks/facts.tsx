@@ -1,18 +1,24 @@
 /** The definition and status of a check, and its status by location. */
-import { ago, day, duration, ms, uptime } from "#console/web/format.ts";
-import { nowMs } from "#console/web/live.ts";
+import type { ComponentChildren } from "preact";
+import { count, duration, ms, uptime } from "#console/web/format.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import type { CheckView } from "#monitor/results/contract.ts";
 import { notified } from "./notified.ts";
 
+type Fact = [name: string, value: ComponentChildren];
+
 export function CheckFacts({ check }: { check: CheckView }) {
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ["Uptime, 24 hours", uptime(check.uptime_24h, 3)],
     [
       check.kind === "api" ? "Last run" : "Last ping",
-      check.last_at === null ? "never" : ago(check.last_at, nowMs.value),
+      check.last_at === null ? "never" : <Time iso={check.last_at} isAge />,
     ],
-    ["Last duration", check.last_duration_ms === null ? "–" : ms(check.last_duration_ms)],
+    [
+      "Last duration",
+      check.last_duration_ms === null ? "not known yet" : ms(check.last_duration_ms),
+    ],
     ["Notifies", notified(check).join(", ") || "nobody"],
     ...ruleFacts(check),
   ];
@@ -28,7 +34,7 @@ export function CheckFacts({ check }: { check: CheckView }) {
   );
 }
 
-function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): [string, string][] {
+function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): Fact[] {
   if (rule.kind === "heartbeat") {
     return [
       ["Watches", rule.watches],
@@ -36,16 +42,18 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): [st
         ? ["Expected every", duration(rule.period_seconds)]
         : ["Expected at", rule.cron],
       ["Grace", duration(rule.grace_seconds)],
-      ...(dueAt === null ? [] : ([["Failed at", day(dueAt)]] as [string, string][])),
+      ...(dueAt === null ? [] : ([["Due by", <Time key="due" iso={dueAt} />]] satisfies Fact[])),
     ];
   }
   return [
     ["Calls", `${rule.method} ${rule.path}`],
-    ...(rule.details ?? []).map(({ name, value }): [string, string] => [name, value]),
+    ...(rule.details ?? []).map(({ name, value }): Fact => [name, value]),
     ["Every", duration(rule.frequency_seconds)],
     ["Slow above", ms(rule.degraded_above_ms)],
     ["Failed above", ms(rule.failed_above_ms)],
-    ...(days === null ? [] : ([["Certificate", `${days} days left`]] as [string, string][])),
+    ...(days === null
+      ? []
+      : ([["Certificate", `${count(days)} day${days === 1 ? "" : "s"} left`]] satisfies Fact[])),
   ];
 }
 
@@ -66,9 +74,8 @@ export function Locations({ check }: { check: CheckView }) {
               {location}
             </span>
             <span class="quiet">
-              {status === "silent"
-                ? `silent; last report ${ago(reported_at, nowMs.value)}`
-                : `${status} in ${ms(duration_ms)}, ${ago(reported_at, nowMs.value)}`}
+              {status === "silent" ? "silent; last report " : `${status} in ${ms(duration_ms)}, `}
+              <Time iso={reported_at} isAge />
             </span>
             {reason !== null && <span class="reason">{reason}</span>}
           </li>

@@ -1,4 +1,5 @@
 /** The response times of a check with its thresholds, and the mean times of their phases. */
+import { durations } from "#console/web/charts/axis.ts";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { useHours } from "#console/web/charts/use-hours.ts";
@@ -68,7 +69,7 @@ function Charts({ check, chart, hours }: ChartsProps) {
           { label: "p50", colour: "--good-fill", values: along((p) => p.p50_ms) },
         ]}
         thresholds={thresholdsOf(check)}
-        format={ms}
+        unit={durations}
       />
       <h3>Phases (mean)</h3>
       <LazyChart
@@ -76,7 +77,7 @@ function Charts({ check, chart, hours }: ChartsProps) {
         times={times}
         span={span}
         lines={stackedPhases(along)}
-        format={ms}
+        unit={durations}
       />
     </div>
   );

@@ -1,5 +1,6 @@
-import { day, ms } from "#console/web/format.ts";
+import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
@@ -31,7 +32,7 @@ export function LastResults({ check }: { check: CheckView }) {
               {data.results.map((result) => (
                 <tr key={`${result.scheduled_at} ${result.location}`}>
                   <td data-name="When" class="nowrap">
-                    {day(result.scheduled_at)}
+                    <Time iso={result.scheduled_at} />
                   </td>
                   <td data-name="Location">{result.location}</td>
                   <td data-name="Grade">

@@ -1,5 +1,5 @@
 /** 24 hours in bars of a quarter of an hour: a taller bar is worse, so that the strip does not depend on colour. */
-import { day } from "#console/web/format.ts";
+import { when } from "#console/web/times.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 type Piece = CheckView["strip"][number];
@@ -29,7 +29,7 @@ function Bar({ piece, x }: { piece: Piece; x: number }) {
   const found = grade === null ? "no results" : `${runs} runs, ${failed_runs} failed`;
   return (
     <rect class={`g-${grade ?? "none"}`} x={x} y={24 - height} width="3" height={height}>
-      <title>{`${day(starts_at)}: ${found}`}</title>
+      <title>{`${when(starts_at)}: ${found}`}</title>
     </rect>
   );
 }

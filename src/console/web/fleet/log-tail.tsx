@@ -1,9 +1,10 @@
 /** The last lines of a sentinel's log: of its newest failed deploy, or of what runs now. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { day, shortImage } from "#console/web/format.ts";
+import { shortImage } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Link } from "#console/web/router.tsx";
+import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import type { SentinelLog } from "#fleet/contract.ts";
 
@@ -51,7 +52,7 @@ function Reading({ sentinel, which, pageOf }: Props) {
 
 function captionOf({ lines, image, at }: SentinelLog): string {
   const many = lines.length === 1 ? "The last line" : `The last ${lines.length} lines`;
-  return `${many} of ${shortImage(image)}${at === undefined ? "" : `, read ${day(at)}`}`;
+  return `${many} of ${shortImage(image)}${at === undefined ? "" : `, read ${when(at)}`}`;
 }
 
 /** Shows the end, where the cause mostly is. */

@@ -1,9 +1,11 @@
 /** The details of one sentinel. */
+import type { ComponentChildren } from "preact";
 import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
-import { count, day, shortImage } from "#console/web/format.ts";
+import { count, shortImage } from "#console/web/format.ts";
 import { type Fleet, nowMs } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
+import { Time } from "#console/web/parts/time.tsx";
 import { labelWords, pinsOn, untilOf } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -53,7 +55,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
             name="Previous image"
             value={data.previous_image === null ? "none" : shortImage(data.previous_image)}
           />
-          <Fact name="Last change" value={day(data.updated_at)} />
+          <Fact name="Last change" value={<Time iso={data.updated_at} />} />
         </dl>
       )}
     </section>
@@ -83,7 +85,7 @@ function Pins({ sentinel }: { sentinel: SentinelDetail }) {
   );
 }
 
-function Fact({ name, value }: { name: string; value: string }) {
+function Fact({ name, value }: { name: string; value: ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>

@@ -1,7 +1,8 @@
 /** The results of rollouts over time, each from its own start. */
 import type { PastRollout } from "#console/contract.ts";
+import { counts } from "#console/web/charts/axis.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
-import { count, duration, sentinels } from "#console/web/format.ts";
+import { duration, sentinels } from "#console/web/format.ts";
 
 export type ChartLine = { name: string; colour: string; progress: PastRollout["progress"] };
 
@@ -21,7 +22,7 @@ export function ProgressChart({ runs }: { runs: readonly ChartLine[] }) {
         colour,
         values: times.map((second) => doneBy(progress, second)),
       }))}
-      format={count}
+      unit={counts}
       isElapsed
     />
   );

@@ -1,4 +1,5 @@
 /** The page of one check or heartbeat. */
+
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes } from "#console/web/checks/episodes.tsx";
@@ -9,10 +10,11 @@ import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { day, quietEnd } from "#console/web/format.ts";
+import { quietEnd } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
@@ -74,14 +76,18 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
             <Sign tone={toneOfCheck(status)} />
             <h1>{`${name}: ${statusWord(status)}`}</h1>
           </div>
-          {check.since !== null && <p>Since {day(check.since)}</p>}
+          {check.since !== null && (
+            <p>
+              Since <Time iso={check.since} />
+            </p>
+          )}
         </div>
         {may("operate") && <CheckActions check={check} reload={reload} />}
       </div>
       {alert !== null && (
         <Notice tone="bad">
-          {`Alert #${alert.episode}, open since ${day(alert.opened_at)}. ${reason ?? ""}`}
-          {alert.rollout !== null && ` ${rolloutWords(alert.rollout)}`}
+          Alert #{alert.episode}, open since <Time iso={alert.opened_at} />. {reason}
+          {alert.rollout !== null && <OfRollout {...alert.rollout} />}
           {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
@@ -105,9 +111,14 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
 
 type OpenRollout = NonNullable<NonNullable<CheckView["alert"]>["rollout"]>;
 
-function rolloutWords({ wave, ended_at: endedAt }: OpenRollout): string {
-  if (endedAt === undefined) return `It opened in wave ${wave} of a rollout.`;
-  return `It opened soon after a rollout, which ended ${day(endedAt)}.`;
+function OfRollout({ wave, ended_at: endedAt }: OpenRollout) {
+  if (endedAt === undefined) return <> It opened in wave {wave} of a rollout.</>;
+  return (
+    <>
+      {" "}
+      It opened soon after a rollout, which ended <Time iso={endedAt} />.
+    </>
+  );
 }
 
 /** The alerts of a check, and their deliveries. */

@@ -1,14 +1,16 @@
 /** Every check and heartbeat, the worst first. */
+
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { ago, day, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
+import { ago, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Link } from "#console/web/router.tsx";
+import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
@@ -87,7 +89,8 @@ function describe(check: CheckView): string {
   const off = offWords(check);
   const parts: string[] = [];
   if (check.suppressed_by != null) parts.push(`suppressed by ${check.suppressed_by}`);
-  if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
+  if (alert !== null)
+    parts.push(`Alert #${alert.episode} since ${when(alert.opened_at, nowMs.value)}`);
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);

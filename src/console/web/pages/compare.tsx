@@ -1,6 +1,7 @@
 /** Two rollouts side by side. */
+
 import type { PastRollout } from "#console/contract.ts";
-import { count, day, duration, outcomeName, shortImage } from "#console/web/format.ts";
+import { count, duration, outcomeName, shortImage } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -9,6 +10,7 @@ import { choiceLine } from "#console/web/rollout/choice-words.ts";
 import { evidenceLine } from "#console/web/rollout/evidence-words.ts";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Link, path } from "#console/web/router.tsx";
+import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
 
@@ -103,7 +105,7 @@ const rows: [string, (rollout: PastRollout) => string][] = [
 
 function nameOf({ detail }: PastRollout): string {
   const { image, started_at: at } = detail.status;
-  return `${shortImage(image ?? "")}, ${at === null ? "never started" : day(at)}`;
+  return `${shortImage(image ?? "")}, ${at === null ? "never started" : when(at)}`;
 }
 
 function versionsOf(...both: [PastRollout, PastRollout]): string {

@@ -1,9 +1,11 @@
 /** Past rollouts with their outcomes, and links that compare two of them. */
+
 import { query } from "#console/web/address.ts";
-import { count, day, duration, outcomeName } from "#console/web/format.ts";
+import { count, duration, outcomeName } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
@@ -106,7 +108,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
         </Link>
       </td>
       <td data-name="Started" class="nowrap">
-        {day(rollout.started_at)}
+        <Time iso={rollout.started_at} />
       </td>
       <td data-name="Started by">{by ?? ""}</td>
       <td data-name="Took" class="number">
@@ -118,10 +120,9 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       </td>
       <td>
         {earlier !== undefined && (
-          <Link
-            to={`/history/${earlier.rollout_id}/${id}`}
-            class="nowrap"
-          >{`Compare with ${day(earlier.started_at)}`}</Link>
+          <Link to={`/history/${earlier.rollout_id}/${id}`} class="nowrap">
+            Compare with <Time iso={earlier.started_at} />
+          </Link>
         )}
       </td>
     </tr>

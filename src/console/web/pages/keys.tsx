@@ -1,6 +1,7 @@
 /** Verifications of keys by outcome, over time and by API. */
 import type { KeyUsage } from "#console/contract.ts";
 import { useQuery } from "#console/web/address.ts";
+import { counts } from "#console/web/charts/axis.ts";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { useHours } from "#console/web/charts/use-hours.ts";
@@ -138,7 +139,7 @@ function OverTime({ usage }: { usage: KeyUsage }) {
             colour,
             values: alongBuckets(times, found, { value: (sums) => sums[name] ?? 0, absent: 0 }),
           }))}
-          format={(value) => count(value)}
+          unit={counts}
         />
       )}
     </section>

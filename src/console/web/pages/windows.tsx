@@ -1,9 +1,11 @@
 /** When the waves of rollouts may start, and when they must not. */
+
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
-import { date, inWords } from "#console/web/format.ts";
+import { inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { WindowForm } from "#console/web/windows/window-form.tsx";
 import { WindowTable } from "#console/web/windows/window-table.tsx";
@@ -28,14 +30,20 @@ export function WindowsPage() {
   );
 }
 
+function next(until: string) {
+  return (
+    <>
+      The next one may start {inWords(until, nowMs.value)}, <Time iso={until} />.
+    </>
+  );
+}
+
 function Now({ now: { is_open: isOpen, reason, until } }: { now: Opening }) {
   if (isOpen) return <Notice tone="good">A wave may start now.</Notice>;
   return (
     <Notice tone="warn">
       <b>No wave may start now</b>: {reason}.{" "}
-      {until === undefined
-        ? "By these windows none may start within a year."
-        : `The next one may start ${inWords(until, nowMs.value)}, ${date(until)}.`}
+      {until === undefined ? "By these windows none may start within a year." : next(until)}
     </Notice>
   );
 }

@@ -1,5 +1,7 @@
 /** Which sentinels a pin or an exclusion takes, in words, and which pin takes a sentinel. Pure. */
-import { count, date } from "#console/web/format.ts";
+
+import { count } from "#console/web/format.ts";
+import { when } from "#console/web/times.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";
 
 const mostNames = 5;
@@ -25,7 +27,7 @@ export function namesOf(names: readonly string[], most = mostNames): string {
 }
 
 export function untilOf({ ends }: Pick<ListedPin, "ends">): string {
-  return ends === undefined ? "until it is removed" : `until ${date(ends)}`;
+  return ends === undefined ? "until it is removed" : `until ${when(ends)}`;
 }
 
 export function isOver({ ends }: Pick<ListedPin, "ends">, nowMs: number): boolean {

@@ -1,5 +1,5 @@
 /** Which waves need an approval, and who has approved which. */
-import { clock, day } from "#console/web/format.ts";
+import { Time } from "#console/web/parts/time.tsx";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { approvalNames } from "./approval.ts";
 
@@ -37,10 +37,7 @@ export function ApprovalsPanel({ status }: { status: RolloutStatus }) {
 function Line({ approval: { wave, by, at, reason } }: { approval: Given }) {
   return (
     <li>
-      <b>Wave {wave}</b> by {by},{" "}
-      <time dateTime={at} title={day(at)}>
-        {clock(at)}
-      </time>
+      <b>Wave {wave}</b> by {by}, <Time iso={at} />
       {reason !== undefined && `: ${reason}`}
     </li>
   );

@@ -1,5 +1,5 @@
 /** When the waves of a plan start at the earliest, in words. Pure. */
-import { day } from "#console/web/format.ts";
+import { when } from "#console/web/times.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 
 type Start = Pick<RolloutPlan["waves"][number], "earliest_start">;
@@ -11,5 +11,5 @@ const atOnceMs = 60_000;
 export function startWords({ earliest_start: start }: Start, nowMs: number): string {
   if (start === undefined) return "";
   if (start === null) return "not within a year";
-  return Date.parse(start) < nowMs + atOnceMs ? "" : `not before ${day(start)}`;
+  return Date.parse(start) < nowMs + atOnceMs ? "" : `not before ${when(start, nowMs)}`;
 }

@@ -1,6 +1,8 @@
 /** The state of the gate between two waves, check by check. */
-import { clock, duration, ms } from "#console/web/format.ts";
+
+import { duration, ms } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { GateStatus } from "#rollout/policy/contract.ts";
 
@@ -11,7 +13,7 @@ export function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean 
       <header class="panel-head">
         <h2 id="gate-title">Gate after wave {gate.wave}</h2>
         <span class="quiet">
-          closed since {clock(gate.since)}
+          closed since <Time iso={gate.since} />
           {isOpen && left > 0 && ` · pauses in ${duration(left)}`}
         </span>
       </header>
@@ -22,7 +24,7 @@ export function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean 
             <CleanRuns {...check} />
             {check.failed_run !== null && (
               <span class="reason">
-                Failed at {check.failed_run.location}, {clock(check.failed_run.at)}:{" "}
+                Failed at {check.failed_run.location}, <Time iso={check.failed_run.at} />:{" "}
                 {check.failed_run.reason} ({ms(check.failed_run.duration_ms)})
               </span>
             )}

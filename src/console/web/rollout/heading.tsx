@@ -1,10 +1,12 @@
 /** The heading of a rollout: its state, its image, who started it and when. */
+
 import type { ComponentChildren } from "preact";
-import { ago, count, day, inWords } from "#console/web/format.ts";
+import { count, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { situationOf } from "./situation.ts";
@@ -30,8 +32,7 @@ export function Heading({ detail, children }: Props) {
           )}
           {status.started_at !== null && (
             <p>
-              Started{" "}
-              <time title={day(status.started_at)}>{ago(status.started_at, nowMs.value)}</time>
+              Started <Time iso={status.started_at} isAge />
               {by !== null && ` by ${by}`}
             </p>
           )}
@@ -70,7 +71,11 @@ function Wait({ status }: { status: RolloutDetail["status"] }) {
   return (
     <Notice tone="warn">
       {reason !== undefined && `It ${reason}. `}
-      {until !== undefined && `This wait ends ${inWords(until, nowMs.value)}, ${day(until)}. `}
+      {until !== undefined && (
+        <>
+          This wait ends {inWords(until, nowMs.value)}, <Time iso={until} />.{" "}
+        </>
+      )}
       {what === "window" && <Link to="/windows">All windows</Link>}
     </Notice>
   );

@@ -1,7 +1,7 @@
 /** The chat messages of a rollout, and their delivery. */
 
-import { clock, day } from "#console/web/format.ts";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import type { MessageView } from "#rollout/history/contract.ts";
 
 const tones: Record<MessageView["tone"], Tone> = {
@@ -30,9 +30,7 @@ export function Messages({ messages }: { messages: MessageView[] }) {
               ))}
               <Delivery {...message.delivery} />
             </div>
-            <time dateTime={message.at} title={day(message.at)}>
-              {clock(message.at)}
-            </time>
+            <Time iso={message.at} />
           </li>
         ))}
       </ol>

@@ -1,9 +1,8 @@
 /** Whether the routes of the incident service match the rows, and the result of the last apply. */
 import type { ComponentChildren } from "preact";
 import type { RoutingView } from "#console/contract.ts";
-import { ago, day } from "#console/web/format.ts";
-import { nowMs } from "#console/web/live.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 
 type Status = NonNullable<RoutingView["sync"]>;
 
@@ -13,7 +12,9 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
       <header class="panel-head">
         <h2 id="sync-title">At the incident service</h2>
         {sync?.next_check_at != null && (
-          <span class="quiet">{`next check ${day(sync.next_check_at)}`}</span>
+          <span class="quiet">
+            next check <Time iso={sync.next_check_at} />
+          </span>
         )}
       </header>
       <div class="stack">
@@ -44,14 +45,18 @@ function Drift({ drift }: Pick<Status, "drift">) {
       </p>
     );
   }
-  const when = ago(drift.checked_at, nowMs.value);
+  const checked = <Time iso={drift.checked_at} isAge />;
   if (drift.state === "unknown") {
-    return <Notice tone="warn">{`The check failed ${when}: ${drift.reason ?? ""}`}</Notice>;
+    return (
+      <Notice tone="warn">
+        The check failed {checked}: {drift.reason ?? "no reason is known"}
+      </Notice>
+    );
   }
-  if (drift.state === "in_step") return <Notice tone="good">{`In step, ${when}.`}</Notice>;
+  if (drift.state === "in_step") return <Notice tone="good">In step, {checked}.</Notice>;
   return (
     <Notice tone="bad">
-      <p>{`Drift, found ${when}:`}</p>
+      <p>Drift, found {checked}:</p>
       <List>
         {drift.routes.map(({ name, why, changes = [] }) => (
           <li key={name}>
@@ -74,7 +79,10 @@ function Drift({ drift }: Pick<Status, "drift">) {
 function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
   return (
     <details>
-      <summary>{`Last apply: ${result.outcome}, ${day(result.ended_at)}${byWhom(result)}`}</summary>
+      <summary>
+        Last apply: {result.outcome}, <Time iso={result.ended_at} />
+        {byWhom(result)}
+      </summary>
       <List>
         {result.doubled.map(({ name, advice }) => (
           <li key={`doubled ${name}`}>{advice}</li>

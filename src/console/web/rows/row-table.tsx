@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { change } from "#console/web/api.ts";
 import { hasSeveralFleets, titleOf } from "#console/web/chosen-fleet.ts";
-import { date } from "#console/web/format.ts";
 import { localZone } from "#console/web/local-time.ts";
 import { may } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 
 type Listed = {
   id: string;
@@ -95,7 +95,7 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
         {reason}
       </td>
       <td data-name="Added">
-        {date(at)} by {by}
+        <Time iso={at} /> by {by}
       </td>
       {may("operate") && (
         <td class="number">

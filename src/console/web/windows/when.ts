@@ -1,5 +1,5 @@
 /** When a window is, in words. Pure. */
-import { date } from "#console/web/format.ts";
+import { when } from "#console/web/times.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 
 export type Weekday = NonNullable<RolloutWindow["days"]>[number];
@@ -22,8 +22,8 @@ export function whenOf({ days, from, to, time_zone: zone, starts, ends }: Times)
   const isDaily = days !== undefined || from !== undefined;
   const daily = isDaily ? [daysWords(days), ...timeWords(from, to), zone].join(", ") : "";
   const bounds = [
-    ...(starts === undefined ? [] : [`from ${date(starts)}`]),
-    ...(ends === undefined ? [] : [`until ${date(ends)}`]),
+    ...(starts === undefined ? [] : [`from ${when(starts)}`]),
+    ...(ends === undefined ? [] : [`until ${when(ends)}`]),
   ].join(" ");
   return [daily, bounds].filter((words) => words !== "").join("; ") || "until it is removed";
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { date } from "#console/web/format.ts";
 import { pinsOn, untilOf, whichOf } from "#console/web/pins/which.ts";
+import { when } from "#console/web/times.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";
 import { leaveOut } from "#rollout/choice/leave-out.ts";
 
@@ -19,7 +19,7 @@ it("says until when a pin holds", () => {
   const ends = "2027-06-15T12:00:00Z";
 
   expect(untilOf({})).toBe("until it is removed");
-  expect(untilOf({ ends })).toBe(`until ${date(ends)}`);
+  expect(untilOf({ ends })).toBe(`until ${when(ends)}`);
 });
 
 const nowMs = Date.parse("2026-12-01T00:00:00Z");

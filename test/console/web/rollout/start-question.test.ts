@@ -40,6 +40,6 @@ it("says nothing of approvals that no wave needs", () => {
 
 it("says both what a first wave waits for", () => {
   expect(linesOf(planOf([1, 2, 3], later))).toMatch(
-    /starts not before \d+ Dec, \d\d:\d\d, once it is approved;/,
+    /starts not before .*Dec.*, once it is approved;/,
   );
 });

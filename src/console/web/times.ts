@@ -1,0 +1,59 @@
+/** Points in time as people read them: by the browser's locale and in its time zone. Pure. */
+
+type Part = Intl.DateTimeFormatOptions;
+
+const dayParts: Part = { day: "numeric", month: "short" };
+
+export type Times = ReturnType<typeof createTimes>;
+
+/** `locale` and `timeZone`: by default those of the browser. */
+export function createTimes(locale?: string, timeZone?: string) {
+  const clockParts = clockPartsOf(locale);
+  const by = (parts: Part) => {
+    const format = new Intl.DateTimeFormat(locale, { ...parts, timeZone });
+    return (atMs: number) => isolate(format.format(atMs));
+  };
+  const clock = by(clockParts);
+  const clockWithSeconds = by({ ...clockParts, second: "2-digit" });
+  const dayAndClock = by({ ...dayParts, ...clockParts });
+  const dateAndClock = by({ ...dayParts, ...clockParts, year: "numeric" });
+  const exactly = by({ ...dayParts, ...clockParts, ...exactParts });
+  const dayKey = new Intl.DateTimeFormat("en", { timeZone, dateStyle: "short" });
+  const yearKey = new Intl.DateTimeFormat("en", { timeZone, year: "numeric" });
+
+  /**
+   * The clock for a time of today, with seconds if it has passed; else the day and the clock, in another year with the
+   * year. What is no time stays as it is.
+   */
+  const when = (iso: string, nowMs = Date.now()) => {
+    const atMs = Date.parse(iso);
+    if (Number.isNaN(atMs)) return iso;
+    if (yearKey.format(atMs) !== yearKey.format(nowMs)) return dateAndClock(atMs);
+    if (dayKey.format(atMs) !== dayKey.format(nowMs)) return dayAndClock(atMs);
+    return atMs <= nowMs ? clockWithSeconds(atMs) : clock(atMs);
+  };
+
+  /** With the year, the seconds and the time zone. */
+  const exact = (iso: string) => {
+    const atMs = Date.parse(iso);
+    return Number.isNaN(atMs) ? iso : exactly(atMs);
+  };
+
+  return { when, exact, clock, day: by(dayParts), year: by({ year: "numeric" }) };
+}
+
+/** Clocks of 24 hours have two digits for each hour, those of 12 hours as many as it has. */
+function clockPartsOf(locale: string | undefined): Part {
+  const { hour12 } = new Intl.DateTimeFormat(locale, { hour: "numeric" }).resolvedOptions();
+  return { hour: hour12 === true ? "numeric" : "2-digit", minute: "2-digit" };
+}
+
+const exactParts: Part = { year: "numeric", second: "2-digit", timeZoneName: "short" };
+
+/** Words that are written from right to left would change the order of the English words around them. */
+function isolate(text: string): string {
+  return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text) ? `\u2068${text}\u2069` : text;
+}
+
+export const browserTimes = createTimes();
+export const { when, exact } = browserTimes;
