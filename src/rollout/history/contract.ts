@@ -79,3 +79,41 @@ export type Member = {
   outcome: string | null;
   outcome_reason: string | null;
 };
+
+/** One change of a sentinel's outcome; times in ms since 1970. */
+type OutcomeMoment = {
+  /** null: it has none any more, because its deploy is tried again. */
+  outcome: string | null;
+  atMs: number;
+  /** When the deploy was ordered that ended so; null: it is not known. */
+  orderedMs: number | null;
+};
+
+/** What became of a sentinel in a rollout, the oldest change first. */
+export type MemberHistory = {
+  id: string;
+  /** null: left out of all waves. */
+  wave: number | null;
+  moments: OutcomeMoment[];
+  /** false: an earlier version wrote it, which kept the last change only. */
+  isWhole: boolean;
+};
+
+/** A deploy of one sentinel, as its rollout ended it; by whichever rollout. */
+export const SentinelDeploy = z.object({
+  rollout_id: z.string(),
+  started_at: z.string(),
+  rollout_state: z.string(),
+  /** That of the rollout. */
+  image: z.string(),
+  /** What a rollback restores; empty: not known. */
+  previous_image: z.string(),
+  /** null: it was left out of all waves. */
+  wave: z.int().nullable(),
+  /** null: none yet. */
+  outcome: z.string().nullable(),
+  reason: z.string().nullable(),
+  /** When the outcome was recorded; without one, when the sentinel's batch began. */
+  at: z.string(),
+});
+export type SentinelDeploy = z.infer<typeof SentinelDeploy>;

@@ -174,13 +174,13 @@ const saveMessage = `
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
 
 const savePlan = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
-  SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at, changes)
+  SELECT $1::text, id, $2::integer, previous_image, now(), '[]' FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
 const saveLeftOut = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at)
-  SELECT $1::text, id, 0, '', 'left_out', $3::text, now() FROM unnest($2::text[]) AS t (id)
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at, changes)
+  SELECT $1::text, id, 0, '', 'left_out', $3::text, now(), '[]' FROM unnest($2::text[]) AS t (id)
   ON CONFLICT DO NOTHING`;
 
 /** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */
@@ -189,12 +189,30 @@ function rankOf(outcome: string): string {
     WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 WHEN 'left_out' THEN 1 ELSE 0 END`;
 }
 
+const maxChanges = 20;
+
+const msOf = (time: string) => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
+
+/** An order from before the rollout, or before the change before this one, is of another deploy. */
+const orderedMs = `
+  CASE WHEN t.outcome <> 'left_out' AND n.ordered_at <= $5::timestamptz
+    AND n.ordered_at >= (SELECT started_at FROM rollouts WHERE id = $1)
+    AND ${msOf("n.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
+    THEN ${msOf("n.ordered_at")} END`;
+
+/** NULL stays NULL: the first changes of that row are lost. */
+const changesAfter = `
+  CASE WHEN s.outcome IS NOT DISTINCT FROM t.outcome THEN s.changes
+    ELSE (CASE WHEN jsonb_array_length(s.changes) < ${maxChanges} THEN s.changes ELSE s.changes - 0 END)
+      || jsonb_build_array(jsonb_build_array(t.outcome, ${msOf("$5::timestamptz")}, ${orderedMs})) END`;
+
 // A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write
 // counts, by the sequence of the rollout.
 const saveOutcomes = `
   UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
-    sequence = coalesce($6::bigint, s.sequence)
+    sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter}
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
+    LEFT JOIN sentinels AS n ON n.id = t.id
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
     AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
     AND CASE WHEN $6::bigint IS NULL
