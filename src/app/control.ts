@@ -8,9 +8,11 @@ import type { Tickets } from "#console/tickets.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
+import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
+import { createMemberReader } from "#rollout/history/member-reader.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
 import { legalOperations } from "#rollout/rules/transitions.ts";
 import { describeRouting } from "#routing/describe.ts";
@@ -71,6 +73,10 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       fleet: createFleetReader(database),
       rollouts: createRolloutReader(database),
       readMoment: createReadMoment(database),
+      fleetPages: {
+        overview: createFleetOverview(database),
+        deploys: createMemberReader(database).deploys,
+      },
       listApis: createListApis(database),
       legalOperations,
       readRouting: async () => {

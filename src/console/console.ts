@@ -5,6 +5,7 @@ import type { Operation, RolloutStateName } from "#rollout/contract.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
 import { createReadSentinel, type FleetTables } from "./fleet.ts";
+import { type FleetPages, serveFleetReads } from "./fleet-reads.ts";
 import { createGuard } from "./guard.ts";
 import { type ListApis, type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
@@ -35,6 +36,7 @@ export type ConsoleParts = {
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
   readMoment: ReadMoment;
+  fleetPages: FleetPages;
   listApis: ListApis;
   readRouting: () => Promise<Routing>;
   /** undefined: there are no analytics to read. */
@@ -78,6 +80,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
       fleets,
       readSentinel: createReadSentinel(parts),
     });
+    serveFleetReads(app, { guard, fleets, pages: parts.fleetPages });
     serveCheckOrders(app, { access, guard, log });
     serveRowOrders(app, { access, guard, log });
     serveRouting(app, { access, guard, readRouting: parts.readRouting });

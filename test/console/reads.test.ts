@@ -1,6 +1,7 @@
 /** What the console's own reads ask of the database. */
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
+import { serveFleetReads } from "#console/fleet-reads.ts";
 import { serveKeyUsage } from "#console/key-usage.ts";
 import { serveReads } from "#console/reads.ts";
 import { toProblem } from "#kernel/problem.ts";
@@ -19,6 +20,11 @@ function serve() {
   const app = fastify();
   app.setErrorHandler((error, _request, reply) => reply.code(toProblem(error).status).send());
   serveReads(app, parts as unknown as Parts);
+  serveFleetReads(app, {
+    pages: { overview: ask, deploys: ask },
+    fleets: ["singleton"],
+    guard,
+  } as never);
   serveKeyUsage(app, parts as unknown as Parameters<typeof serveKeyUsage>[1]);
   return { app, asked };
 }
@@ -27,6 +33,10 @@ it.each([
   ["past-rollout", { rollout_id: "inv_\0" }],
   ["sentinel", { id: "gw\0", rollout_id: null }],
   ["sentinel", { id: "gw", rollout_id: "inv_\0" }],
+  ["sentinel-deploys", { id: "gw\0" }],
+  ["fleet", { search: "\0" }],
+  ["fleet", { region: "eu\0" }],
+  ["fleet", { image: "app\0" }],
   ["key-usage", { workspace_id: "ws_\0" }],
 ])("refuses a read of %s with %j, which Postgres keeps no text of", async (name, payload) => {
   const { app, asked } = serve();

@@ -13,9 +13,11 @@ import type {
   SimulationRequest,
 } from "#console/contract.ts";
 import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
+import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
+import type { SentinelDeploy } from "#rollout/history/contract.ts";
 import type { promotionHandlers } from "#rollout/promotions/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
@@ -53,6 +55,8 @@ export type Reads = {
   routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
   "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
   "past-rollout": { input: { rollout_id: string }; output: PastRollout };
+  fleet: { input: z.input<typeof FleetSearch>; output: FleetOverview };
+  "sentinel-deploys": { input: { id: string }; output: { deploys: SentinelDeploy[] } };
   sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
 };
 

@@ -7,6 +7,7 @@ import "./styles/checks.css";
 import "./styles/routing.css";
 import "./styles/rows.css";
 import "./styles/log.css";
+import "./styles/fleet.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";

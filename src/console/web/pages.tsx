@@ -3,6 +3,7 @@ import type { FunctionComponent } from "preact";
 import { CheckPage } from "./pages/check.tsx";
 import { ChecksPage } from "./pages/checks.tsx";
 import { ComparePage } from "./pages/compare.tsx";
+import { FleetPage } from "./pages/fleet.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { PastRolloutPage } from "./pages/past-rollout.tsx";
@@ -10,6 +11,7 @@ import { PinsPage } from "./pages/pins.tsx";
 import { PromotionsPage } from "./pages/promotions.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
 import { RoutesPage } from "./pages/routes.tsx";
+import { SentinelPage } from "./pages/sentinel.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { WindowsPage } from "./pages/windows.tsx";
 
@@ -33,6 +35,8 @@ const at = (wanted: string) => (path: string) => path === wanted;
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
   { title: "Start", section: "rollout", matches: at("/start"), Page: StartPage },
+  { title: "Fleet", section: "fleet", nav: "/fleet", matches: at("/fleet"), Page: FleetPage },
+  { title: "Sentinel", section: "fleet", matches: below("/fleet/"), Page: SentinelPage },
   {
     title: "Windows",
     section: "windows",

@@ -29,6 +29,9 @@ beforeAll(async () => {
   paths = [
     "",
     "/start",
+    "/fleet",
+    "/fleet?state=failed&region=eu",
+    "/fleet/gw-0005",
     "/windows",
     "/pins",
     "/history",

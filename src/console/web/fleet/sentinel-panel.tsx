@@ -1,13 +1,15 @@
 /** The details of one sentinel. */
 import type { ComponentChildren } from "preact";
-import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
+import type { SentinelMark } from "#console/contract.ts";
 import { count, shortImage } from "#console/web/format.ts";
-import { type Fleet, nowMs } from "#console/web/live.ts";
+import type { Fleet } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
 import { Time } from "#console/web/parts/time.tsx";
-import { labelWords, pinsOn, untilOf } from "#console/web/pins/which.ts";
+import { HeldBack } from "#console/web/pins/held-back.tsx";
+import { labelWords } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
+import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { picked } from "./choice.ts";
 import { LogTail } from "./log-tail.tsx";
@@ -22,7 +24,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
     <section class="sentinel" aria-label={`Sentinel ${id}`}>
       <header>
         <h3>
-          <Mark mark={mark} /> {id}
+          <Mark mark={mark} /> <Link to={pathOfSentinel(id)}>{id}</Link>
         </h3>
         <button
           type="button"
@@ -40,7 +42,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
         <Failure reason={fleet.reasons.get(index) ?? data?.deploy_reason} />
       )}
       <FailedLog mark={mark} id={id} />
-      {data !== undefined && <Pins sentinel={data} />}
+      {data !== undefined && <HeldBack sentinel={data} />}
       {error !== undefined && <p class="quiet">{error}</p>}
       {data !== undefined && (
         <dl class="facts">
@@ -67,22 +69,9 @@ function Failure({ reason }: { reason: string | null | undefined }) {
 }
 
 function FailedLog({ mark, id }: { mark: SentinelMark; id: string }) {
-  return mark === "f" || mark === "x" ? <LogTail sentinel={id} which="failed" /> : null;
-}
-
-/** The pins that hold it back, as they are now. */
-function Pins({ sentinel }: { sentinel: SentinelDetail }) {
-  const { data } = useRead("pins", {}, 10_000);
-  const pins = pinsOn(sentinel, data?.pins ?? [], nowMs.value);
-  return (
-    <>
-      {pins.map((pin) => (
-        <p key={pin.id}>
-          Held back by the pin <Link to="/pins">{pin.id}</Link> {untilOf(pin)}: {pin.reason}
-        </p>
-      ))}
-    </>
-  );
+  return mark === "f" || mark === "x" ? (
+    <LogTail sentinel={id} which="failed" pageOf={pathOfSentinel} />
+  ) : null;
 }
 
 function Fact({ name, value }: { name: string; value: ComponentChildren }) {

@@ -34,7 +34,7 @@ export function isOver({ ends }: Pick<ListedPin, "ends">, nowMs: number): boolea
   return ends !== undefined && Date.parse(ends) <= nowMs;
 }
 
-type Member = { id: string; region: string; labels?: Record<string, string> | undefined };
+export type Member = { id: string; region: string; labels?: Record<string, string> | undefined };
 
 /** The pins that hold a sentinel back now: src/rollout/choice/leave-out.ts decides the same. */
 export function pinsOn(

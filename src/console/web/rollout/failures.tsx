@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { LogTail } from "#console/web/fleet/log-tail.tsx";
 import { count } from "#console/web/format.ts";
 import { Link } from "#console/web/router.tsx";
+import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import type { Failure, RolloutDetail } from "#rollout/history/contract.ts";
 
 /** How many ids are written out; the others are counted. */
@@ -50,7 +51,7 @@ function Group({ failure, children }: { failure: Failure; children: ComponentChi
       )}
       <p class="failed-ids">
         {named.map((id) => (
-          <Link key={id} to={sentinelPath(id)}>
+          <Link key={id} to={pathOfSentinel(id)}>
             {id}
           </Link>
         ))}
@@ -68,13 +69,9 @@ function GroupLog({ ids: [first], isOpen }: { ids: readonly string[]; isOpen: bo
   return (
     <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
       <summary>Log</summary>
-      {isShown && <LogTail sentinel={first} which="failed" pageOf={sentinelPath} />}
+      {isShown && <LogTail sentinel={first} which="failed" pageOf={pathOfSentinel} />}
     </details>
   );
-}
-
-function sentinelPath(id: string): string {
-  return `/fleet/${encodeURIComponent(id)}`;
 }
 
 /** "image not found" for `image_not_found`. */

@@ -1,0 +1,40 @@
+/** The reads of the pages that show a fleet and its sentinels. */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { maxSentinelId } from "#fleet/contract.ts";
+import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
+import { isClean } from "#kernel/clean-text.ts";
+import type { SentinelDeploy } from "#rollout/history/contract.ts";
+import { chosenFleet } from "./chosen-fleet.ts";
+import type { Guard } from "./guard.ts";
+import { parseBody } from "./parse.ts";
+
+export type FleetPages = {
+  overview: (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
+  /** The newest deploys of a sentinel, over all rollouts. */
+  deploys: (sentinelId: string) => Promise<SentinelDeploy[]>;
+};
+
+type Parts = { guard: Guard; fleets: readonly string[]; pages: FleetPages };
+
+const DeploysRequest = z.strictObject({
+  id: z.string().refine((id) => isClean(id, maxSentinelId), "must be a sentinel's id"),
+});
+
+export function serveFleetReads(app: FastifyInstance, { guard, fleets, pages }: Parts): void {
+  const serve = <Schema extends z.ZodType>(
+    name: string,
+    input: Schema,
+    answer: (body: z.infer<Schema>, request: FastifyRequest) => Promise<unknown>,
+  ) =>
+    app.post(`/api/read/${name}`, async (request) => {
+      await guard.requireSession(request);
+      return answer(parseBody(input, request.body), request);
+    });
+  serve("fleet", FleetSearch, (search, request) =>
+    pages.overview(chosenFleet(request, fleets), search),
+  );
+  serve("sentinel-deploys", DeploysRequest, async ({ id }) => ({
+    deploys: await pages.deploys(id),
+  }));
+}

@@ -1,0 +1,145 @@
+/** One sentinel: what it runs and was ordered to run, what holds it back, and its deploys. */
+import type { ComponentChildren } from "preact";
+import type { SentinelDetail } from "#console/contract.ts";
+import { LogTail } from "#console/web/fleet/log-tail.tsx";
+import { ago, shortImage } from "#console/web/format.ts";
+import { nowMs } from "#console/web/live.ts";
+import { Image } from "#console/web/parts/image.tsx";
+import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { HeldBack } from "#console/web/pins/held-back.tsx";
+import { labelWords } from "#console/web/pins/which.ts";
+import { Link, path } from "#console/web/router.tsx";
+import { Deploys } from "#console/web/sentinels/deploys.tsx";
+import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
+import { healthWords } from "#console/web/sentinels/words.ts";
+import { useRead } from "#console/web/use-read.ts";
+import { useTitle } from "#console/web/use-title.ts";
+import type { SentinelDeploy } from "#rollout/history/contract.ts";
+
+export function SentinelPage() {
+  const id = sentinelOf(path.value);
+  const { data, error } = useRead("sentinel", { id, rollout_id: null }, 3_000);
+  useTitle(`${id} · Fleet`);
+  const deploys = useRead("sentinel-deploys", { id }, 10_000);
+  return (
+    <>
+      <p>
+        <Link to="/fleet">The whole fleet</Link>
+      </p>
+      <div class="page-head">
+        <div>
+          <h1>{id}</h1>
+          {data !== undefined && <State sentinel={data} />}
+        </div>
+      </div>
+      {data === undefined ? (
+        <Waiting error={error} />
+      ) : (
+        <>
+          {error !== undefined && <Notice tone="warn">{error}</Notice>}
+          <Facts sentinel={data} newest={deploys.data?.deploys[0]} />
+          <Log sentinel={data} />
+        </>
+      )}
+      {deploys.data === undefined ? (
+        <Waiting error={deploys.error} />
+      ) : (
+        <Deploys deploys={deploys.data.deploys} />
+      )}
+    </>
+  );
+}
+
+function State({ sentinel }: { sentinel: SentinelDetail }) {
+  const { tone, words } = stateOf(sentinel);
+  return (
+    <p class="sentinel-state">
+      <span class="badge">
+        <Sign tone={tone} /> {words}
+      </span>
+    </p>
+  );
+}
+
+function stateOf({ deploy_status: status, image, running_image }: SentinelDetail): {
+  tone: Tone;
+  words: string;
+} {
+  if (status === "failed") return { tone: "bad", words: "Its last deploy failed" };
+  if (status === "progressing") return { tone: "info", words: "A deploy is in progress" };
+  // One of the two may lack the digest: the list of the fleet, which the server compares, says so more exactly.
+  return image.split("@")[0] === running_image.split("@")[0]
+    ? { tone: "good", words: "Runs what was ordered" }
+    : { tone: "warn", words: "Runs another image than was ordered" };
+}
+
+type FactsProps = { sentinel: SentinelDetail; newest: SentinelDeploy | undefined };
+
+function Facts({ sentinel, newest }: FactsProps) {
+  const { deploy_reason: reason, previous_image: previous, labels = {} } = sentinel;
+  const health = healthWords[sentinel.health as keyof typeof healthWords] ?? healthWords.unknown;
+  return (
+    <section class="panel" aria-labelledby="facts-title">
+      <header class="panel-head">
+        <h2 id="facts-title">Now</h2>
+        <span class="quiet">changed {ago(sentinel.updated_at, nowMs.value)}</span>
+      </header>
+      {reason !== null && <p class="reason">{reason}</p>}
+      <HeldBack sentinel={sentinel} />
+      <dl class="facts wide">
+        <Fact name="Runs">
+          <Image image={sentinel.running_image} />
+        </Fact>
+        <Fact name="Ordered">
+          <Image image={sentinel.image} />
+        </Fact>
+        <Fact name="Before that">{previous === null ? "none" : <Image image={previous} />}</Fact>
+        <Fact name="Health">
+          <span class="badge">
+            <Sign tone={health.tone} /> {health.name}
+          </span>
+        </Fact>
+        <Fact name="Region">{sentinel.region}</Fact>
+        <Fact name="Labels">{labelWords(labels) || "none"}</Fact>
+        <Fact name="Newest rollout">
+          {newest === undefined ? (
+            "none"
+          ) : (
+            <Link to={`/history/${newest.rollout_id}`}>
+              {`${shortImage(newest.image)}, ${ago(newest.started_at, nowMs.value)}`}
+            </Link>
+          )}
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+/** Of the failed deploy, if the last one failed, and of what runs. */
+function Log({ sentinel: { id, deploy_status: status } }: { sentinel: SentinelDetail }) {
+  return (
+    <section class="panel" aria-labelledby="log-title">
+      <header class="panel-head">
+        <h2 id="log-title">Log</h2>
+      </header>
+      {status === "failed" && (
+        <>
+          <h3>Of the deploy that failed</h3>
+          <LogTail sentinel={id} which="failed" pageOf={pathOfSentinel} />
+          <h3>Of what runs</h3>
+        </>
+      )}
+      <LogTail sentinel={id} which="running" pageOf={pathOfSentinel} />
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

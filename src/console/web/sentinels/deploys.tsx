@@ -1,0 +1,78 @@
+/** The newest deploys of one sentinel, over all rollouts. */
+import { Image } from "#console/web/parts/image.tsx";
+import { Mark } from "#console/web/parts/mark.tsx";
+import { markNames } from "#console/web/parts/marks.ts";
+import { Time } from "#console/web/parts/time.tsx";
+import { Link } from "#console/web/router.tsx";
+import type { SentinelDeploy } from "#rollout/history/contract.ts";
+import { markOfOutcome } from "./words.ts";
+
+export function Deploys({ deploys }: { deploys: readonly SentinelDeploy[] }) {
+  return (
+    <section class="panel" aria-labelledby="deploys-title">
+      <header class="panel-head">
+        <h2 id="deploys-title">Deploys</h2>
+        <span class="quiet">of all rollouts, the newest first</span>
+      </header>
+      {deploys.length === 0 ? (
+        <p class="quiet">No rollout had this sentinel.</p>
+      ) : (
+        <div class="scroll">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th>Outcome</th>
+                <th>Image</th>
+                <th>Before</th>
+                <th class="number">Wave</th>
+                <th>When</th>
+              </tr>
+            </thead>
+            <tbody>
+              {deploys.map((deploy) => (
+                <Row key={deploy.rollout_id} deploy={deploy} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row({ deploy }: { deploy: SentinelDeploy }) {
+  const { rollout_id: id, outcome, reason, previous_image: before, wave, at } = deploy;
+  const mark = markOfOutcome(outcome);
+  return (
+    <tr>
+      <td data-name="Outcome">
+        <div>
+          <span class="badge">
+            <Mark mark={mark} /> {outcome === null ? "No outcome" : markNames[mark]}
+          </span>
+          {reason !== null && (
+            <div class={mark === "l" ? "quiet small-text" : "reason small-text"}>{reason}</div>
+          )}
+        </div>
+      </td>
+      <td data-name="Image">
+        <Link to={`/history/${id}`}>
+          <Image image={deploy.image} />
+        </Link>
+      </td>
+      <td data-name="Before">{before === "" ? "" : <Image image={before} />}</td>
+      <td data-name="Wave" class="number">
+        {wave ?? "none"}
+      </td>
+      <td data-name="When" class="nowrap">
+        {outcome === null ? (
+          ""
+        ) : (
+          <Link to={`/history/${id}?at=${at}`}>
+            <Time iso={at} />
+          </Link>
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,120 @@
+/** One page of the sentinels that the search finds. */
+
+import { setQuery } from "#console/web/address.ts";
+import { ago } from "#console/web/format.ts";
+import { nowMs } from "#console/web/live.ts";
+import { Image } from "#console/web/parts/image.tsx";
+import { Sign } from "#console/web/parts/mark.tsx";
+import { labelWords } from "#console/web/pins/which.ts";
+import { Link } from "#console/web/router.tsx";
+import type { FleetOverview, FoundSentinel } from "#fleet/overview/contract.ts";
+import { pageSize, pathOfSentinel, placeOf } from "./search.ts";
+import { healthWords, stateWords } from "./words.ts";
+
+type Props = { overview: FleetOverview; page: number };
+
+export function SentinelList({ overview, page }: Props) {
+  const { sentinels, found } = overview;
+  const pages = Math.max(1, Math.ceil(found / pageSize));
+  return (
+    <>
+      {sentinels.length === 0 ? (
+        <p class="quiet">{found === 0 ? "No sentinel is so." : "There is no such page."}</p>
+      ) : (
+        <Table sentinels={sentinels} />
+      )}
+      <nav class="row pager" aria-label="Pages of the list">
+        <span role="status">{placeOf(page, sentinels.length, found)}</span>
+        <button
+          type="button"
+          disabled={page <= 1}
+          onClick={() => turnTo(Math.min(page - 1, pages))}
+        >
+          Previous
+        </button>
+        <button type="button" disabled={page >= pages} onClick={() => turnTo(page + 1)}>
+          Next
+        </button>
+      </nav>
+    </>
+  );
+}
+
+function turnTo(page: number): void {
+  setQuery({ page: page <= 1 ? undefined : String(page) });
+}
+
+function Table({ sentinels }: { sentinels: readonly FoundSentinel[] }) {
+  return (
+    <div class="scroll">
+      <table class="cards sentinels short-images">
+        <thead>
+          <tr>
+            <th>Sentinel</th>
+            <th>State</th>
+            <th>Runs</th>
+            <th>Region</th>
+            <th>Health</th>
+            <th>Last change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sentinels.map((sentinel) => (
+            <Row key={sentinel.id} sentinel={sentinel} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ sentinel }: { sentinel: FoundSentinel }) {
+  const { id, region, state, running_image: running, health, labels } = sentinel;
+  const words = labelWords(labels);
+  return (
+    <tr>
+      <td data-name="Sentinel" class="sentinel-name">
+        <div>
+          <Link to={pathOfSentinel(id)}>{id}</Link>
+          {words !== "" && <div class="quiet small-text">{words}</div>}
+        </div>
+      </td>
+      <td data-name="State">
+        <State sentinel={sentinel} />
+      </td>
+      <td data-name="Runs">
+        <div>
+          <Image image={running} />
+          {state !== "as_ordered" && (
+            <div class="small-text">
+              ordered: <Image image={sentinel.image} />
+            </div>
+          )}
+        </div>
+      </td>
+      <td data-name="Region">{region}</td>
+      <td data-name="Health">
+        <span class="badge">
+          <Sign tone={healthWords[health].tone} /> {healthWords[health].name}
+        </span>
+      </td>
+      <td data-name="Last change" class="nowrap">
+        {ago(sentinel.updated_at, nowMs.value)}
+      </td>
+    </tr>
+  );
+}
+
+function State({ sentinel }: { sentinel: FoundSentinel }) {
+  const { name, tone } = stateWords[sentinel.state];
+  return (
+    <div>
+      <span class="badge">
+        <Sign tone={tone} /> {name}
+      </span>
+      {sentinel.state === "failed" && sentinel.deploy_reason !== null && (
+        <div class="reason small-text">{sentinel.deploy_reason}</div>
+      )}
+    </div>
+  );
+}
