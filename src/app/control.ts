@@ -69,7 +69,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       log,
       dir,
       publicUrl,
-      fleets: fleets.map(({ name }) => name),
+      fleets,
       fleet: createFleetReader(database),
       rollouts: createRolloutReader(database),
       readMoment: createReadMoment(database),

@@ -1,4 +1,5 @@
 /** The console: a page, its session, its stream of events, its reads and its writes. */
+import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
@@ -31,8 +32,8 @@ export type ConsoleParts = {
   dir: string;
   /** The address that browsers use; empty: the one in their request. */
   publicUrl: string;
-  /** The names of the fleets; the default one is the first. */
-  fleets: readonly string[];
+  /** The default one is the first. */
+  fleets: readonly FleetOperators[];
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
   readMoment: ReadMoment;
@@ -52,7 +53,8 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
   const { logouts, log, publicUrl, legalOperations } = parts;
   return (access) => async (app) => {
     const guard = createGuard(access, { logouts, publicUrl });
-    const { rollouts, readMoment, fleets } = parts;
+    const { rollouts, readMoment } = parts;
+    const fleets = parts.fleets.map(({ name }) => name);
     const liveOf = (fleet: string) => {
       const read = (signal: AbortSignal) => readStatus(access, { by: itself, fleet, signal });
       const of = { name: fleet, readStatus: read, readMoment, legalOperations, log };
@@ -60,7 +62,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     };
     const lives = new Map(fleets.map(liveOf));
     const signIn = {
-      fleets,
+      fleets: parts.fleets,
       access,
       guard,
       logouts,

@@ -102,6 +102,8 @@ export const Session = z.object({
   roles: z.array(Role).optional(),
   /** The names of the fleets, the default one first. Absent: an earlier version, which has one. */
   fleets: z.array(z.string()).optional(),
+  /** Those of them that it may look at only. Absent: an earlier version, or none. */
+  foreign_fleets: z.array(z.string()).optional(),
   /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
   ends_at: z.string(),

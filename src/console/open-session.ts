@@ -1,5 +1,6 @@
 /** Begins a session for a caller who has shown a token, or a ticket in its place. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Caller } from "#kernel/roles.ts";
 import type { ConsoleAccess, Session } from "./contract.ts";
@@ -12,7 +13,7 @@ type Parts = {
   guard: Guard;
   log: Log;
   isSecure: boolean;
-  fleets: readonly string[];
+  fleets: readonly FleetOperators[];
 };
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
@@ -43,7 +44,8 @@ export function describeSession(
   return {
     actor,
     roles: [...caller.roles],
-    fleets: [...fleets],
+    fleets: fleets.map(({ name }) => name),
+    foreign_fleets: fleets.filter((fleet) => !isOperatorOf(fleet, actor)).map(({ name }) => name),
     csrf: guard.csrfOf({ id }),
     ends_at: new Date(endsAtMs).toISOString(),
   };

@@ -1,5 +1,6 @@
 /** Signing in, signing out, and reading the session. */
 import type { FastifyInstance } from "fastify";
+import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
@@ -17,7 +18,7 @@ type Parts = {
   logouts: Logouts;
   log: Log;
   isSecure: boolean;
-  fleets: readonly string[];
+  fleets: readonly FleetOperators[];
 };
 
 export function serveSignIn(app: FastifyInstance, parts: Parts): void {

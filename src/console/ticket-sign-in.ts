@@ -3,6 +3,7 @@
  * posts it. So whoever only fetches the address, as a preview of it does, does not use the ticket up.
  */
 import type { FastifyInstance } from "fastify";
+import type { FleetOperators } from "#fleet/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -19,7 +20,7 @@ type Parts = {
   tickets: Pick<Tickets, "redeem">;
   log: Log;
   isSecure: boolean;
-  fleets: readonly string[];
+  fleets: readonly FleetOperators[];
 };
 
 /** The session is that of the ingress token's holder: who can read the terminal could read the token's file. */

@@ -23,7 +23,7 @@ function startSignIn(trustProxy: string[] | false = false, roles: readonly Role[
     logouts: { add: async () => {}, has: async () => false },
     log: createLog({ level: "silent", format: "json" }),
     isSecure: false,
-    fleets: ["singleton"],
+    fleets: [{ name: "singleton" }],
   });
   return async (token: string, from?: string) => {
     const answer = await app.inject({

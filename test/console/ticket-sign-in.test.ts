@@ -39,7 +39,7 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
     tickets: { redeem },
     log,
     isSecure,
-    fleets: ["singleton"],
+    fleets: [{ name: "singleton" }],
   });
   app.get("/whoami", async (request) => (await guard.requireSession(request)).actor);
   const post = (ticket: string, headers: Record<string, string> = {}) =>

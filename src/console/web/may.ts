@@ -13,6 +13,17 @@ export function may(wanted: Wanted): boolean {
   return held != null && isAllowed(held, wanted);
 }
 
+/** Changes of the rollouts of a fleet, which its settings may leave to some. */
+export function mayRollOut(fleet: string): boolean {
+  return may("operate") && isOperatorOf(session.value ?? {}, fleet);
+}
+
+export function isOperatorOf({ foreign_fleets: foreign = [] }: Fleets, fleet: string): boolean {
+  return !foreign.includes(fleet);
+}
+
+type Fleets = Pick<Session, "foreign_fleets">;
+
 /** Without a list of roles the server is of an earlier version, in which everybody might do everything. */
 export function isAllowed({ roles }: Held, wanted: Wanted): boolean {
   return roles === undefined || roles.includes(wanted);

@@ -1,6 +1,6 @@
 /** What the page offers to whom, and what it says of it. */
 import { describe, expect, it } from "vitest";
-import { isAllowed, limitWords, type Wanted } from "#console/web/may.ts";
+import { isAllowed, isOperatorOf, limitWords, type Wanted } from "#console/web/may.ts";
 import * as kernel from "#kernel/roles.ts";
 
 const wanted: readonly Wanted[] = ["operate", "approve"];
@@ -17,6 +17,12 @@ describe("what an operator may do", () => {
   it("is everything in a session of an earlier version, which names no roles", () => {
     expect(wanted.map((one) => isAllowed({}, one))).toEqual([true, true]);
   });
+});
+
+it("offers changes of every fleet that the session does not name as foreign", () => {
+  expect(isOperatorOf({ foreign_fleets: ["production"] }, "production")).toBe(false);
+  expect(isOperatorOf({ foreign_fleets: ["production"] }, "staging")).toBe(true);
+  expect(isOperatorOf({}, "production")).toBe(true);
 });
 
 it.each<[readonly kernel.Role[] | undefined, string | undefined]>([

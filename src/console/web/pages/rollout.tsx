@@ -14,6 +14,7 @@ import { Heading } from "#console/web/rollout/heading.tsx";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
+import { Link } from "#console/web/router.tsx";
 import { useTitle } from "#console/web/use-title.ts";
 
 export function RolloutPage() {
@@ -22,7 +23,7 @@ export function RolloutPage() {
 }
 
 function Shown({ rollout: now }: { rollout: LiveRollout }) {
-  const { status, waves } = now;
+  const { status } = now;
   useTitle(tabTitleOf(now));
   const isRunning = status.state === "in_progress";
   return (
@@ -33,27 +34,51 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       <Failures failures={now.failures} hasLogs />
       {status.rollout_id !== null && <Facts rollout={now} />}
       {status.gate !== undefined && <GatePanel gate={status.gate} isOpen={isRunning} />}
-      <div class="columns">
-        <div class="stack">
-          {waves.length > 0 && (
-            <Waves
-              waves={waves}
-              counts={counts.value?.waves ?? []}
-              current={status.current_wave}
-              isRunning={isRunning}
-            />
-          )}
-          {fleet.value !== undefined && (
-            <FleetView fleet={fleet.value} rolloutId={status.rollout_id} />
-          )}
-        </div>
-        <div class="stack">
-          <ChoicePanel policy={status.policy} />
-          <EvidencePanel status={status} />
-          <ApprovalsPanel status={status} />
-          {status.rollout_id !== null && <Messages messages={now.messages} />}
-        </div>
+      {status.rollout_id === null ? <FirstSteps /> : <Parts rollout={now} />}
+    </>
+  );
+}
+
+/** Side by side where there is room; else in the order in which somebody who was woken wants to read them. */
+function Parts({ rollout: now }: { rollout: LiveRollout }) {
+  const { status, waves } = now;
+  return (
+    <div class="parts">
+      <div class="stack part-waves">
+        {waves.length > 0 && (
+          <Waves
+            waves={waves}
+            counts={counts.value?.waves ?? []}
+            current={status.current_wave}
+            isRunning={status.state === "in_progress"}
+          />
+        )}
       </div>
+      <div class="stack part-fleet">
+        {fleet.value !== undefined && (
+          <FleetView fleet={fleet.value} rolloutId={status.rollout_id} />
+        )}
+      </div>
+      <div class="stack part-more">
+        <ChoicePanel policy={status.policy} />
+        <EvidencePanel status={status} />
+        <ApprovalsPanel status={status} />
+        <Messages messages={now.messages} />
+      </div>
+    </div>
+  );
+}
+
+/** Before the first rollout. */
+function FirstSteps() {
+  return (
+    <>
+      <p>
+        A rollout replaces the image of every sentinel below, in waves. Its plan says which
+        sentinels are in which wave before anything is changed; <Link to="/fleet">Fleet</Link> says
+        what runs now.
+      </p>
+      {fleet.value !== undefined && <FleetView fleet={fleet.value} rolloutId={null} />}
     </>
   );
 }

@@ -1,8 +1,9 @@
 /** A new rollout: first its plan, then its start. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { order, read } from "#console/web/api.ts";
+import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { rollout } from "#console/web/live.ts";
-import { may } from "#console/web/may.ts";
+import { may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Question } from "#console/web/parts/confirm.tsx";
 import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
@@ -57,6 +58,12 @@ export function StartPage() {
       {!may("operate") && (
         <Notice tone="info">You may see a plan here, but not start it: that takes operate.</Notice>
       )}
+      {may("operate") && !mayRollOut(chosenFleet.value) && (
+        <Notice tone="info">
+          You may see a plan here, but not start it: the settings name other operators of this
+          fleet.
+        </Notice>
+      )}
       {rollout.value !== undefined && !isLegal && (
         <Notice tone="warn">A rollout has not ended yet. Another one can start when it has.</Notice>
       )}
@@ -87,7 +94,7 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
   return (
     <>
       <PlanTable plan={planned.plan} />
-      {may("operate") && (
+      {mayRollOut(chosenFleet.value) && (
         <div class="row end start-row">
           <button
             ref={setButton}

@@ -1,7 +1,8 @@
 /** The operations that are legal now, for who may do them; each confirmation says what the operation does. */
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
-import { may } from "#console/web/may.ts";
+import { chosenFleet } from "#console/web/chosen-fleet.ts";
+import { may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { Operation } from "#rollout/contract.ts";
@@ -14,10 +15,13 @@ export function Actions({ rollout }: { rollout: LiveRollout }) {
   return (
     <div class="row actions">
       {rollout.status.waiting_for === "approval" && <Approve rollout={rollout} />}
-      {may("operate") &&
+      {mayRollOut(chosenFleet.value) &&
         offersOf(rollout).map((offer) => (
           <Action key={offer.operation} rollout={rollout} {...offer} />
         ))}
+      {may("operate") && !mayRollOut(chosenFleet.value) && (
+        <p class="quiet">The settings name other operators of this fleet.</p>
+      )}
     </div>
   );
 }

@@ -1,7 +1,8 @@
 /** The button that approves the wave which waits for it, and why the operator can't, if so. */
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
-import { may } from "#console/web/may.ts";
+import { chosenFleet } from "#console/web/chosen-fleet.ts";
+import { isOperatorOf, may } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 import { session } from "#console/web/session.ts";
 import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
@@ -10,6 +11,7 @@ import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
 export function Approve({ rollout }: { rollout: LiveRollout }) {
   const { value: signedIn } = session;
   if (signedIn == null || !(may("approve") || may("operate"))) return null;
+  if (!isOperatorOf(signedIn, chosenFleet.value)) return null;
   const hindrance = hindranceOf(rollout, signedIn);
   return (
     <>
