@@ -9,7 +9,10 @@ import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createListMetrics } from "#fleet/list-metrics.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
+import { createLogBudget } from "#fleet/logs/budget.ts";
+import { createKeepLog } from "#fleet/logs/keep.ts";
 import type { FleetLogs } from "#fleet/logs/read.ts";
+import { createLogStore } from "#fleet/logs/store.ts";
 import { showMembers } from "#fleet/member-metrics.ts";
 import type { Deploying } from "#fleet/service.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
@@ -37,8 +40,9 @@ type FleetParts = {
 };
 
 export async function startFleets(base: Base, parts: FleetParts): Promise<RunningFleets> {
-  const { config, registry } = base;
+  const { config, registry, log } = base;
   const { database, stops } = parts;
+  const logs = createLogStore(database);
   const store = createFleetStore(database);
   const settings = fleetsOf(config);
   const names = settings.map(({ name }) => name);
@@ -54,11 +58,13 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     const driver = createDriver(base, one, { apiUrl: parts.apiUrl, rootKey, names });
     stops.add(`fleet driver ${one.name}`, driver.stop);
     await driver.start();
+    const { log_lines: lines } = one.fleet;
+    const keepLog = createKeepLog({ driver, store: logs, budget: createLogBudget(), lines, log });
     fleets.push({
       ...one,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
-      deployer: metrics.countDeploys(one.name, createDeployer(driver, store)),
-      logs: { name: one.name, driver, lines: one.fleet.log_lines },
+      deployer: metrics.countDeploys(one.name, createDeployer(driver, store, keepLog)),
+      logs: { name: one.name, driver, lines },
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     });
   }
@@ -92,7 +98,11 @@ function createListing(
   },
 ) {
   const { driver, list_max_missing_percent: limit = driver === "process" ? 100 : 49 } = fleet;
-  const store = createListStore(parts.database, { fleet: name, maxMissingPercent: limit });
+  const store = createListStore(parts.database, {
+    fleet: name,
+    maxMissingPercent: limit,
+    keepsLogs: fleet.log_lines > 0,
+  });
   const named = name === defaultFleet ? log : log.child({ fleet: name });
   return createFleetListing({ ...parts, store, log: named });
 }

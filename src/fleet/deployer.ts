@@ -3,6 +3,7 @@ import { isOfData } from "#kernel/unwritable.ts";
 import { hasReasonCode, type ReasonCode } from "./contract.ts";
 import { type Driver, type SentinelObservation, UnreachableError } from "./drivers/driver.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
+import type { KeepLog } from "./logs/keep.ts";
 import type { FleetStore } from "./store.ts";
 import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
 
@@ -47,14 +48,17 @@ const maxBeginMs = 2 * maxPollTimeoutMs;
 /** How long a fleet that reports no deploy id may take to notice an order. */
 const doubtMs = 2_000;
 
-/** Failures of the driver are returned as values; failures of the database are thrown, and retried. */
-export function createDeployer(driver: Driver, store: FleetStore): Deployer {
-  const parts = { driver, store };
+/**
+ * Failures of the driver are returned as values; failures of the database are thrown, and retried. `keepLog`: called
+ * before a failure of the sentinel is recorded; absent: no logs are kept.
+ */
+export function createDeployer(driver: Driver, store: FleetStore, keepLog?: KeepLog): Deployer {
+  const parts = { driver, store, keepLog };
   return {
     async begin(order, timeoutMs) {
       const startMs = Date.now();
       const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
-      const step = await recordPoll(order, await poll(order, limits, parts), store);
+      const step = await recordPoll(order, await poll(order, limits, parts), parts);
       const atMs = Date.now();
       return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
     },
@@ -66,7 +70,7 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
       const isDue = next.isDue && isWatchedEnough(watch, timeoutMs);
       const doubted = isDue ? undefined : doubtedSinceMs;
       const found = await poll(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
-      const step = await recordPoll(order, judge(found, { ...next, isDue }), store);
+      const step = await recordPoll(order, judge(found, { ...next, isDue }), parts);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
   };
@@ -113,9 +117,14 @@ function doubt(observed: SentinelObservation, doubtedSinceMs: number | undefined
 async function recordPoll(
   order: WantedOrder,
   found: PollResult,
-  store: FleetStore,
+  { store, keepLog }: { store: FleetStore; keepLog: KeepLog | undefined },
 ): Promise<DeployStep> {
   const { status, reason, running_image, isPending = false, doubtedSinceMs } = found;
+  // First, so that whoever sees the failure finds the log. If this process is killed before the failure is recorded, the
+  // step is repeated, and so is this.
+  if (status === "failed" && !isOfApi(found)) {
+    await keepLog?.({ ...order, reason: reason ?? "" });
+  }
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
     const { sentinelId: id, image, deployId: endedId } = order;

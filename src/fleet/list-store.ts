@@ -11,14 +11,21 @@ export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] 
 export type Confirmation = NonNullable<FleetList["list_confirmed"]>;
 
 /** `confirmedBy`: the operator who confirmed the list; null: nobody had to. */
-type WriteTerms = { fleet: string; limitPercent: number; confirmedBy: string | null };
+type WriteTerms = Omit<ListTerms, "maxMissingPercent"> & {
+  limitPercent: number;
+  confirmedBy: string | null;
+};
 
 export type ListStore = ReturnType<typeof createListStore>;
 
-/** `maxMissingPercent`: a list that lacks more of the known sentinels than that is refused. */
-type ListTerms = { fleet: string; maxMissingPercent: number };
+/**
+ * `maxMissingPercent`: a list that lacks more of the known sentinels than that is refused. `keepsLogs`: false deletes the
+ * logs that were kept of the fleet's sentinels.
+ */
+type ListTerms = { fleet: string; maxMissingPercent: number; keepsLogs: boolean };
 
-export function createListStore(database: Database, { fleet, maxMissingPercent }: ListTerms) {
+export function createListStore(database: Database, listTerms: ListTerms) {
+  const { fleet, maxMissingPercent, keepsLogs } = listTerms;
   return {
     /** The time now, by the clock that dates the rows. */
     async readClock(): Promise<string> {
@@ -35,7 +42,7 @@ export function createListStore(database: Database, { fleet, maxMissingPercent }
      */
     write(list: DatedList, confirmedBy: string | null = null): Promise<FleetMember[]> {
       const limitPercent = confirmedBy === null ? maxMissingPercent : 100;
-      const terms = { fleet, limitPercent, confirmedBy };
+      const terms = { fleet, limitPercent, confirmedBy, keepsLogs };
       return inTransaction(database, async (transaction) => {
         if (await isNewest(transaction, fleet, list)) await writeList(transaction, list, terms);
         return readMembers(transaction, fleet);
@@ -93,7 +100,7 @@ async function isNewest(
 async function writeList(
   transaction: pg.PoolClient,
   { askedAt, sentinels }: DatedList,
-  { fleet, limitPercent, confirmedBy }: WriteTerms,
+  { fleet, limitPercent, confirmedBy, keepsLogs }: WriteTerms,
 ): Promise<void> {
   const ids = sentinels.map(({ id }) => id);
   const { rows } = await transaction.query<{ known: number; missing: number }>(
@@ -115,6 +122,7 @@ async function writeList(
     fleet,
   ]);
   await transaction.query("DELETE FROM sentinels WHERE fleet = $2 AND id <> ALL($1)", [ids, fleet]);
+  await transaction.query(forgetLogs, [fleet, keepsLogs]);
   await transaction.query(
     `UPDATE fleet_lists SET asked_at = $1, problem = NULL, problem_at = NULL,
        confirmed_by = coalesce($2, confirmed_by),
@@ -136,6 +144,11 @@ async function readMembers(transaction: pg.PoolClient, fleet: string): Promise<F
 const saveProblem = `
   INSERT INTO fleet_lists AS l (fleet, problem, problem_at) VALUES ($1, $2, now())
   ON CONFLICT (fleet) DO UPDATE SET problem = excluded.problem, problem_at = excluded.problem_at`;
+
+// The logs of sentinels that have left the fleet are deleted with their rows.
+const forgetLogs = `
+  DELETE FROM sentinel_logs AS l USING sentinels AS s
+  WHERE s.id = l.sentinel_id AND s.fleet = $1 AND (NOT $2 OR l.at < now() - interval '30 days')`;
 
 // A fleet that lists no running image may list the image of a deploy that has failed or is in progress:
 // then the image that we saw running before is kept as the running one. The ordered image of a deploy in

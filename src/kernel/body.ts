@@ -30,6 +30,36 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
+const mostChunks = 10_000;
+
+/**
+ * At most the last `keepBytes` of a body, or of its first `maxBytes`, or of what came before its connection broke. Never
+ * throws.
+ */
+export async function readEnd(
+  body: Body,
+  { keepBytes, maxBytes }: { keepBytes: number; maxBytes: number },
+): Promise<Buffer> {
+  let chunks: Uint8Array[] = [];
+  let held = 0;
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      held += chunk.byteLength;
+      bytes += chunk.byteLength;
+      if (bytes >= maxBytes) break;
+      // Not with each chunk, which may be a single byte.
+      if (held < 2 * keepBytes && chunks.length < mostChunks) continue;
+      chunks = [Buffer.concat(chunks).subarray(-keepBytes)];
+      held = Math.min(held, keepBytes);
+    }
+  } catch {
+    // What came before the error is returned.
+  }
+  return Buffer.concat(chunks).subarray(-keepBytes);
+}
+
 /** Whether a body begins like HTML: proxies and login pages answer so instead of the service. */
 export function isPage(text: string): boolean {
   return page.test(text);

@@ -6,6 +6,7 @@ import {
   UnreachableError,
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
+import type { FailedDeploy, KeepLog } from "#fleet/logs/keep.ts";
 import type { DeployRecord, FleetStore, RecordResult } from "#fleet/store.ts";
 
 const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };
@@ -18,9 +19,10 @@ type Parts = {
   driver?: Partial<Driver>;
   recorded?: RecordResult[];
   refuse?: (record: DeployRecord) => Error | undefined;
+  keepLog?: KeepLog;
 };
 
-function buildParts({ driver = {}, recorded = [], refuse = () => undefined }: Parts = {}) {
+function buildParts({ driver = {}, recorded = [], refuse = () => undefined, keepLog }: Parts = {}) {
   const records: DeployRecord[] = [];
   const putBacks: string[] = [];
   const store: Partial<FleetStore> = {
@@ -35,7 +37,7 @@ function buildParts({ driver = {}, recorded = [], refuse = () => undefined }: Pa
     abandon: async () => {},
   };
   const whole = { apply: async () => ({}), observe: async () => ({ status: "ready" }), ...driver };
-  const deployer = createDeployer(whole as Driver, store as FleetStore);
+  const deployer = createDeployer(whole as Driver, store as FleetStore, keepLog);
   return { records, putBacks, deployer };
 }
 
@@ -52,6 +54,38 @@ describe("a deploy that fails", () => {
 
     expect(step).toMatchObject({ status: "failed", reason: "unreachable: upstream" });
     expect(step).not.toHaveProperty("isOfApi");
+  });
+
+  it("has its log kept before it is recorded", async () => {
+    const kept: FailedDeploy[] = [];
+    const { deployer, records } = buildParts({
+      driver: { observe: async () => ({ status: "failed", reason: "crash_loop" }) },
+      keepLog: async (failed) => {
+        expect(records).toEqual([]);
+        kept.push(failed);
+      },
+    });
+
+    await deployer.observe(order, nextPoll, timeoutMs);
+
+    expect(kept).toEqual([{ ...order, reason: "crash_loop" }]);
+    expect(records).toMatchObject([{ status: "failed" }]);
+  });
+
+  it.each<SentinelObservation>([
+    { status: "failed", reason: "unauthorized: 401", isOfApi: true },
+    { status: "progressing" },
+    { status: "ready" },
+  ])("has no log kept when it is %j", async (observed) => {
+    const kept: FailedDeploy[] = [];
+    const { deployer } = buildParts({
+      driver: { observe: async () => observed },
+      keepLog: async (failed) => void kept.push(failed),
+    });
+
+    await deployer.observe(order, nextPoll, timeoutMs);
+
+    expect(kept).toEqual([]);
   });
 
   it("is the API's when it did not answer until the end", async () => {

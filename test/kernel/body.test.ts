@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readBeginning, readBody } from "#kernel/body.ts";
+import { readBeginning, readBody, readEnd } from "#kernel/body.ts";
 
 const chunksOf = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
@@ -43,4 +43,29 @@ it("has a beginning of its own length, or of the limit", async () => {
 
   expect((await readBeginning(chunks, 4)).toString()).toBe("abcd");
   expect((await readBeginning(chunks, 99)).toString()).toBe("abcdefghi");
+});
+
+it.each([
+  ["a short one", chunksOf("ab", "c"), "abc"],
+  ["its own end", chunksOf("abc", "def", "ghi", "j"), "ghij"],
+  ["the end of one large piece", chunksOf("abcdefghij"), "ghij"],
+  ["the end of very many small pieces", chunksOf(...Array.from("x".repeat(25_000)), "yz"), "xxyz"],
+])("has as its end %s", async (_, chunks, end) => {
+  expect((await readEnd(chunks, { keepBytes: 4, maxBytes: 1_000_000 })).toString()).toBe(end);
+});
+
+it("is not read for its end further than the limit, and never fails", async () => {
+  async function* endless() {
+    for (let n = 0; ; n++) {
+      if (n === 100) throw new Error("read too far");
+      yield Buffer.from("ab");
+    }
+  }
+  async function* breaking() {
+    yield Buffer.from("cd");
+    throw new Error("reset");
+  }
+
+  expect((await readEnd(endless(), { keepBytes: 4, maxBytes: 10 })).toString()).toBe("abab");
+  expect((await readEnd(breaking(), { keepBytes: 4, maxBytes: 10 })).toString()).toBe("cd");
 });

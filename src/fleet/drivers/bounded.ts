@@ -1,9 +1,11 @@
 /** Cleans and bounds everything that a fleet returns, for every driver alike. */
 import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
+import { cleanLog } from "#kernel/log-text.ts";
 import {
   type Driver,
   type ListedSentinel,
+  type ReadDriverLog,
   type SentinelObservation,
   UnreachableError,
 } from "./driver.ts";
@@ -18,8 +20,10 @@ const namedAtMost = 5;
 
 /** Wraps the driver so that its results are cleaned and bounded. */
 export function boundDriver(driver: Driver, log: Log): Driver {
+  const { readLog } = driver;
   return {
     ...driver,
+    ...(readLog && { readLog: boundLog(readLog) }),
     list: async (signal) => {
       const listed = await bounded(() => driver.list(signal));
       const { usable = [], odd = [] } = Object.groupBy(listed, ({ id }) =>
@@ -34,6 +38,14 @@ export function boundDriver(driver: Driver, log: Log): Driver {
     },
     observe: async (order, call) =>
       cleanObservation(await bounded(() => driver.observe(order, call))),
+  };
+}
+
+function boundLog(readLog: ReadDriverLog): ReadDriverLog {
+  return async (source, call) => {
+    const tail = await bounded(() => readLog(source, call));
+    if (tail.absent !== undefined) return { absent: cleanReason(tail.absent) };
+    return { text: cleanLog(tail.text, call) };
   };
 }
 

@@ -47,10 +47,13 @@ export type ApplyResult = { failure?: string; isOfApi?: boolean };
 type LogSource = { sentinelId: string; deployId?: string | undefined };
 
 /** `lines`: more are not wanted. The signal ends the call. */
-type LogCall = { lines: number; signal: AbortSignal };
+export type LogCall = { lines: number; signal: AbortSignal };
 
 /** The end of a log; `absent`: why there is none. */
 export type LogTail = { text: string; absent?: undefined } | { absent: string };
+
+/** Throws `UnreachableError` when the fleet does not answer. */
+export type ReadDriverLog = (source: LogSource, call: LogCall) => Promise<LogTail>;
 
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
@@ -62,8 +65,8 @@ export type Driver = {
   apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
   /** The state of the replacement by `image`. Throws `UnreachableError` for temporary failures. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
-  /** The last lines of a sentinel's log. Throws `UnreachableError`. Absent: these sentinels have none. */
-  readLog?: (source: LogSource, call: LogCall) => Promise<LogTail>;
+  /** The last lines of a sentinel's log. Absent: none can be read of any sentinel. */
+  readLog?: ReadDriverLog;
   start: () => Promise<void>;
   stop: () => Promise<void>;
 };

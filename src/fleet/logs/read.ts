@@ -10,6 +10,7 @@ import {
 import { type Driver, type LogTail, UnreachableError } from "#fleet/drivers/driver.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
+import { hasStarted } from "./keep.ts";
 import type { FoundLog, LogStore } from "./store.ts";
 
 /** `lines`: how many are read; 0: none. */
@@ -77,22 +78,24 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
 /** What is known of the newest failed deploy. `whyNone`: why its fleet has no logs. */
 function describeFailed(found: FoundLog, whyNone?: string): SentinelLog {
   const { id: sentinel, image, failure, kept } = found;
-  if (kept !== null && whyNone === undefined) return describeKept(sentinel, kept, failure);
-  const note = failure === null && kept === null ? noneFailed : (whyNone ?? notKept);
+  if (kept !== null && whyNone === undefined) return describeKept(found, kept);
+  const note = failure === null && kept === null ? noneFailed : (whyNone ?? whyNotKept(failure));
   return { sentinel, image, lines: [], ...(failure && { reason: failure }), note };
 }
 
-/** `failure`: of the last deploy, which may be another one; null: it did not fail. */
 function describeKept(
-  sentinel: string,
+  { id: sentinel, deployId, failure }: FoundLog,
   kept: NonNullable<FoundLog["kept"]>,
-  failure: string | null,
 ): SentinelLog {
   const { image, reason, at } = kept;
   const lines = toLines(kept.lines);
-  const isOlder = failure !== null && failure !== reason;
+  const isOlder = failure !== null && kept.deployId !== deployId;
   const note = isOlder ? ofEarlier : (kept.note ?? (lines.length === 0 ? silent : undefined));
   return { sentinel, image, lines, at, reason, ...(note !== undefined && { note }) };
+}
+
+function whyNotKept(failure: string | null): string {
+  return failure !== null && !hasStarted(failure) ? neverStarted : notKept;
 }
 
 /** undefined: the fleet's sentinels have logs, and they are read. */
@@ -113,6 +116,7 @@ function unknownSentinel(id: string): ProblemError<FleetProblemCode> {
 const late = new UnreachableError(`unreachable: no log within ${readLimitMs / 1_000} seconds`);
 const lostFleet = "the settings have no fleet of this name";
 const noneFailed = "no deploy of this sentinel has failed, or not lately";
+const neverStarted = "nothing was started that could have printed something";
 const notKept = "no log of this failure was kept";
 const ofEarlier = "these lines are of an earlier failed deploy: of the last one none were kept";
 const silent = "it has printed nothing";

@@ -17,7 +17,9 @@ export type FoundLog = {
   fleet: string;
   image: string;
   runningImage: string;
-  /** Why its last deploy failed; null: it did not. */
+  /** Its last deploy; null: there was none. */
+  deployId: string | null;
+  /** Why that failed; null: it did not. */
   failure: string | null;
   kept: (KeptLog & { at: string }) | null;
 };
@@ -26,6 +28,14 @@ export type LogStore = ReturnType<typeof createLogStore>;
 
 export function createLogStore(database: Database) {
   return {
+    /**
+     * Replaces what was kept of the sentinel before; of the same deploy only by lines. Nothing is kept of a sentinel that
+     * is not known, and of a deploy that another one has followed.
+     */
+    async keep(sentinelId: string, { deployId, image, reason, lines, note }: KeptLog) {
+      await database.query(keepLog, [sentinelId, deployId, image, reason, lines, note ?? null]);
+    },
+
     /** undefined: there is no such sentinel. */
     async find(sentinelId: string): Promise<FoundLog | undefined> {
       const { rows } = await database.query(findLog, [sentinelId]);
@@ -46,8 +56,9 @@ type Row = {
   image: string;
   running_image: string;
   failure: string | null;
+  deploy_id: string | null;
   at: Date | null;
-  deploy_id: string;
+  kept_deploy_id: string;
   kept_image: string;
   reason: string;
   lines: string;
@@ -57,22 +68,31 @@ type Row = {
 function toFound(row: Row): FoundLog {
   const { id, fleet, image, failure, at, reason, lines, note } = row;
   const kept = at && {
-    deployId: row.deploy_id,
+    deployId: row.kept_deploy_id,
     image: row.kept_image,
     reason,
     lines,
     ...(note !== null && { note }),
     at: at.toISOString(),
   };
-  return { id, fleet, image, runningImage: row.running_image, failure, kept };
+  const { running_image: runningImage, deploy_id: deployId } = row;
+  return { id, fleet, image, runningImage, deployId, failure, kept };
 }
 
 const findLog = `
-  SELECT s.id, s.fleet, s.image, s.running_image,
+  SELECT s.id, s.fleet, s.image, s.running_image, s.deploy_id,
     CASE s.deploy_status WHEN 'failed' THEN coalesce(s.deploy_reason, '') END AS failure,
-    l.at, l.deploy_id, l.image AS kept_image, l.reason, l.lines, l.note
+    l.at, l.deploy_id AS kept_deploy_id, l.image AS kept_image, l.reason, l.lines, l.note
   FROM sentinels AS s LEFT JOIN sentinel_logs AS l ON l.sentinel_id = s.id
   WHERE s.id = $1`;
+
+const keepLog = `
+  INSERT INTO sentinel_logs AS l (sentinel_id, deploy_id, image, reason, lines, note)
+  SELECT id, $2, $3, $4, $5, $6 FROM sentinels
+  WHERE id = $1 AND (deploy_id IS NULL OR deploy_id = $2)
+  ON CONFLICT (sentinel_id) DO UPDATE SET deploy_id = excluded.deploy_id, image = excluded.image,
+    reason = excluded.reason, at = now(), lines = excluded.lines, note = excluded.note
+  WHERE l.deploy_id <> excluded.deploy_id OR excluded.lines <> ''`;
 
 const findSimilar = `
   SELECT sentinel_id AS id FROM sentinel_logs

@@ -13,6 +13,7 @@ const sentinel: FoundLog = {
   fleet: "singleton",
   image: v2,
   runningImage: v1,
+  deployId: "d1",
   failure: loop,
   kept: { deployId: "d1", image: v2, reason: loop, lines: "starting\nno database", at },
 };
@@ -58,7 +59,9 @@ describe("the log of a failed deploy", () => {
   });
 
   it("is said to be of an earlier deploy when the last one left none", async () => {
-    const answer = await ask({ found: { ...sentinel, failure: "cancelled: killed" } });
+    const answer = await ask({
+      found: { ...sentinel, deployId: "d2", failure: "cancelled: killed" },
+    });
 
     expect(answer).toMatchObject({
       reason: loop,
@@ -74,6 +77,14 @@ describe("the log of a failed deploy", () => {
 
     expect(answer).toMatchObject({ lines: [], note: "not read", similar: ["gw-7"] });
     expect(asked).toEqual([{ image: v2, code: "crash_loop" }]);
+  });
+
+  it("is absent when nothing was started", async () => {
+    const answer = await ask({
+      found: { ...sentinel, kept: null, failure: "image_not_found: v2" },
+    });
+
+    expect(answer).toMatchObject({ lines: [], note: expect.stringMatching(/nothing was started/) });
   });
 
   it("is absent when no deploy has failed", async () => {

@@ -87,7 +87,8 @@ describe("a list", () => {
     );
     const older = { askedAt: clock[0].at as string, sentinels: fleetOf(3, v1) };
 
-    await createListStore(database(), { fleet: "singleton", maxMissingPercent: 100 }).write(older);
+    const terms = { fleet: "singleton", maxMissingPercent: 100, keepsLogs: true };
+    await createListStore(database(), terms).write(older);
 
     expect(await rows()).toEqual([1, 2, 3, 4].map((n) => ({ id: `gw-${n}`, running_image: v2 })));
   });

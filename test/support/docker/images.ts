@@ -30,7 +30,7 @@ const check = (script: string) => ({
 
 /** By the end of the tag. */
 const behaviours: Record<string, ImageConfig> = {
-  crash: { Cmd: shell("exit 1") },
+  crash: { Cmd: shell("echo reading settings; echo no database: password=hunter2 >&2; exit 1") },
   late: { Cmd: shell("/bin/busybox sleep 0.5; exit 7") },
   sick: { Cmd: serve, Healthcheck: check("echo no upstream; exit 3") },
   well: { Cmd: serve, Healthcheck: check("exit 0") },
@@ -38,6 +38,7 @@ const behaviours: Record<string, ImageConfig> = {
   stubborn: { Cmd: sleep(1_000) },
   /** Not where its environment says so. */
   choosy: { Cmd: shell(`test -z "$BROKEN" || exit 5; ${untilEnded}`) },
+  chatty: { Cmd: shell(`echo listening; ${untilEnded}`) },
   missing: { Cmd: ["/bin/nothing"] },
 };
 

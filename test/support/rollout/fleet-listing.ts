@@ -12,9 +12,14 @@ import { createLog } from "#kernel/log.ts";
 export function createTestListing(
   database: Database,
   driver: Pick<Driver, "list">,
-  { maxMissingPercent = 100, registry = new Registry(), fleet = "singleton" } = {},
+  {
+    maxMissingPercent = 100,
+    registry = new Registry(),
+    fleet = "singleton",
+    keepsLogs = true,
+  } = {},
 ) {
   const log = createLog({ level: "silent", format: "json" });
-  const store = createListStore(database, { fleet, maxMissingPercent });
+  const store = createListStore(database, { fleet, maxMissingPercent, keepsLogs });
   return createFleetListing({ driver, store, metrics: createListMetrics(registry)(fleet), log });
 }

@@ -69,6 +69,16 @@ export function createDockerDriver(settings: DockerDriverSettings): Driver {
         return { status: "failed", reason: error.message, isOfApi: true };
       }
     },
+    readLog: async ({ sentinelId, deployId }, call) => {
+      const found = find({ sentinelId, image: "", deployId: deployId ?? "" });
+      if (found === undefined) return { absent: unknownHost };
+      try {
+        return await found.host.readLog(found.order.name, deployId, call);
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        return { absent: error.message };
+      }
+    },
     // The first list goes on with what was under way.
     start: async () => {},
     stop: async () => {

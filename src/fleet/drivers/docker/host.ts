@@ -6,6 +6,8 @@ import {
   type DeployOrder,
   type DriverCall,
   type ListedSentinel,
+  type LogCall,
+  type LogTail,
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
@@ -28,6 +30,7 @@ import {
 } from "./family.ts";
 import { runsWell } from "./judge.ts";
 import { createImages, groupListed, type HostNames, toListed } from "./listing.ts";
+import { readContainerLog } from "./logs.ts";
 import { observeFamily } from "./observe.ts";
 import { createPull, type FindCredential } from "./pull.ts";
 import { nameForEngine } from "./reference.ts";
@@ -159,6 +162,16 @@ export class DockerHost {
     this.#replacements.continue(name, deployId);
     if (refusal !== undefined) throw refusal;
     return observation;
+  }
+
+  async readLog(name: string, deployId: string | undefined, call: LogCall): Promise<LogTail> {
+    const { family } = await this.#containers.readFamily(name, call.signal);
+    const container =
+      deployId === undefined
+        ? (family.current ?? family.previous)
+        : findOfDeploy(family, deployId)?.container;
+    if (container === undefined) return { absent: "there is no container of it" };
+    return readContainerLog(this.#parts.engine, container, call);
   }
 
   async #resume(families: ReturnType<typeof groupListed>): Promise<void> {

@@ -1,0 +1,92 @@
+/** Keeps the end of a failed deploy's log. Whatever happens to a log, the deploy's result is what it would be without. */
+import { hasReasonCode, type ReasonCode, reasonCodeOf } from "#fleet/contract.ts";
+import { type Driver, type LogTail, UnreachableError } from "#fleet/drivers/driver.ts";
+import type { Log } from "#kernel/log.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
+import { type LogBudget, mostAlike } from "./budget.ts";
+import type { LogStore } from "./store.ts";
+
+/** `run`: the run of a rollout that wanted it. */
+export type FailedDeploy = {
+  sentinelId: string;
+  image: string;
+  deployId: string;
+  run?: string | undefined;
+  reason: string;
+};
+
+/** Never throws, and takes two seconds at most. */
+export type KeepLog = (failed: FailedDeploy) => Promise<void>;
+
+type Parts = {
+  driver: Pick<Driver, "readLog">;
+  store: Pick<LogStore, "keep">;
+  budget: LogBudget;
+  /** How many are kept; 0: none. */
+  lines: number;
+  log: Log;
+};
+
+/** The whole of it, and of that reading the log: what came until then is kept. */
+const limitMs = 2_000;
+const readLimitMs = 1_200;
+
+/** What the fleet says of a sentinel that has started something; before that nothing can have been printed. */
+const codesOfStarted: readonly ReasonCode[] = [
+  "crash_loop",
+  "oom_killed",
+  "start_error",
+  "port_conflict",
+  "probe_failing",
+  "progress_deadline",
+  "timeout_unknown",
+];
+
+export function createKeepLog({ driver, store, budget, lines, log }: Parts): KeepLog {
+  const { readLog } = driver;
+  if (readLog === undefined || lines === 0) return async () => {};
+
+  const read = async (source: FailedDeploy): Promise<LogTail> => {
+    const way = wayOf(source);
+    const { sentinelId, deployId } = source;
+    if (!budget.take(way, deployId)) return { absent: enough };
+    const signal = AbortSignal.timeout(readLimitMs);
+    const tail = await readLog({ sentinelId, deployId }, { lines, signal }).catch(toAbsent);
+    if (tail.absent !== undefined || tail.text === "") budget.giveBack(way, deployId);
+    return tail;
+  };
+
+  const keep = async (failed: FailedDeploy): Promise<void> => {
+    const tail = await read(failed);
+    const { absent: note, text = "" } = { text: undefined, ...tail };
+    await store.keep(failed.sentinelId, { ...failed, lines: text, note });
+  };
+
+  return async (failed) => {
+    if (!hasStarted(failed.reason)) return;
+    try {
+      await unlessLate(() => keep(failed), { limitMs, late });
+    } catch (error) {
+      const { sentinelId: sentinel } = failed;
+      log.warn({ sentinel, detail: (error as Error).message }, "log of a failed deploy not kept");
+    }
+  };
+}
+
+/** Whether anything was started that can have printed something. */
+export function hasStarted(reason: string): boolean {
+  const code = reasonCodeOf(reason);
+  return !hasReasonCode(reason) || (code !== undefined && codesOfStarted.includes(code));
+}
+
+function wayOf({ run = "", image, reason }: FailedDeploy): string {
+  return JSON.stringify([run, image, reasonCodeOf(reason) ?? reason]);
+}
+
+function toAbsent(error: Error): LogTail {
+  if (error instanceof UnreachableError) return { absent: error.message };
+  throw error;
+}
+
+const enough = `not kept: ${mostAlike} others failed in the same way before`;
+const late = new Error(`it took longer than ${limitMs / 1_000} seconds`);

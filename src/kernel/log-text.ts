@@ -1,0 +1,47 @@
+/** The end of a log of a program that is not ours, made safe to store and to show. */
+import { stripVTControlCharacters } from "node:util";
+import { cleanText } from "./clean-text.ts";
+import { maskSecrets } from "./mask-secrets.ts";
+
+/** Of all lines together. */
+const maxBytes = 16_384;
+const maxLine = 1_000;
+
+/** More of a raw log is not looked at: escape sequences take room, too. */
+export const maxRawLog = 65_536;
+
+/**
+ * At most the last `lines` lines of it, and 16 KiB: without escape sequences, control characters and empty lines at the
+ * end, and with secrets masked. Between each two is a newline.
+ */
+export function cleanLog(raw: string, { lines }: { lines: number }): string {
+  if (lines < 1) return "";
+  const text = stripVTControlCharacters(endOf(raw).toWellFormed());
+  const cleaned = maskSecrets(text).trimEnd().split("\n").slice(-lines).map(cleanLine);
+  return lastWithin(cleaned, maxBytes).join("\n");
+}
+
+/** Without the line that the cut has gone through, unless it is the only one. */
+function endOf(raw: string): string {
+  if (raw.length <= maxRawLog) return raw;
+  const end = raw.slice(-maxRawLog);
+  const newline = end.trimEnd().indexOf("\n");
+  return newline === -1 ? end : end.slice(newline + 1);
+}
+
+/** What a terminal would show of a line that was overwritten: a bar of progress is not a hundred lines. */
+function cleanLine(line: string): string {
+  const written = line.trimEnd();
+  const shown = written.slice(written.lastIndexOf("\r") + 1);
+  const clean = cleanText(shown, maxLine).trimEnd();
+  return shown.length > maxLine ? `${clean}…` : clean;
+}
+
+function lastWithin(lines: readonly string[], bytes: number): string[] {
+  let left = bytes + 1;
+  const first = lines.findLastIndex((line) => {
+    left -= Buffer.byteLength(line) + 1;
+    return left < 0;
+  });
+  return lines.slice(first + 1);
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { createLogBudget } from "#fleet/logs/budget.ts";
+
+describe("createLogBudget", () => {
+  it("lets so many deploys of one way through, and each of them again", () => {
+    const budget = createLogBudget(2);
+
+    const first = ["d1", "d2", "d3"].map((id) => budget.take("loop", id));
+    const again = ["d1", "d2", "d3"].map((id) => budget.take("loop", id));
+
+    expect([first, again]).toEqual([
+      [true, true, false],
+      [true, true, false],
+    ]);
+  });
+
+  it("counts each way by itself", () => {
+    const budget = createLogBudget(1);
+    budget.take("loop", "d1");
+
+    expect(budget.take("oom", "d2")).toBe(true);
+  });
+
+  it("lets another one through in place of one that had no log", () => {
+    const budget = createLogBudget(1);
+    budget.take("loop", "d1");
+
+    budget.giveBack("loop", "d1");
+
+    expect(budget.take("loop", "d2")).toBe(true);
+  });
+
+  it("forgets the oldest of very many ways", () => {
+    const budget = createLogBudget(1);
+    for (let n = 0; n <= 1_000; n++) budget.take(`way ${n}`, "d1");
+
+    expect(budget.take("way 0", "d2")).toBe(true);
+    expect(budget.take("way 1000", "d2")).toBe(false);
+  });
+});

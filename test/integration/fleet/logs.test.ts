@@ -1,0 +1,146 @@
+/** What is kept of logs, in a real Postgres. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createListStore } from "#fleet/list-store.ts";
+import { createLogStore } from "#fleet/logs/store.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../support/servers/servers.ts";
+
+const v2 = "r.io/a:v2";
+const kept = { deployId: "d1", image: v2, reason: "crash_loop: exit code 3", lines: "a\nb" };
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
+});
+
+afterAll(async () => {
+  await database.end();
+  await server.stop();
+});
+
+const logs = () => createLogStore(database);
+const countKept = async () =>
+  (await database.query("SELECT count(*)::int AS n FROM sentinel_logs")).rows[0]?.n;
+
+async function list(ids: readonly string[], keepsLogs = true): Promise<void> {
+  const store = createListStore(database, {
+    fleet: "singleton",
+    maxMissingPercent: 100,
+    keepsLogs,
+  });
+  const sentinels = ids.map((id) => ({ id, region: "eu", image: "r.io/a:v1", healthy: true }));
+  await store.write({ askedAt: await store.readClock(), sentinels });
+}
+
+/** As a deploy writes it. */
+async function fail(id: string, deployId: string): Promise<void> {
+  const { record } = createFleetStore(database);
+  await record({ id, image: v2, status: "progressing", deployId });
+  await record({ id, image: v2, status: "failed", reason: kept.reason, endedId: deployId });
+}
+
+beforeEach(async () => {
+  await database.query("DELETE FROM sentinels");
+  await list(["gw-1", "gw-2", "gw-3"]);
+});
+
+describe("a failed deploy's log", () => {
+  it("is found with its sentinel", async () => {
+    await fail("gw-1", "d1");
+    await logs().keep("gw-1", kept);
+
+    const found = await logs().find("gw-1");
+
+    expect(found).toMatchObject({
+      id: "gw-1",
+      fleet: "singleton",
+      deployId: "d1",
+      failure: kept.reason,
+      kept: { ...kept, at: expect.stringMatching(/^\d{4}-.*Z$/) },
+    });
+  });
+
+  it("is replaced by that of the next failed deploy, even by none", async () => {
+    await fail("gw-1", "d1");
+    await logs().keep("gw-1", kept);
+    await fail("gw-1", "d2");
+    await logs().keep("gw-1", { ...kept, deployId: "d2", lines: "", note: "not read" });
+
+    const found = await logs().find("gw-1");
+
+    expect(found?.kept).toMatchObject({ deployId: "d2", lines: "", note: "not read" });
+    expect(await countKept()).toBe(1);
+  });
+
+  it("is not lost when the step is repeated, and finds no log any more", async () => {
+    await fail("gw-1", "d1");
+    await logs().keep("gw-1", kept);
+    await logs().keep("gw-1", { ...kept, lines: "", note: "gone" });
+
+    expect((await logs().find("gw-1"))?.kept).toMatchObject(kept);
+  });
+
+  it("is not kept when another deploy has followed", async () => {
+    await fail("gw-1", "d2");
+    await logs().keep("gw-1", kept);
+
+    expect((await logs().find("gw-1"))?.kept).toBeNull();
+  });
+
+  it("is not kept of a sentinel that is not known", async () => {
+    await logs().keep("nobody", kept);
+
+    expect(await countKept()).toBe(0);
+    expect(await logs().find("nobody")).toBeUndefined();
+  });
+
+  it("names those that failed in the same way and have lines", async () => {
+    for (const id of ["gw-1", "gw-2", "gw-3"]) await fail(id, "d1");
+    await logs().keep("gw-1", { ...kept, lines: "", note: "not read" });
+    await logs().keep("gw-2", { ...kept, reason: "crash_loop: exit code 4" });
+    await logs().keep("gw-3", { ...kept, reason: "oom_killed" });
+
+    const similar = await logs().similar("gw-1", { image: v2, code: "crash_loop" });
+
+    expect(similar).toEqual(["gw-2"]);
+  });
+});
+
+describe("a list of the fleet", () => {
+  beforeEach(async () => {
+    for (const id of ["gw-1", "gw-2"]) {
+      await fail(id, "d1");
+      await logs().keep(id, kept);
+    }
+  });
+
+  it("leaves the logs of its sentinels, and deletes those of others", async () => {
+    await list(["gw-2", "gw-3"]);
+
+    const { rows } = await database.query("SELECT sentinel_id FROM sentinel_logs");
+    expect(rows).toEqual([{ sentinel_id: "gw-2" }]);
+  });
+
+  it("deletes logs after thirty days", async () => {
+    await database.query(
+      "UPDATE sentinel_logs SET at = now() - interval '31 days' WHERE sentinel_id = 'gw-1'",
+    );
+
+    await list(["gw-1", "gw-2", "gw-3"]);
+
+    const { rows } = await database.query("SELECT sentinel_id FROM sentinel_logs");
+    expect(rows).toEqual([{ sentinel_id: "gw-2" }]);
+  });
+
+  it("deletes all of them once none are to be kept", async () => {
+    await list(["gw-1", "gw-2", "gw-3"], false);
+
+    expect(await countKept()).toBe(0);
+  });
+});
