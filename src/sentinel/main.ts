@@ -21,6 +21,7 @@ const drainMs = 10_000;
 
 async function run(settings: SentinelSettings): Promise<void> {
   const behaviour = behaviourOf(settings.image);
+  process.stdout.write(`sentinel ${settings.id} starts with ${settings.image}\n`);
   const health = createHealth(settings, behaviour);
   const gateway = createGateway({
     verifyKey: createVerifyKey({ url: settings.apiUrl, rootKey: settings.rootKey }),
@@ -30,8 +31,9 @@ async function run(settings: SentinelSettings): Promise<void> {
   });
   const activate = async () => {
     // The old process still listens on this port while the new one opens it, so that no request is lost.
-    if (!gateway.server.listening)
-      await listen(gateway.server, { port: settings.publicPort, reusePort: true });
+    if (gateway.server.listening) return;
+    await listen(gateway.server, { port: settings.publicPort, reusePort: true });
+    process.stdout.write(`serving on port ${settings.publicPort}\n`);
   };
   const privateServer = createPrivateServer({ health, activate });
   await listen(privateServer, { port: 0 });
@@ -43,7 +45,12 @@ async function run(settings: SentinelSettings): Promise<void> {
   setTimeout(() => {
     if (!gateway.server.listening) process.exit(0);
   }, settings.activateWithinMs).unref();
-  if (behaviour === "crash") setTimeout(() => process.exit(1), crashMs);
+  if (behaviour === "crash") setTimeout(crash, crashMs);
+}
+
+function crash(): void {
+  process.stderr.write("error: this image crashes, as its tag says\n");
+  process.exit(1);
 }
 
 function upstreamOf({ upstreamUrl, id }: SentinelSettings) {

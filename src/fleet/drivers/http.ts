@@ -14,6 +14,7 @@ import {
   UnreachableError,
   UnwantedError,
 } from "./driver.ts";
+import { readFleetLog } from "./http-logs.ts";
 
 export type HttpDriverSettings = { url: string; token: string };
 
@@ -73,6 +74,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
   const connect = { timeout: 5_000 };
   const single = new Agent({ connect, connections, maxResponseSize: maxAnswerBytes });
   const pages = new Agent({ connect, connections: 4, maxResponseSize: maxPageBytes });
+  const logs = new Agent({ connect, connections: 16 });
   const call = (path: string, { signal, isWanted }: DriverCall = {}, body?: object) =>
     callFleet(settings, path, {
       dispatcher: isWanted === undefined ? single : single.compose(checkWanted(isWanted)),
@@ -99,9 +101,18 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       }
       return judge(parse(Reported, answer.body), { sentinelId, image, deployId });
     },
+    readLog: async ({ sentinelId, deployId }, { lines, signal }) => {
+      const url = `${settings.url}${sentinelPath(sentinelId)}/log`;
+      const asked = { ...settings, url, lines, signal, dispatcher: logs };
+      try {
+        return await readFleetLog(asked, deployId);
+      } catch (error) {
+        throw unreachable(error as Error);
+      }
+    },
     start: async () => {},
     stop: async () => {
-      await Promise.all([single.destroy(), pages.destroy()]);
+      await Promise.all([single.destroy(), pages.destroy(), logs.destroy()]);
     },
   };
 }
@@ -190,8 +201,12 @@ async function callFleet(
     return { status: answer.statusCode, body: readJson(text), chars: text.length };
   } catch (error) {
     if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
-    throw new UnreachableError(`unreachable: ${describeFailure(error as Error)}`, { cause: error });
+    throw unreachable(error as Error);
   }
+}
+
+function unreachable(error: Error): UnreachableError {
+  return new UnreachableError(`unreachable: ${describeFailure(error)}`, { cause: error });
 }
 
 function describeFailure(error: Error & { code?: unknown }): string {

@@ -19,6 +19,8 @@ export type ReplacementParts = {
   trustedProxies: readonly string[];
   /** How long a new process may take to become healthy. */
   readyTimeoutMs: number;
+  /** What served before is started again, and logs where it did. */
+  isRevival?: boolean;
 };
 
 const probeEveryMs = 100;
@@ -41,26 +43,32 @@ export async function replaceProcess(
 ): Promise<SentinelState> {
   if (state.candidate !== null) await endProcess(state.candidate, endPolitely);
   const { image } = state;
+  const { files, isRevival = false } = parts;
+  const moveLog = (to: "serving" | "failed") => {
+    if (!isRevival) files.moveLog(state.id, to);
+  };
   let current: SentinelState = { ...state, candidate: null, failure: null };
   const save = (change: Partial<SentinelState>) => {
     current = { ...current, ...change };
-    parts.files.write(current);
+    files.write(current);
   };
   try {
     save({});
-    const logFile = parts.files.logFile(state.id);
+    const logFile = isRevival ? files.logFile(state.id, "serving") : files.beginLog(state.id);
     const started = await startChild({ ...parts, ...state, logFile });
     const { child } = started;
     save({ candidate: child });
     await untilHealthy(started, { id: state.id, image }, parts.readyTimeoutMs);
     await activateChild(child);
     const old = current.serving;
+    moveLog("serving");
     save({ serving: child, candidate: null, runningImage: image });
     if (old !== null) await endProcess(old, endPolitely);
   } catch (error) {
     if (current.candidate !== null) {
       await endProcess(current.candidate, { signal: "SIGKILL", graceMs: 0 });
     }
+    moveLog("failed");
     save({ candidate: null, failure: (error as Error).message });
   }
   return current;

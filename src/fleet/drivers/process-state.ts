@@ -1,5 +1,5 @@
 /** The state of each sentinel of the process driver, in one file each, so that it survives a restart. */
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
@@ -35,11 +35,20 @@ export type SentinelState = z.infer<typeof SentinelState>;
 export type StateFiles = {
   readAll: () => SentinelState[];
   write: (state: SentinelState) => void;
-  logFile: (id: string) => string;
+  logFile: (id: string, of: LogOf) => string;
+  /** What the process that is being started logs: from here on in a file of its own, which is empty. */
+  beginLog: (id: string) => string;
+  /** It serves now, or has failed: its log takes the place of the one before. */
+  moveLog: (id: string, to: Exclude<LogOf, "next">) => void;
 };
+
+/** Of the process that serves, of the one that is being started to replace it, or of the last one that failed to. */
+type LogOf = "serving" | "next" | "failed";
 
 export function createStateFiles(directory: string): StateFiles {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const logFile = (id: string, of: LogOf) =>
+    path.join(directory, of === "serving" ? `${id}.log` : `${id}.${of}.log`);
   return {
     readAll: () =>
       existsSync(directory)
@@ -50,7 +59,15 @@ export function createStateFiles(directory: string): StateFiles {
         : [],
     write: (state) =>
       writeFileAtomically(path.join(directory, `${state.id}.json`), JSON.stringify(state)),
-    logFile: (id) => path.join(directory, `${id}.log`),
+    logFile,
+    beginLog: (id) => {
+      for (const of of ["next", "failed"] as const) rmSync(logFile(id, of), { force: true });
+      return logFile(id, "next");
+    },
+    moveLog: (id, to) => {
+      const from = logFile(id, "next");
+      if (existsSync(from)) renameSync(from, logFile(id, to));
+    },
   };
 }
 

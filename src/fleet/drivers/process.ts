@@ -10,6 +10,7 @@ import {
   UnwantedError,
 } from "./driver.ts";
 import { markOfKey } from "./process-child.ts";
+import { readProcessLog } from "./process-logs.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
 import { createStateFiles, type SentinelState } from "./process-state.ts";
 
@@ -54,6 +55,11 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
       return {};
     },
     observe: async (order) => fleet.observe(order),
+    readLog: async ({ sentinelId, deployId }) => {
+      const state = fleet.find(sentinelId);
+      if (state === undefined) return { absent: `no sentinel ${sentinelId} here` };
+      return readProcessLog(state, deployId, { files, rootKey: settings.rootKey });
+    },
     start: () => fleet.start(),
     stop: () => fleet.stop(),
   };
@@ -170,7 +176,7 @@ class ProcessFleet {
     this.#work(state.id, async () => {
       const revival = { ...state, image: state.runningImage };
       // The state on disk keeps the ordered image, which may differ from the one that is restarted.
-      const parts = this.#partsKeeping(state, () => true);
+      const parts = { ...this.#partsKeeping(state, () => true), isRevival: true };
       const revived = await replaceProcess(revival, parts);
       this.#pauseAfter(state.id, revived.failure);
       if (revived.failure !== null) {

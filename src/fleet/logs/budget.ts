@@ -2,6 +2,9 @@
 
 export const mostAlike = 5;
 
+/** Of those that have none: a fleet without logs is not asked for each of them. */
+const triesOfOne = 4;
+
 /** More ways to fail than rollouts of one time have. */
 const mostWays = 1_000;
 
@@ -13,19 +16,23 @@ export type LogBudget = {
 };
 
 export function createLogBudget(most = mostAlike): LogBudget {
-  /** By way, the deploys that have taken their part. */
-  const taken = new Map<string, Set<string>>();
+  /** By way, the deploys whose logs were asked for, and whether they had one. */
+  const asked = new Map<string, Map<string, boolean>>();
   return {
     take(way, deployId) {
-      const deploys = taken.get(way) ?? new Set();
-      const isTaken = deploys.has(deployId);
-      if (!isTaken && deploys.size >= most) return false;
-      if (!taken.has(way) && taken.size >= mostWays) taken.delete(taken.keys().next().value ?? "");
-      taken.set(way, deploys.add(deployId));
+      const deploys = asked.get(way) ?? new Map<string, boolean>();
+      if (!deploys.has(deployId) && !hasRoom(deploys, most)) return false;
+      if (!asked.has(way) && asked.size >= mostWays) asked.delete(asked.keys().next().value ?? "");
+      asked.set(way, deploys.set(deployId, true));
       return true;
     },
     giveBack(way, deployId) {
-      taken.get(way)?.delete(deployId);
+      asked.get(way)?.set(deployId, false);
     },
   };
+}
+
+function hasRoom(deploys: ReadonlyMap<string, boolean>, most: number): boolean {
+  const found = deploys.values().filter(Boolean).toArray().length;
+  return found < most && deploys.size < most * triesOfOne;
 }

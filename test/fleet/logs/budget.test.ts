@@ -30,6 +30,18 @@ describe("createLogBudget", () => {
     expect(budget.take("loop", "d2")).toBe(true);
   });
 
+  it("ends to ask for logs of a way of which there never is one", () => {
+    const budget = createLogBudget(5);
+
+    const asked = Array.from({ length: 100 }, (_, n) => {
+      const mayAsk = budget.take("loop", `d${n}`);
+      if (mayAsk) budget.giveBack("loop", `d${n}`);
+      return mayAsk;
+    });
+
+    expect(asked.filter(Boolean)).toHaveLength(20);
+  });
+
   it("forgets the oldest of very many ways", () => {
     const budget = createLogBudget(1);
     for (let n = 0; n <= 1_000; n++) budget.take(`way ${n}`, "d1");

@@ -58,6 +58,10 @@ const ofDriver = {
         wanted.endsWith("-crash")
           ? { failAfterMs: 20, reason: "crash_loop: exit code 1" }
           : { readyAfterMs: 20 },
+      readLog: (_, deployId) => {
+        if (deployId === null) return "listening\n";
+        return deployId === "d1" ? "no database: password=hunter2\n" : undefined;
+      },
     });
     const http = { url: fleet.url, token: fleet.token };
     const driver = drivers.http({ ...parts, fleet: configure({ driver: "http", http }) });
@@ -170,6 +174,25 @@ describe.each(runnable)("the driver %s", (name) => {
       reason: "crash_loop: exit code 1",
       running_image: image("v1"),
     });
+  });
+
+  it("reads the end of the log of what has failed, and of what runs", async () => {
+    const { driver, image } = await start(name);
+    await driver.start();
+    const [first] = await driver.list();
+    const sentinelId = first?.id ?? "";
+    const order = { sentinelId, image: image("v2-crash"), deployId: "d1" };
+    await driver.apply(order);
+    await untilSettled(driver, order);
+
+    const call = { lines: 100, signal: AbortSignal.timeout(5_000) };
+    const failed = await driver.readLog?.(order, call);
+    const running = await driver.readLog?.({ sentinelId }, call);
+    const other = await driver.readLog?.({ sentinelId, deployId: "d0" }, call);
+
+    expect(failed).toEqual({ text: expect.stringMatching(/crash|no database: password=\*\*\*/) });
+    expect(running).toEqual({ text: expect.not.stringMatching(/crash|no database/) });
+    expect(other).toEqual({ absent: expect.stringMatching(/./) });
   });
 
   it("changes nothing when an order is repeated", async () => {

@@ -1,6 +1,9 @@
 /** What is kept of logs, in a real Postgres. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createDeployer } from "#fleet/deployer.ts";
 import { createListStore } from "#fleet/list-store.ts";
+import { createLogBudget } from "#fleet/logs/budget.ts";
+import { createKeepLog } from "#fleet/logs/keep.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -109,6 +112,41 @@ describe("a failed deploy's log", () => {
     const similar = await logs().similar("gw-1", { image: v2, code: "crash_loop" });
 
     expect(similar).toEqual(["gw-2"]);
+  });
+});
+
+describe("a process that is killed between a failure and its record", () => {
+  it("leaves the log to the one that repeats the step, though that finds none any more", async () => {
+    const log = createLog({ level: "silent", format: "json" });
+    const store = createFleetStore(database);
+    const texts = ["no database"];
+    const driver = {
+      observe: async () => ({ status: "failed" as const, reason: kept.reason, isOrdered: true }),
+      readLog: async () => {
+        const text = texts.shift();
+        return text === undefined ? { absent: "there is no container of it" } : { text };
+      },
+    };
+    const build = (over: Partial<typeof store>) => {
+      const budget = createLogBudget();
+      const keepLog = createKeepLog({ driver, store: logs(), budget, lines: 100, log });
+      return createDeployer(driver as never, { ...store, ...over }, keepLog);
+    };
+    const killed = build({
+      record: async () => {
+        throw new Error("killed");
+      },
+    });
+    const order = { sentinelId: "gw-1", image: v2, deployId: "d1" };
+    const next = { isPending: false, pollMs: 200, isDue: false, isPushed: false };
+    await store.record({ id: "gw-1", image: v2, status: "progressing", deployId: "d1" });
+    await expect(killed.observe(order, next, 10_000)).rejects.toThrow("killed");
+
+    const step = await build({}).observe(order, next, 10_000);
+
+    expect(step.status).toBe("failed");
+    const found = await logs().find("gw-1");
+    expect(found).toMatchObject({ failure: kept.reason, kept: { lines: "no database" } });
   });
 });
 

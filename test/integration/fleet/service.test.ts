@@ -3,8 +3,11 @@ import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { createDeployer } from "#fleet/deployer.ts";
+import { boundDriver } from "#fleet/drivers/bounded.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
+import { createLogBudget } from "#fleet/logs/budget.ts";
+import { createKeepLog } from "#fleet/logs/keep.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { createSentinelService } from "#fleet/service.ts";
@@ -44,14 +47,25 @@ let next = 0;
 let id = "";
 
 beforeAll(async () => {
-  fleet = await startFakeFleet({ size: 30 });
+  fleet = await startFakeFleet({
+    size: 30,
+    readLog: (_, deployId) => (deployId === null ? "serving\n" : "no database: token=s3cret\n"),
+  });
   server = await createTestDatabase();
   database = openDatabase(server.url, log);
   const store = createFleetStore(database);
-  const driver = createHttpDriver({ url: fleet.url, token: fleet.token });
+  const driver = boundDriver(createHttpDriver({ url: fleet.url, token: fleet.token }), log);
+  const logs = createLogStore(database);
+  const keepLog = createKeepLog({
+    driver,
+    store: logs,
+    budget: createLogBudget(),
+    lines: 100,
+    log,
+  });
   const listing = createTestListing(database, driver);
   await listing.list();
-  const fleets = deploying(createDeployer(driver, store), 4_000);
+  const fleets = deploying(createDeployer(driver, store, keepLog), 4_000);
   restate = await startTestRestate({
     services: [
       createSentinelService({ fleets, abandon: store.abandon }),
@@ -59,7 +73,7 @@ beforeAll(async () => {
         store,
         listings: new Map([["singleton", listing]]),
         readLog: createReadLog({
-          store: createLogStore(database),
+          store: logs,
           fleets: new Map([["singleton", { name: "singleton", driver, lines: 100 }]]),
         }),
         readActor,
@@ -244,6 +258,22 @@ describe("Log", () => {
 
     expect([status, body["lines"]]).toEqual([200, []]);
     expect(body["note"]).toContain("no deploy of this sentinel has failed");
+  });
+
+  it("is that of the newest failed deploy, also after a good one, and that of what runs", async () => {
+    const reason = "crash_loop: exit code 1";
+    fleet.behave(() => ({ failAfterMs: 0, reason }));
+    await deploy(v2);
+    fleet.behave(() => ({ readyAfterMs: 0 }));
+    await deploy(v3);
+
+    const failed = (await ask({ sentinel: id })).body;
+    const running = (await ask({ sentinel: id, which: "running" })).body;
+
+    const at = expect.any(String);
+    const lines = ["no database: token=***"];
+    expect(failed).toEqual({ sentinel: id, image: v2, reason, lines, at });
+    expect(running).toEqual({ sentinel: id, image: v3, lines: ["serving"], at });
   });
 
   it("of a sentinel that is not there is a 404", async () => {

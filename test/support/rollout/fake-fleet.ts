@@ -23,6 +23,8 @@ type FakeFleetOptions = {
   /** 0, as by default, takes a free one. */
   port?: number;
   behave?: (id: string, image: string) => FleetOutcome;
+  /** The log of what a deploy has started, or of what runs; without it the fleet has none, as most have. */
+  readLog?: (id: string, deployId: string | null) => string | undefined;
 };
 
 const PutBody = z.strictObject({ image: z.string().min(1), deploy_id: z.string().min(1) });
@@ -50,14 +52,23 @@ export async function startFakeFleet(options: FakeFleetOptions) {
     member.deploy = { id: deploy_id, startedAtMs: Date.now(), outcome };
   };
 
+  const answerList = (url: URL, outgoing: ServerResponse) => {
+    if (isListHeld) heldLists++;
+    else answer(outgoing, 200, page(members, url));
+  };
+
+  const answerLog = ({ pathname, searchParams }: URL, outgoing: ServerResponse) => {
+    const id = decodeURIComponent(pathname.split("/")[2] ?? "");
+    const log = options.readLog?.(id, searchParams.get("deploy_id"));
+    if (log === undefined) return answer(outgoing, 404);
+    outgoing.writeHead(200, { "content-type": "text/plain" }).end(log);
+  };
+
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (incoming.headers.authorization !== `Bearer ${token}`) return answer(outgoing, 401);
     const url = new URL(incoming.url ?? "/", "http://fleet");
-    if (url.pathname === "/sentinels" && isListHeld) {
-      heldLists++;
-      return;
-    }
-    if (url.pathname === "/sentinels") return answer(outgoing, 200, page(members, url));
+    if (url.pathname === "/sentinels") return answerList(url, outgoing);
+    if (url.pathname.endsWith("/log")) return answerLog(url, outgoing);
     const member = members.get(decodeURIComponent(url.pathname.replace("/sentinels/", "")));
     if (member === undefined) return answer(outgoing, 404);
     if (incoming.method === "GET") return answer(outgoing, 200, report(member));

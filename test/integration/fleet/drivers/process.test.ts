@@ -50,6 +50,12 @@ function stateIn(directory: string) {
   };
 }
 
+async function readLog(driver: Driver, deployId?: string): Promise<string> {
+  const call = { lines: 100, signal: AbortSignal.timeout(5_000) };
+  const tail = await driver.readLog?.({ sentinelId: "sentinel-01", deployId }, call);
+  return tail?.absent ?? tail?.text ?? "";
+}
+
 async function deploy(driver: Driver, tag: string) {
   const order = { sentinelId: "sentinel-01", image: image(tag), deployId: `deploy-${tag}` };
   await driver.apply(order);
@@ -138,6 +144,39 @@ describe("the process driver", () => {
       what: "another process",
     });
     expect(await healthOf(directory)).toMatchObject({ image: image("v1") });
+  });
+
+  it("keeps what a process that died has logged, and what its deploy logged that failed before", async () => {
+    const directory = useDirectory();
+    const driver = await startFleet(directory);
+    onTestFinished(() => driver.stop());
+    await deploy(driver, "v2-crash");
+    const dead = stateIn(directory).serving;
+    signalProcess(dead, "SIGKILL");
+    await waitFor(() => stateIn(directory).serving.pid !== dead.pid, {
+      withinMs: 10_000,
+      what: "another process",
+    });
+
+    const running = await readLog(driver);
+    const failed = await readLog(driver, "deploy-v2-crash");
+
+    expect(running.match(/starts with .*v1\n/g)).toHaveLength(2);
+    expect(failed).toMatch(
+      /^sentinel sentinel-01 starts with .*v2-crash\nerror: this image crashes/,
+    );
+  });
+
+  it("has the log of a deploy that failed while the driver before it ran", async () => {
+    const directory = useDirectory();
+    const before = await startFleet(directory);
+    await deploy(before, "v2-crash");
+    await before.stop();
+
+    const driver = await startFleet(directory);
+    onTestFinished(() => driver.stop());
+
+    expect(await readLog(driver, "deploy-v2-crash")).toContain("error: this image crashes");
   });
 
   it("keeps an order on disk that comes while another is carried out", async () => {

@@ -1,0 +1,44 @@
+/** The optional call of the HTTP protocol that reads a log (docs/fleets.md, "Your own fleet"). */
+import { type Dispatcher, request } from "undici";
+import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
+import { maxRawLog } from "#kernel/log-text.ts";
+import type { LogTail } from "./driver.ts";
+
+/** A fleet may answer the whole log. */
+const maxRead = 4_194_304;
+
+export type LogRequest = {
+  url: string;
+  token: string;
+  lines: number;
+  signal: AbortSignal;
+  dispatcher: Dispatcher;
+};
+
+/** What came until the signal ended the call counts. Throws undici's errors. */
+export async function readFleetLog(
+  { url, token, lines, signal, dispatcher }: LogRequest,
+  deployId: string | undefined,
+): Promise<LogTail> {
+  const query = new URLSearchParams({
+    lines: String(lines),
+    ...(deployId !== undefined && { deploy_id: deployId }),
+  });
+  const { statusCode, body } = await request(`${url}?${query}`, {
+    dispatcher,
+    signal,
+    headers: { authorization: `Bearer ${token}`, accept: "text/plain" },
+  });
+  if (statusCode !== 200) {
+    await readBeginning(body, 4_096);
+    return { absent: refusalOf(statusCode) };
+  }
+  const text = (await readEnd(body, { keepBytes: maxRawLog, maxBytes: maxRead })).toString();
+  return isPage(text) ? { absent: "the fleet answered a web page" } : { text };
+}
+
+function refusalOf(status: number): string {
+  return [204, 404, 405, 410, 501].includes(status)
+    ? "the fleet has no log of it"
+    : `the fleet answered ${status}`;
+}
