@@ -12,6 +12,7 @@ import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
+import { createImageReader } from "#rollout/history/image-reader.ts";
 import { createMemberReader } from "#rollout/history/member-reader.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
 import { legalOperations } from "#rollout/rules/transitions.ts";
@@ -76,6 +77,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       fleetPages: {
         overview: createFleetOverview(database),
         deploys: createMemberReader(database).deploys,
+        images: createImageReader(database),
       },
       listApis: createListApis(database),
       legalOperations,

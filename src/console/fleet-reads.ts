@@ -4,7 +4,7 @@ import { z } from "zod";
 import { maxSentinelId } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import type { SentinelDeploy } from "#rollout/history/contract.ts";
+import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import { chosenFleet } from "./chosen-fleet.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
@@ -13,6 +13,8 @@ export type FleetPages = {
   overview: (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
   /** The newest deploys of a sentinel, over all rollouts. */
   deploys: (sentinelId: string) => Promise<SentinelDeploy[]>;
+  /** The images that a fleet has seen. */
+  images: (fleet: string) => Promise<SeenImage[]>;
 };
 
 type Parts = { guard: Guard; fleets: readonly string[]; pages: FleetPages };
@@ -36,5 +38,8 @@ export function serveFleetReads(app: FastifyInstance, { guard, fleets, pages }: 
   );
   serve("sentinel-deploys", DeploysRequest, async ({ id }) => ({
     deploys: await pages.deploys(id),
+  }));
+  serve("images", z.strictObject({}), async (_, request) => ({
+    images: await pages.images(chosenFleet(request, fleets)),
   }));
 }

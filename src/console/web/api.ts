@@ -17,7 +17,7 @@ import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
-import type { SentinelDeploy } from "#rollout/history/contract.ts";
+import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import type { promotionHandlers } from "#rollout/promotions/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
@@ -56,6 +56,7 @@ export type Reads = {
   "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
   "past-rollout": { input: { rollout_id: string }; output: PastRollout };
   fleet: { input: z.input<typeof FleetSearch>; output: FleetOverview };
+  images: { input: Record<string, never>; output: { images: SeenImage[] } };
   "sentinel-deploys": { input: { id: string }; output: { deploys: SentinelDeploy[] } };
   sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
 };

@@ -117,3 +117,22 @@ export const SentinelDeploy = z.object({
   at: z.string(),
 });
 export type SentinelDeploy = z.infer<typeof SentinelDeploy>;
+
+/** An image that a fleet has run, or that was rolled out to it. */
+export const SeenImage = z.object({
+  image: z.string(),
+  /** How many sentinels run it now. */
+  running: z.int(),
+  /** Its newest rollout; null: none had it. */
+  rollout: z
+    .object({
+      id: z.string(),
+      started_at: z.string(),
+      state: z.string(),
+      outcome: z.string().nullable(),
+      succeeded: z.int(),
+      failed: z.int(),
+    })
+    .nullable(),
+});
+export type SeenImage = z.infer<typeof SeenImage>;

@@ -1,6 +1,5 @@
 /** The form of a new rollout. What is wrong with a field is said at the field. */
 import { useEffect } from "preact/hooks";
-import { rollout } from "#console/web/live.ts";
 import type { Faults } from "#console/web/parts/faults.ts";
 import { TextField } from "#console/web/parts/text-field.tsx";
 import { useFocusOnFault } from "#console/web/parts/use-focus-on-fault.ts";
@@ -8,6 +7,7 @@ import { ApprovalField } from "./approval-field.tsx";
 import { ChoiceFields } from "./choice-fields.tsx";
 import { FailureFields } from "./failure-fields.tsx";
 import { GateFields } from "./gate-fields.tsx";
+import { ImageField } from "./image-field.tsx";
 import type { StartFields } from "./request.ts";
 
 type Props = {
@@ -18,7 +18,6 @@ type Props = {
 };
 
 export function StartForm({ fields, faults, change, show }: Props) {
-  const running = rollout.value?.status.image ?? "registry.example.com/vedette/sentinel:v1";
   const form = useFocusOnFault(faults);
   // The operator has opened the form to type.
   useEffect(() => form.current?.querySelector("input")?.focus(), [form]);
@@ -32,13 +31,7 @@ export function StartForm({ fields, faults, change, show }: Props) {
         show();
       }}
     >
-      <TextField
-        part={part}
-        of="image"
-        name="Image"
-        hint={`{registry}/{repository}:{tag}. Last image: ${running}`}
-        input={{ class: "mono", required: true, spellcheck: false }}
-      />
+      <ImageField {...part} />
       <TextField
         part={part}
         of="waves"

@@ -1,0 +1,76 @@
+/** The images that the form of a rollout offers, and what is known of the one that was typed. Pure. */
+import { count, day, sentinels } from "#console/web/format.ts";
+import type { SeenImage } from "#rollout/history/contract.ts";
+
+/** `text`: what the field has once it is chosen; `isStart`: a tag is still to be typed. */
+export type Suggestion = { text: string; note: string; isStart: boolean };
+
+/**
+ * Those that contain every word of the text, in their order. A repository comes first, for a new tag of it, as long as
+ * the text is not longer.
+ */
+export function suggest(text: string, images: readonly SeenImage[]): Suggestion[] {
+  const words = text.toLowerCase().split(/\s+/);
+  const fits = (name: string) => words.every((word) => name.toLowerCase().includes(word));
+  const starts = repositoriesOf(images)
+    .map((repository) => `${repository}:`)
+    .filter((start) => fits(start) && start !== text)
+    .map((start) => ({ text: start, note: "a new tag of it", isStart: true }));
+  const seen = images
+    .filter(({ image }) => fits(image) && image !== text)
+    .map((image) => ({ text: image.image, note: noteOf(image), isStart: false }));
+  return [...starts, ...seen];
+}
+
+/** In the order of their newest image. */
+function repositoriesOf(images: readonly SeenImage[]): string[] {
+  return [...new Set(images.map(({ image }) => partsOf(image).repository))];
+}
+
+const outcomes: Record<string, string> = {
+  completed: "completed",
+  cancelled: "cancelled",
+  rolled_back: "rolled back",
+};
+
+/** "runs on 29 sentinels; rolled out 12 Nov, 10:00, completed". */
+export function noteOf({ running, rollout }: SeenImage): string {
+  const runs = running > 0 ? [`runs on ${sentinels(running)}`] : [];
+  if (rollout === null) return runs[0] ?? "ran before";
+  const end = outcomes[rollout.outcome ?? ""] ?? rollout.state.replaceAll("_", " ");
+  const failed = rollout.failed > 0 ? `, ${count(rollout.failed)} failed` : "";
+  return [...runs, `rolled out ${day(rollout.started_at)}, ${end}${failed}`].join("; ");
+}
+
+/** What is to be said of the typed image; undefined: nothing yet, because it is no whole one. */
+export function sightOf(
+  text: string,
+  images: readonly SeenImage[],
+): { isSeen: boolean; words: string } | undefined {
+  const typed = partsOf(text.trim());
+  if (typed.tag === "" && typed.digest === "") return undefined;
+  const found = images.find(({ image }) => isSame(partsOf(image), typed));
+  if (found !== undefined) return { isSeen: true, words: `Seen before: ${noteOf(found)}.` };
+  const isKnown = images.some(({ image }) => partsOf(image).repository === typed.repository);
+  const which = isKnown ? "Other tags of this repository were." : "Nor was its repository.";
+  return { isSeen: false, words: `This image was never seen in this fleet. ${which}` };
+}
+
+type Parts = { repository: string; tag: string; digest: string };
+
+function partsOf(image: string): Parts {
+  const [name = "", digest = ""] = image.split("@");
+  const colon = name.lastIndexOf(":");
+  const hasTag = colon > name.lastIndexOf("/");
+  return {
+    repository: hasTag ? name.slice(0, colon) : name,
+    tag: hasTag ? name.slice(colon + 1) : "",
+    digest,
+  };
+}
+
+/** One of the two may lack the digest. */
+function isSame(one: Parts, other: Parts): boolean {
+  if (one.digest !== "" && other.digest !== "") return one.digest === other.digest;
+  return one.repository === other.repository && one.tag === other.tag;
+}

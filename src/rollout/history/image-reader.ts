@@ -1,0 +1,43 @@
+/** Reads the images that a fleet has seen, for whoever starts a rollout. */
+import type { Database } from "#kernel/database.ts";
+import type { SeenImage } from "./contract.ts";
+
+const maxImages = 50;
+
+/** How far back rollouts are looked at: more of them repeat images, or are of nobody's interest any more. */
+const maxRollouts = 500;
+
+/** Those that run, that ran before on some sentinel, or that were rolled out; the newest rollout first. */
+export type ReadSeenImages = (fleet: string) => Promise<SeenImage[]>;
+
+export function createImageReader(database: Database): ReadSeenImages {
+  return async (fleet) => {
+    const { rows } = await database.query(selectImages, [fleet]);
+    return rows.map(({ image, running, rollout }) => ({
+      image,
+      running,
+      rollout: rollout && { ...rollout, started_at: new Date(rollout.started_at).toISOString() },
+    }));
+  };
+}
+
+// What runs is never cut off by old rollouts.
+const selectImages = `
+  WITH rolled_out AS (
+    SELECT DISTINCT ON (image) image, started_at,
+      json_build_object('id', id, 'started_at', started_at, 'state', state, 'outcome', outcome,
+        'succeeded', succeeded, 'failed', failed) AS rollout
+    FROM (SELECT * FROM rollouts WHERE fleet = $1 ORDER BY started_at DESC LIMIT ${maxRollouts}) AS newest
+    ORDER BY image, started_at DESC
+  ), members AS (
+    SELECT image, sum(running)::int AS running FROM (
+      SELECT running_image AS image, count(*) AS running FROM sentinels WHERE fleet = $1 GROUP BY 1
+      UNION ALL
+      SELECT DISTINCT previous_image, 0 FROM sentinels WHERE fleet = $1 AND previous_image <> '') AS m
+    WHERE image <> '' GROUP BY 1
+  ), seen AS (
+    SELECT image, coalesce(running, 0) AS running, rollout, started_at
+    FROM rolled_out FULL JOIN members USING (image)
+    ORDER BY coalesce(running, 0) > 0 DESC, started_at DESC NULLS LAST, image LIMIT ${maxImages}
+  )
+  SELECT image, running, rollout FROM seen ORDER BY started_at DESC NULLS LAST, running DESC, image`;
