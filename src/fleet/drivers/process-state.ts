@@ -61,7 +61,7 @@ export function createStateFiles(directory: string): StateFiles {
       writeFileAtomically(path.join(directory, `${state.id}.json`), JSON.stringify(state)),
     logFile,
     beginLog: (id) => {
-      for (const of of ["next", "failed"] as const) rmSync(logFile(id, of), { force: true });
+      for (const end of ["next", "failed"] as const) rmSync(logFile(id, end), { force: true });
       return logFile(id, "next");
     },
     moveLog: (id, to) => {

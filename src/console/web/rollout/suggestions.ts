@@ -1,5 +1,6 @@
 /** The images that the form of a rollout offers, and what is known of the one that was typed. Pure. */
-import { count, day, sentinels } from "#console/web/format.ts";
+import { count, sentinels } from "#console/web/format.ts";
+import { when } from "#console/web/times.ts";
 import type { SeenImage } from "#rollout/history/contract.ts";
 
 /** `text`: what the field has once it is chosen; `isStart`: a tag is still to be typed. */
@@ -39,7 +40,7 @@ export function noteOf({ running, rollout }: SeenImage): string {
   if (rollout === null) return runs[0] ?? "ran before";
   const end = outcomes[rollout.outcome ?? ""] ?? rollout.state.replaceAll("_", " ");
   const failed = rollout.failed > 0 ? `, ${count(rollout.failed)} failed` : "";
-  return [...runs, `rolled out ${day(rollout.started_at)}, ${end}${failed}`].join("; ");
+  return [...runs, `rolled out ${when(rollout.started_at)}, ${end}${failed}`].join("; ");
 }
 
 /** What is to be said of the typed image; undefined: nothing yet, because it is no whole one. */
