@@ -25,6 +25,28 @@ const image = (version: string) => `registry.example.com/edge/gateway:${version}
 const crash =
   "crash_loop: the container exited with 1 three times: Error: config key `upstreams` is missing";
 
+/** A log as gateways write it, of the last seconds. */
+const lines = (texts: readonly string[]) =>
+  texts
+    .map((text, n) => `${new Date(Date.now() - (texts.length - n) * 700).toISOString()} ${text}`)
+    .join("\n");
+const crashLog = [
+  "INFO  gateway 1.9.1 starting, pid 1",
+  "INFO  reading /etc/gateway/gateway.yaml",
+  "WARN  key `backends` is deprecated, use `upstreams`",
+  "ERROR config key `upstreams` is missing",
+  "ERROR    at loadUpstreams (/app/config.js:118:11)",
+  "ERROR    at start (/app/main.js:31:5)",
+  "FATAL exiting with 1",
+];
+const servingLog = [
+  "INFO  reading /etc/gateway/gateway.yaml",
+  "INFO  12 upstreams, 0 of them unhealthy",
+  "INFO  listening on :8080",
+  "INFO  ready after 412 ms",
+  "INFO  1,204 requests in the last minute, p95 18 ms",
+];
+
 const fleet = await startFakeFleet({
   size: 240,
   behave: (id, name) => {
@@ -34,6 +56,7 @@ const fleet = await startFakeFleet({
     }
     return { readyAfterMs: name.endsWith("slow") ? 4_000 : 30 };
   },
+  readLog: (_, deployId) => (deployId === null ? lines(servingLog) : lines(crashLog)),
 });
 const program = await startProgram({
   VEDETTE_FLEET__DRIVER: "http",
