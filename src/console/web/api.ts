@@ -36,6 +36,17 @@ class Refusal extends Error {
   }
 }
 
+/** The HTTP status of a refusal; undefined: there was no answer to the question. */
+export function statusOf(problem: unknown): number | undefined {
+  return problem instanceof Refusal && problem.status > 0 ? problem.status : undefined;
+}
+
+/** Whether the same question may be answered later. */
+export function isUnanswered(problem: unknown): boolean {
+  const status = statusOf(problem);
+  return status === undefined || status === 408 || status === 429 || status >= 500;
+}
+
 type Contract = { input: z.ZodType; output: z.ZodType };
 type Of<C extends Contract> = { input: z.input<C["input"]>; output: z.output<C["output"]> };
 

@@ -17,7 +17,9 @@ import { routes } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
 import { ask, Confirmation } from "./parts/confirm.tsx";
 import { FleetChoice } from "./parts/fleet-choice.tsx";
+import { Missing } from "./parts/missing.tsx";
 import { Notice } from "./parts/notice.tsx";
+import { tryUntilDone } from "./retry.ts";
 import { Link, path } from "./router.tsx";
 import { session } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
@@ -26,11 +28,20 @@ import { ownTitle } from "./use-title.ts";
 
 export function App() {
   useEffect(() => {
-    const retry = () => void readSession().catch(() => setTimeout(retry, 2_000));
-    retry();
-    return onTicket(retry);
+    let stop = () => {};
+    const begin = () => {
+      stop();
+      stop = tryUntilDone(readSession);
+    };
+    begin();
+    const forget = onTicket(begin);
+    return () => {
+      stop();
+      forget();
+    };
   }, []);
-  if (session.value === undefined) return <p class="waiting">Connecting to the server…</p>;
+  if (session.value === undefined)
+    return <p class="waiting connecting">Connecting to the server…</p>;
   return session.value === null ? (
     <SignInPage />
   ) : (
@@ -74,10 +85,18 @@ function Shell({ signedIn, fleet }: { signedIn: Session; fleet: string }) {
       </header>
       <main id="main" tabIndex={-1}>
         <Troubles />
-        {route === undefined ? <h1>Page not found</h1> : <route.Page key={fleet} />}
+        {route === undefined ? <NoPage /> : <route.Page key={fleet} />}
       </main>
       <Confirmation />
     </>
+  );
+}
+
+function NoPage() {
+  return (
+    <Missing title="Page not found" back={{ to: "/", words: "The current rollout" }}>
+      The console has no page at <span class="mono">{path.value}</span>.
+    </Missing>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Reads, read } from "./api.ts";
+import { isUnanswered, type Reads, read, statusOf } from "./api.ts";
 import { chosenFleet } from "./chosen-fleet.ts";
+import { onRevival, pauseMs } from "./retry.ts";
 
 export type ReadState<Data> = {
   /** The newest answer to the current request. */
@@ -9,59 +10,112 @@ export type ReadState<Data> = {
   latest: Data | undefined;
   /** Why the last read failed; `data` is then from the last successful one. */
   error: string | undefined;
+  /** The server knows nothing of what was asked for. */
+  isMissing: boolean;
   reload: () => void;
 };
 
-/** Reads when shown, when the request changes, and every `everyMs` while the page is visible. */
+type Failure = { to: string; error: string; isMissing: boolean };
+
+/**
+ * Reads when shown, when the request changes, and every `everyMs` while the page is visible. What was not answered is
+ * read again by itself.
+ */
 export function useRead<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
   everyMs?: number,
 ): ReadState<Reads[Name]["output"]> {
   const [answered, setAnswered] = useState<{ to: string; answer: Reads[Name]["output"] }>();
-  const [failed, setFailed] = useState<{ to: string; error: string }>();
+  const [failed, setFailed] = useState<Failure>();
   const [count, setCount] = useState(0);
   const question = JSON.stringify([chosenFleet.value, body]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `question` stands for `body` and the fleet
-  useEffect(() => {
-    let asked = 0;
-    let shown = 0;
-    /** False after the request has changed, or when the answer to a later read is shown already. */
-    const isNews = (turn: number) => {
-      if (turn < shown) return false;
-      shown = turn;
-      return true;
-    };
-    const load = async () => {
-      asked += 1;
-      const turn = asked;
-      try {
-        const answer = await read(name, body);
-        if (!isNews(turn)) return;
-        setAnswered({ to: question, answer });
-        setFailed(undefined);
-      } catch (problem) {
-        if (isNews(turn)) setFailed({ to: question, error: (problem as Error).message });
-      }
-    };
-    void load();
-    const timer =
-      everyMs === undefined
-        ? undefined
-        : setInterval(() => {
-            if (document.visibilityState === "visible") void load();
-          }, everyMs);
-    return () => {
-      shown = Number.POSITIVE_INFINITY;
-      clearInterval(timer);
-    };
-  }, [name, question, everyMs, count]);
+  useEffect(
+    () =>
+      keepReading({
+        ask: () => read(name, body),
+        take: (answer) => {
+          setAnswered({ to: question, answer });
+          setFailed(undefined);
+        },
+        fail: (problem) => setFailed({ to: question, ...wordsOf(problem) }),
+        everyMs,
+      }),
+    [name, question, everyMs, count],
+  );
 
+  const failure = failed?.to === question ? failed : undefined;
   return {
     data: answered?.to === question ? answered.answer : undefined,
     latest: answered?.answer,
-    error: failed?.to === question ? failed.error : undefined,
+    error: failure?.error,
+    isMissing: failure?.isMissing ?? false,
     reload: () => setCount((n) => n + 1),
+  };
+}
+
+/** 400: what is asked for could not even exist. */
+function wordsOf(problem: unknown): Omit<Failure, "to"> {
+  const { message } = problem as Error;
+  const status = statusOf(problem);
+  return {
+    error: isUnanswered(problem)
+      ? `${message.replace(/\.$/, "")}. It is tried again by itself.`
+      : message,
+    isMissing: status === 404 || status === 400,
+  };
+}
+
+type Reading<Answer> = {
+  ask: () => Promise<Answer>;
+  take: (answer: Answer) => void;
+  fail: (problem: unknown) => void;
+  everyMs: number | undefined;
+};
+
+/** Returns a function that stops it. */
+function keepReading<Answer>({ ask, take, fail, everyMs }: Reading<Answer>): () => void {
+  let asked = 0;
+  let shown = 0;
+  let failures = 0;
+  let retrying: ReturnType<typeof setTimeout> | undefined;
+  /** False after the end, or when the answer to a later read is shown already. */
+  const isNews = (turn: number) => {
+    if (turn < shown) return false;
+    shown = turn;
+    clearTimeout(retrying);
+    return true;
+  };
+  const load = async () => {
+    asked += 1;
+    const turn = asked;
+    try {
+      const answer = await ask();
+      if (!isNews(turn)) return;
+      failures = 0;
+      take(answer);
+    } catch (problem) {
+      if (!isNews(turn)) return;
+      fail(problem);
+      if (!isUnanswered(problem)) return;
+      failures += 1;
+      retrying = setTimeout(loadIfSeen, pauseMs(failures));
+    }
+  };
+  const loadIfSeen = () => {
+    if (document.visibilityState === "visible") void load();
+  };
+  const timer = everyMs === undefined ? undefined : setInterval(loadIfSeen, everyMs);
+  const forget = onRevival(() => {
+    if (failures > 0 || everyMs !== undefined) void load();
+  });
+  void load();
+  return () => {
+    shown = Number.POSITIVE_INFINITY;
+    clearInterval(timer);
+    clearTimeout(retrying);
+    forget();
   };
 }

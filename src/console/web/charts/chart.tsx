@@ -2,9 +2,8 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { when } from "#console/web/times.ts";
-import "uplot/dist/uPlot.min.css";
 import { theme } from "#console/web/theme.ts";
+import { when } from "#console/web/times.ts";
 import { elapsed, timeLabels, type Unit } from "./axis.ts";
 
 export type Line = {

@@ -1,23 +1,30 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { SignInChoice } from "#console/contract.ts";
-import { readSignInChoice, signedOutBecause } from "#console/web/api.ts";
+import { isUnanswered, readSignInChoice, signedOutBecause } from "#console/web/api.ts";
 import { Brand } from "#console/web/parts/brand.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { tryUntilDone } from "#console/web/retry.ts";
 import { ProviderButton } from "#console/web/sign-in/provider-button.tsx";
 import { TokenForm } from "#console/web/sign-in/token-form.tsx";
 
 /** An earlier version of the server has no choice: then there are tokens only. */
 const tokensOnly: SignInChoice = { provider: null, trouble: null };
 
+async function readChoice(): Promise<SignInChoice> {
+  try {
+    return await readSignInChoice();
+  } catch (problem) {
+    if (isUnanswered(problem)) throw problem;
+    return tokensOnly;
+  }
+}
+
 export function SignInPage() {
   const [choice, setChoice] = useState<SignInChoice>();
-  const isAsked = useRef(false);
   useEffect(() => {
     document.title = "Sign in · Vedette";
-    // Once: the answer's note is not given again.
-    if (isAsked.current) return;
-    isAsked.current = true;
-    void readSignInChoice().then(setChoice, () => setChoice(tokensOnly));
+    // Until it is answered, and once: the answer's note is not given again.
+    return tryUntilDone(async () => setChoice(await readChoice()));
   }, []);
   return (
     <main class="sign-in">
@@ -26,7 +33,11 @@ export function SignInPage() {
           <Brand />
         </h1>
         {signedOutBecause.value !== null && <Notice tone="warn">{signedOutBecause.value}</Notice>}
-        {choice !== undefined && <Ways choice={choice} />}
+        {choice === undefined ? (
+          <p class="quiet">Connecting to the server…</p>
+        ) : (
+          <Ways choice={choice} />
+        )}
       </div>
     </main>
   );

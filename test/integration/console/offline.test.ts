@@ -1,0 +1,98 @@
+/** The page while the server does not answer, and afterwards: nobody has to click. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  type ConsoleProgram,
+  heading,
+  startConsoleProgram,
+} from "../../support/program/console-browser.ts";
+import { hasBrowser } from "../../support/servers/browser.ts";
+
+let console: ConsoleProgram;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  console = await startConsoleProgram({ size: 3 });
+});
+
+afterAll(() => console?.stop());
+
+/** Leaves what matches without an answer until the returned function is called, which tells how often it was asked. */
+async function unanswered(page: Page, what: string): Promise<() => Promise<number>> {
+  let asked = 0;
+  await page.route(what, (route) => {
+    asked += 1;
+    return route.abort();
+  });
+  return async () => {
+    await page.unroute(what);
+    return asked;
+  };
+}
+
+describe.skipIf(!hasBrowser)("what was not answered", () => {
+  it("is read again by itself, also without an interval and on a page that had no data", async () => {
+    const { page, address } = await console.open();
+    const answer = await unanswered(page, "**/read/promotions*");
+    await page.goto(`${address}/promotions`);
+    await page.getByText(/does not answer.*tried again by itself/).waitFor();
+
+    await answer();
+
+    await heading(page, "Promotions");
+  });
+
+  it("is read again at once when the machine is online again", async () => {
+    const image = "registry.example.com/vedette/sentinel:v2";
+    await console.program.call("Rollout", { image, wave_percentages: [100] });
+    const { page } = await console.open("/history");
+    const past = page.getByRole("link", { name: /sentinel:v2/ });
+    await past.waitFor();
+    await page.context().setOffline(true);
+    await past.click();
+    await page.getByText(/does not answer.*tried again by itself/).waitFor();
+
+    await page.context().setOffline(false);
+
+    await page.getByRole("heading", { level: 2, name: "Progress" }).waitFor();
+  });
+
+  it("is the session as well: the page connects as soon as it can", async () => {
+    const { page } = await console.open();
+    const answer = await unanswered(page, "**/console/api/session");
+    await page.reload();
+    await page.getByText("Connecting to the server…").waitFor();
+    await expect.poll(() => page.getByText("Connecting to the server…").count()).toBe(1);
+
+    await answer();
+
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+  });
+
+  it("is the charting library as well", async () => {
+    const { page, address } = await console.open();
+    const answer = await unanswered(page, "**/assets/chart-*.js");
+    await page.goto(`${address}/checks/liveness`);
+    await page.getByRole("button", { name: "Run now" }).waitFor();
+    await page.getByText("Drawing…").first().waitFor();
+
+    const asked = await answer();
+
+    await page.getByRole("img", { name: /^Response times of Liveness/ }).waitFor();
+    expect(asked).toBeGreaterThan(0);
+  });
+
+  it("is no order: a change that was not answered is not sent again by itself", async () => {
+    const { page } = await console.open("/checks/liveness");
+    const answer = await unanswered(page, "**/api/check/mute*");
+    await page.getByRole("button", { name: "Mute…" }).click();
+    await page.getByRole("button", { name: "Mute for 2 hours" }).click();
+    await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor();
+    await page.evaluate('dispatchEvent(new Event("online"))');
+    // Reads go on meanwhile: two of them after the order was refused.
+    await page.waitForResponse(/read\/checks/);
+    await page.waitForResponse(/read\/checks/);
+
+    expect(await answer()).toBe(1);
+  });
+});
