@@ -18,7 +18,7 @@ export function percent(part: number, total: number): string {
 
 /** Rounds down, so that only 100 % is shown as 100. */
 export function uptime(percentUp: number | null, digits: number): string {
-  if (percentUp === null) return "–";
+  if (percentUp === null) return "not known yet";
   const scale = 10 ** digits;
   return `${count(Math.floor(percentUp * scale) / scale)} %`;
 }

@@ -7,7 +7,7 @@ it.each([
   [99.999_95, 3, "99.999 %"],
   [99.996, 2, "99.99 %"],
   [0, 2, "0 %"],
-  [null, 2, "–"],
+  [null, 2, "not known yet"],
 ])("shows an uptime of %s with %i digits as %s", (up, digits, shown) => {
   expect(uptime(up, digits)).toBe(shown);
 });

@@ -2,7 +2,7 @@ import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import type { CheckView } from "#monitor/results/contract.ts";
+import type { CheckHistory, CheckView } from "#monitor/results/contract.ts";
 
 const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
 
@@ -41,18 +41,26 @@ export function LastResults({ check }: { check: CheckView }) {
                   <td data-name="Took" class="number">
                     {ms(result.duration_ms)}
                   </td>
-                  <td data-name="Result">
-                    {[result.status === null ? "" : `status ${result.status}`, result.reason ?? ""]
-                      .filter((part) => part !== "")
-                      .join(": ")}
-                  </td>
+                  <td data-name="Result">{resultWords(result)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
-          {data.results.length === 0 && <p class="quiet">No results yet.</p>}
+          {data.results.length === 0 && (
+            <p class="quiet">
+              No results yet. {check.kind === "api" ? "Each run" : "Each ping"} is listed here.
+            </p>
+          )}
         </div>
       )}
     </section>
   );
+}
+
+type Result = Pick<CheckHistory["results"][number], "status" | "reason" | "grade">;
+
+function resultWords({ status, reason, grade }: Result): string {
+  const words = [status === null ? "" : `status ${status}`, reason ?? ""];
+  const said = words.filter((part) => part !== "").join(": ");
+  return said || (grade === "ok" ? "as expected" : "no reason is known");
 }

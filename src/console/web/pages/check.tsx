@@ -13,6 +13,7 @@ import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
 import { quietEnd } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
+import { Missing } from "#console/web/parts/missing.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { path } from "#console/web/router.tsx";
@@ -25,8 +26,17 @@ export function CheckPage() {
   const { data, error, reload } = useRead("checks", {}, 5_000);
   if (data === undefined) return <Waiting error={error} />;
   const check = data.checks.find((one) => one.id === id);
-  if (check === undefined) return <h1>Check not found</h1>;
+  if (check === undefined) return <NoCheck id={id} />;
   return <Shown key={id} check={check} reload={reload} error={error} />;
+}
+
+function NoCheck({ id }: { id: string }) {
+  return (
+    <Missing title="Check not found" back={{ to: "/checks", words: "All checks" }}>
+      No check or heartbeat is called <span class="mono">{id}</span>. It may have been removed from
+      the definitions.
+    </Missing>
+  );
 }
 
 type Props = { check: CheckView; reload: () => void; error: string | undefined };
@@ -44,11 +54,18 @@ function Shown({ check, reload, error }: Props) {
         <CheckFacts check={check} />
         {isApi && isOperator && <RunNow check={check} />}
       </section>
-      {isApi && <ResponseTimes check={check} />}
-      {isApi && <Locations check={check} />}
-      <Alerts check={check} />
-      <LastResults check={check} />
-      {isOperator && <Maintenance check={check} reload={reload} />}
+      <div class="sides">
+        <div class="stack">
+          {isApi && <ResponseTimes check={check} />}
+          {isApi && <Locations check={check} />}
+          {!isApi && <Alerts check={check} />}
+        </div>
+        <div class="stack">
+          {isApi && <Alerts check={check} />}
+          <LastResults check={check} />
+          {isOperator && <Maintenance check={check} reload={reload} />}
+        </div>
+      </div>
     </>
   );
 }

@@ -5,10 +5,11 @@ import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { ago, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
+import { duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
@@ -24,13 +25,17 @@ export function ChecksPage() {
       <div class="page-head">
         <div>
           <h1>{headline(data.checks)}</h1>
-          <p>Monitoring, updated {ago(data.taken_at, nowMs.value)}.</p>
+          <p>
+            Monitoring, updated <Time iso={data.taken_at} isAge />.
+          </p>
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <DeadLetters />
-      <List title="API checks" checks={of("api")} />
-      <List title="Heartbeats" checks={of("heartbeat")} />
+      <div class="sides">
+        <List title="API checks" word="check" command="checks" checks={of("api")} />
+        <List title="Heartbeats" word="heartbeat" command="heartbeats" checks={of("heartbeat")} />
+      </div>
     </>
   );
 }
@@ -42,17 +47,31 @@ function headline(checks: readonly CheckView[]): string {
   return silent > 0 ? `${silent} of ${checks.length} checks are silent` : "No open alerts";
 }
 
-function List({ title, checks }: { title: string; checks: readonly CheckView[] }) {
+type ListProps = {
+  title: string;
+  word: string;
+  /** The command that adds one. */
+  command: string;
+  checks: readonly CheckView[];
+};
+
+function List({ title, word, command, checks }: ListProps) {
   return (
     <section class="panel" aria-label={title}>
       <header class="panel-head">
         <h2>{title}</h2>
       </header>
-      <ul class="checks">
-        {checks.map((check) => (
-          <Row key={check.id} check={check} />
-        ))}
-      </ul>
+      {checks.length === 0 ? (
+        <p class="quiet">
+          No {word} yet: <code class="mono">npx vedette {command} add</code> adds one.
+        </p>
+      ) : (
+        <ul class="checks">
+          {checks.map((check) => (
+            <Row key={check.id} check={check} />
+          ))}
+        </ul>
+      )}
     </section>
   );
 }
@@ -71,17 +90,21 @@ function Row({ check }: { check: CheckView }) {
       </div>
       <Strip check={check} />
       <div class="check-numbers">
-        <b>{uptime(check.uptime_24h, 2)}</b>
-        <span class="quiet">{lastWords(check)}</span>
+        {check.uptime_24h !== null && <b>{uptime(check.uptime_24h, 2)}</b>}
+        <Last check={check} />
       </div>
     </li>
   );
 }
 
-function lastWords({ kind, last_at: lastAt, last_duration_ms: took }: CheckView): string {
-  if (lastAt === null) return "no results yet";
-  const when = ago(lastAt, nowMs.value);
-  return kind === "api" && took !== null ? `${ms(took)}, ${when}` : when;
+function Last({ check: { kind, last_at: lastAt, last_duration_ms: took } }: { check: CheckView }) {
+  if (lastAt === null) return <span class="quiet">no results yet</span>;
+  return (
+    <span class="quiet">
+      {kind === "api" && took !== null && `${ms(took)}, `}
+      <Time iso={lastAt} isAge />
+    </span>
+  );
 }
 
 function describe(check: CheckView): string {

@@ -2,6 +2,7 @@
 
 import { query } from "#console/web/address.ts";
 import { count, duration, outcomeName } from "#console/web/format.ts";
+import { may } from "#console/web/may.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -43,24 +44,31 @@ export function HistoryPage() {
       {rollouts === undefined ? (
         <Waiting error={error} />
       ) : (
-        <Page rollouts={rollouts} error={error} />
+        <Page rollouts={rollouts} isNewest={before === undefined} error={error} />
       )}
     </>
   );
 }
 
-function Page({ rollouts, error }: { rollouts: readonly Past[]; error: string | undefined }) {
+type PageProps = { rollouts: readonly Past[]; isNewest: boolean; error: string | undefined };
+
+function Page({ rollouts, isNewest, error }: PageProps) {
   return (
     <>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <section class="panel" aria-label="Rollouts">
-        {rollouts.length === 0 ? (
-          <p class="quiet">No rollouts yet.</p>
-        ) : (
-          <Table rollouts={rollouts} />
-        )}
+        {rollouts.length === 0 ? <None isNewest={isNewest} /> : <Table rollouts={rollouts} />}
       </section>
     </>
+  );
+}
+
+function None({ isNewest }: { isNewest: boolean }) {
+  if (!isNewest) return <p class="quiet">No rollout is older.</p>;
+  return (
+    <p class="quiet">
+      No rollouts yet. {may("operate") && <Link to="/start">Start the first one</Link>}
+    </p>
   );
 }
 
@@ -110,7 +118,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Started" class="nowrap">
         <Time iso={rollout.started_at} />
       </td>
-      <td data-name="Started by">{by ?? ""}</td>
+      <td data-name="Started by">{by ?? <span class="quiet">not known</span>}</td>
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>

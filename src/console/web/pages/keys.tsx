@@ -7,6 +7,7 @@ import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { useHours } from "#console/web/charts/use-hours.ts";
 import { count, percent } from "#console/web/format.ts";
 import { outcomes, totalOf } from "#console/web/keys/outcomes.ts";
+import { Missing } from "#console/web/parts/missing.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
@@ -21,7 +22,8 @@ export function KeysPage() {
   const [hours, setHours] = useHours(spans);
   const [workspaceId, setWorkspaceId] = useQuery("workspace", "");
   const question = { hours, ...(workspaceId !== "" && { workspace_id: workspaceId }) };
-  const { data, latest, error } = useRead("key-usage", question, 15_000);
+  const { data, latest, error, isMissing } = useRead("key-usage", question, 15_000);
+  if (isMissing || isUnknown(workspaceId, data)) return <NoWorkspace id={workspaceId} />;
   if (latest === undefined) return <Waiting error={error} />;
   return (
     <>
@@ -61,6 +63,21 @@ export function KeysPage() {
   );
 }
 
+/** Without a workspace in the address it is the oldest one, if there is any. */
+function isUnknown(id: string, usage: KeyUsage | undefined): boolean {
+  if (id === "" || usage === undefined) return false;
+  // The list ends with the 200th.
+  return usage.apis.length === 0 && usage.workspaces.every((one) => one.id !== id);
+}
+
+function NoWorkspace({ id }: { id: string }) {
+  return (
+    <Missing title="Workspace not found" back={{ to: "/keys", words: "All keys" }}>
+      There is no workspace <span class="mono">{id}</span>.
+    </Missing>
+  );
+}
+
 function Usage({ usage, error }: { usage: KeyUsage; error: string | undefined }) {
   return (
     <>
@@ -71,8 +88,10 @@ function Usage({ usage, error }: { usage: KeyUsage; error: string | undefined })
         </Notice>
       )}
       <Totals usage={usage} />
-      <OverTime usage={usage} />
-      <ByApi usage={usage} />
+      <div class="sides">
+        <OverTime usage={usage} />
+        <ByApi usage={usage} />
+      </div>
     </>
   );
 }
@@ -176,12 +195,19 @@ function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
                 <td data-name="Valid" class="number">
                   {percent(counts["VALID"] ?? 0, totalOf(counts))}
                 </td>
-                <td data-name="Refused for">{refusals(counts)}</td>
+                <td data-name="Refused for">
+                  {refusals(counts) || <span class="quiet">none</span>}
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
-        {apis.length === 0 && <p class="quiet">No APIs yet.</p>}
+        {apis.length === 0 && (
+          <p class="quiet">
+            No APIs yet: <code class="mono">apis.createApi</code> of the public API makes one, and{" "}
+            <code class="mono">keys.createKey</code> its first key.
+          </p>
+        )}
       </div>
     </section>
   );

@@ -4,6 +4,7 @@ import { toStore } from "#console/fleet-store.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
+import { Missing } from "#console/web/parts/missing.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
@@ -18,9 +19,10 @@ import { useTitle } from "#console/web/use-title.ts";
 
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";
-  const { data, error } = useRead("past-rollout", { rollout_id: id });
+  const { data, error, isMissing } = useRead("past-rollout", { rollout_id: id });
   const image = data?.detail.status.image;
   useTitle(image == null ? undefined : `${shortImage(image)} · History`);
+  if (isMissing) return <NoRollout id={id} />;
   if (data === undefined) return <Waiting error={error} />;
   const { detail, progress } = data;
   const fleet = toStore(data.fleet);
@@ -56,5 +58,13 @@ export function PastRolloutPage() {
         </div>
       </div>
     </>
+  );
+}
+
+function NoRollout({ id }: { id: string }) {
+  return (
+    <Missing title="Rollout not found" back={{ to: "/history", words: "All rollouts" }}>
+      History has no rollout <span class="mono">{id}</span>.
+    </Missing>
   );
 }

@@ -18,8 +18,10 @@ export function PinsPage() {
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <PinTable pins={data.pins} reload={reload} />
-      {may("operate") && <PinForm reload={reload} />}
+      <div class="sides">
+        <PinTable pins={data.pins} reload={reload} />
+        {may("operate") && <PinForm reload={reload} />}
+      </div>
     </>
   );
 }

@@ -17,8 +17,10 @@ export function PromotionsPage() {
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <PromotionTable promotions={data.promotions} reload={reload} />
-      {may("operate") && <PromotionForm reload={reload} />}
+      <div class="sides">
+        <PromotionTable promotions={data.promotions} reload={reload} />
+        {may("operate") && <PromotionForm reload={reload} />}
+      </div>
     </>
   );
 }

@@ -1,6 +1,7 @@
 /** Who is notified of which alert, and whether the routes of the incident service match the rows. */
 import type { RoutingView } from "#console/contract.ts";
 import { query, setQuery } from "#console/web/address.ts";
+import { Missing } from "#console/web/parts/missing.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { RouteMap } from "#console/web/routing/route-map.tsx";
 import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
@@ -9,7 +10,8 @@ import { useRead } from "#console/web/use-read.ts";
 
 export function RoutesPage() {
   const { source, labels } = alertOf(query.value);
-  const { data, latest, error } = useRead("routing", { source, labels }, 30_000);
+  const { data, latest, error, isMissing } = useRead("routing", { source, labels }, 30_000);
+  if (isMissing) return <NoSource source={source} />;
   if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {
     const known = latest.sources.find((one) => one.name === name)?.labels ?? {};
@@ -25,22 +27,39 @@ export function RoutesPage() {
         </div>
       </div>
       {error !== undefined && data !== undefined && <Notice tone="warn">{error}</Notice>}
-      <Sync sync={latest.sync} trouble={latest.sync_trouble} />
-      <section class="panel" aria-labelledby="simulation-title">
-        <header class="panel-head">
-          <h2 id="simulation-title">Try an alert</h2>
-        </header>
-        <Alert
-          view={latest}
-          source={source}
-          choose={choose}
-          labels={labels}
-          change={(some) => setQuery(queryOf({ source, labels: some }))}
-        />
-        {data === undefined ? <Waiting error={error} /> : <RouteMap simulation={data.simulation} />}
-      </section>
-      <Walks checks={latest.checks} />
+      <div class="sides">
+        <div class="stack">
+          <Sync sync={latest.sync} trouble={latest.sync_trouble} />
+          <section class="panel" aria-labelledby="simulation-title">
+            <header class="panel-head">
+              <h2 id="simulation-title">Try an alert</h2>
+            </header>
+            <Alert
+              view={latest}
+              source={source}
+              choose={choose}
+              labels={labels}
+              change={(some) => setQuery(queryOf({ source, labels: some }))}
+            />
+            {data === undefined ? (
+              <Waiting error={error} />
+            ) : (
+              <RouteMap simulation={data.simulation} />
+            )}
+          </section>
+        </div>
+        <Walks checks={latest.checks} />
+      </div>
     </>
+  );
+}
+
+function NoSource({ source }: { source: string }) {
+  return (
+    <Missing title="Alert not found" back={{ to: "/routes", words: "Try another alert" }}>
+      No rows are known for an alert of the source <span class="mono">{source}</span> with these
+      labels.
+    </Missing>
   );
 }
 

@@ -24,8 +24,10 @@ export function WindowsPage() {
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <Now now={data.now} />
-      <WindowTable windows={data.windows} reload={reload} />
-      {may("operate") && <WindowForm reload={reload} />}
+      <div class="sides">
+        <WindowTable windows={data.windows} reload={reload} />
+        {may("operate") && <WindowForm reload={reload} />}
+      </div>
     </>
   );
 }

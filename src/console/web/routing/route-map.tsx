@@ -53,7 +53,7 @@ function Outcome({ pages, channels }: Pick<Simulation, "pages" | "channels">) {
         <b>Paged</b> {pages.join(", ") || "nobody"}
       </p>
       <p>
-        <b>Posted to</b> {channels.join(", ")}
+        <b>Posted to</b> {channels.join(", ") || "nowhere"}
       </p>
     </div>
   );

@@ -95,7 +95,9 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
         {reason}
       </td>
       <td data-name="Added">
-        <Time iso={at} /> by {by}
+        <span>
+          <Time iso={at} /> by {by}
+        </span>
       </td>
       {may("operate") && (
         <td class="number">
