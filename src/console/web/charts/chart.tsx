@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { theme } from "#console/web/theme.ts";
+import { paint } from "#console/web/theme.ts";
 import { when } from "#console/web/times.ts";
 import { elapsed, timeLabels, type Unit } from "./axis.ts";
 
@@ -61,7 +61,7 @@ export function Chart(props: Props) {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [shown, theme.value]);
+  }, [shown, paint.value]);
 
   return <div ref={place} class="chart" role="img" aria-label={description} />;
 }

@@ -42,12 +42,13 @@ export function Waves({ waves, current, isRunning, counts }: Props) {
 type BarProps = { wave: RecordedWave; percent: string; counts: Counts; isNow: boolean };
 
 function WaveBar({ wave, percent, counts, isNow }: BarProps) {
-  const { total, done, succeeded, failed, reverted, not_reverted } = counts;
+  const { total, done, succeeded, failed, reverted, not_reverted, deploying } = counts;
   const pieces: [string, number][] = [
     ["b-good", succeeded],
     ["b-calm", reverted],
     ["b-warn", not_reverted],
     ["b-bad", failed],
+    ["b-mute", deploying],
   ];
   return (
     <li class={isNow ? "wave now" : "wave"} aria-current={isNow ? "step" : undefined}>
