@@ -1,7 +1,12 @@
 /** The steps of one deploy: order and poll through the driver, record the result, return it as a value. */
 import { isOfData } from "#kernel/unwritable.ts";
 import { hasReasonCode, type ReasonCode } from "./contract.ts";
-import { type Driver, type SentinelObservation, UnreachableError } from "./drivers/driver.ts";
+import {
+  type Driver,
+  type DriverCall,
+  type SentinelObservation,
+  UnreachableError,
+} from "./drivers/driver.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
 import type { KeepLog } from "./logs/keep.ts";
 import type { FleetStore } from "./store.ts";
@@ -76,10 +81,17 @@ export function createDeployer(driver: Driver, store: FleetStore, keepLog?: Keep
   };
 }
 
+type DeployParts = OrderParts & { keepLog: KeepLog | undefined };
+
+/** Some drivers remove what has failed while the deploy still progresses: back to what ran before. */
+function keepBefore(order: WantedOrder, keepLog: KeepLog): DriverCall {
+  return { beforeRemoval: ({ reason, readLog }) => keepLog({ ...order, reason }, readLog) };
+}
+
 async function poll(
   order: WantedOrder,
   limits: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
-  parts: OrderParts,
+  { keepLog, ...parts }: DeployParts,
 ): Promise<PollResult> {
   const signal = AbortSignal.timeout(limits.limitMs);
   let { isPending: mustGive, doubtedSinceMs } = limits;
@@ -90,7 +102,8 @@ async function poll(
       mustGive = false;
       doubtedSinceMs = given.failedBefore ? Date.now() : undefined;
     }
-    return doubt(await parts.driver.observe(order, { signal }), doubtedSinceMs);
+    const call = { signal, ...(keepLog && keepBefore(order, keepLog)) };
+    return doubt(await parts.driver.observe(order, call), doubtedSinceMs);
   } catch (error) {
     if (isOfData(error)) return { status: "failed", reason: unwritable };
     if (!(error instanceof UnreachableError)) throw error;
@@ -117,7 +130,7 @@ function doubt(observed: SentinelObservation, doubtedSinceMs: number | undefined
 async function recordPoll(
   order: WantedOrder,
   found: PollResult,
-  { store, keepLog }: { store: FleetStore; keepLog: KeepLog | undefined },
+  { store, keepLog }: DeployParts,
 ): Promise<DeployStep> {
   const { status, reason, running_image, isPending = false, doubtedSinceMs } = found;
   // First, so that whoever sees the failure finds the log. If this process is killed before the failure is recorded, the

@@ -4,6 +4,8 @@ import type { Log } from "#kernel/log.ts";
 import { cleanLog } from "#kernel/log-text.ts";
 import {
   type Driver,
+  type DriverCall,
+  type FailedContainer,
   type ListedSentinel,
   type ReadDriverLog,
   type SentinelObservation,
@@ -37,16 +39,27 @@ export function boundDriver(driver: Driver, log: Log): Driver {
       return failure === undefined ? {} : { ...applied, failure: cleanReason(failure) };
     },
     observe: async (order, call) =>
-      cleanObservation(await bounded(() => driver.observe(order, call))),
+      cleanObservation(await bounded(() => driver.observe(order, call && boundCall(call)))),
   };
 }
 
 function boundLog(readLog: ReadDriverLog): ReadDriverLog {
-  return async (source, call) => {
-    const tail = await bounded(() => readLog(source, call));
+  return (source, call) => boundTail((asked) => readLog(source, asked))(call);
+}
+
+function boundTail(readLog: FailedContainer["readLog"]): FailedContainer["readLog"] {
+  return async (call) => {
+    const tail = await bounded(() => readLog(call));
     if (tail.absent !== undefined) return { absent: cleanReason(tail.absent) };
     return { text: cleanLog(tail.text, call) };
   };
+}
+
+function boundCall({ beforeRemoval, ...call }: DriverCall): DriverCall {
+  if (beforeRemoval === undefined) return call;
+  const told = ({ reason, readLog }: FailedContainer) =>
+    beforeRemoval({ reason: cleanReason(reason), readLog: boundTail(readLog) });
+  return { ...call, beforeRemoval: told };
 }
 
 /** Cleans error messages too, which may quote the fleet. */

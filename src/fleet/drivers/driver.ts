@@ -33,16 +33,6 @@ export type DeployOrder = {
   deployId: string;
 };
 
-/** Options of a driver's calls. */
-export type DriverCall = {
-  /** Ends the call. */
-  signal?: AbortSignal;
-  /** Checked right before an order is sent; if false the driver throws `UnwantedError` instead. */
-  isWanted?: () => boolean;
-};
-
-export type ApplyResult = { failure?: string; isOfApi?: boolean };
-
 /** `deployId`: what this deploy has started, whether it runs or not; absent: what runs now. */
 type LogSource = { sentinelId: string; deployId?: string | undefined };
 
@@ -54,6 +44,24 @@ export type LogTail = { text: string; absent?: undefined } | { absent: string };
 
 /** Throws `UnreachableError` when the fleet does not answer. */
 export type ReadDriverLog = (source: LogSource, call: LogCall) => Promise<LogTail>;
+
+/** `reason`: of the deploy's failure. `readLog`: as `ReadDriverLog`. */
+export type FailedContainer = { reason: string; readLog: (call: LogCall) => Promise<LogTail> };
+
+/** Options of a driver's calls. */
+export type DriverCall = {
+  /** Ends the call. */
+  signal?: AbortSignal;
+  /** Checked right before an order is sent; if false the driver throws `UnwantedError` instead. */
+  isWanted?: () => boolean;
+  /**
+   * Called before what has failed is removed, as long as its log can be read. Never throws, and takes two seconds at
+   * most.
+   */
+  beforeRemoval?: (failed: FailedContainer) => Promise<void>;
+};
+
+export type ApplyResult = { failure?: string; isOfApi?: boolean };
 
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */

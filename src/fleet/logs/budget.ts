@@ -8,31 +8,37 @@ const triesOfOne = 4;
 /** More ways to fail than rollouts of one time have. */
 const mostWays = 1_000;
 
+type Share = "asked" | "kept" | "none";
+
 export type LogBudget = {
-  /** Whether this deploy's log may be kept. The same for every repetition of one deploy. */
-  take: (way: string, deployId: string) => boolean;
-  /** It had no log. */
-  giveBack: (way: string, deployId: string) => void;
+  /** Whether this deploy's log may be read now; `kept`: it has been already. */
+  take: (way: string, deployId: string) => "read" | "kept" | "enough";
+  /** What has come of it; one that is not kept leaves its place to another one. */
+  settle: (way: string, deployId: string, share: "kept" | "none") => void;
 };
 
 export function createLogBudget(most = mostAlike): LogBudget {
-  /** By way, the deploys whose logs were asked for, and whether they had one. */
-  const asked = new Map<string, Map<string, boolean>>();
+  /** By way, then by deploy. */
+  const shares = new Map<string, Map<string, Share>>();
   return {
     take(way, deployId) {
-      const deploys = asked.get(way) ?? new Map<string, boolean>();
-      if (!deploys.has(deployId) && !hasRoom(deploys, most)) return false;
-      if (!asked.has(way) && asked.size >= mostWays) asked.delete(asked.keys().next().value ?? "");
-      asked.set(way, deploys.set(deployId, true));
-      return true;
+      const deploys = shares.get(way) ?? new Map<string, Share>();
+      if (deploys.get(deployId) === "kept") return "kept";
+      if (!hasRoom(deploys, deployId, most)) return "enough";
+      if (!shares.has(way) && shares.size >= mostWays) {
+        shares.delete(shares.keys().next().value ?? "");
+      }
+      shares.set(way, deploys.set(deployId, "asked"));
+      return "read";
     },
-    giveBack(way, deployId) {
-      asked.get(way)?.set(deployId, false);
+    settle(way, deployId, share) {
+      shares.get(way)?.set(deployId, share);
     },
   };
 }
 
-function hasRoom(deploys: ReadonlyMap<string, boolean>, most: number): boolean {
-  const found = deploys.values().filter(Boolean).toArray().length;
-  return found < most && deploys.size < most * triesOfOne;
+/** Whoever was asked for before may be asked for again. */
+function hasRoom(deploys: ReadonlyMap<string, Share>, deployId: string, most: number): boolean {
+  const others = [...deploys].filter(([id, share]) => id !== deployId && share !== "none");
+  return others.length < most && (deploys.has(deployId) || deploys.size < most * triesOfOne);
 }

@@ -1,6 +1,11 @@
 /** Keeps the end of a failed deploy's log. Whatever happens to a log, the deploy's result is what it would be without. */
 import { hasReasonCode, type ReasonCode, reasonCodeOf } from "#fleet/contract.ts";
-import { type Driver, type LogTail, UnreachableError } from "#fleet/drivers/driver.ts";
+import {
+  type Driver,
+  type FailedContainer,
+  type LogTail,
+  UnreachableError,
+} from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import { type LogBudget, mostAlike } from "./budget.ts";
@@ -15,8 +20,8 @@ export type FailedDeploy = {
   reason: string;
 };
 
-/** Never throws, and takes two seconds at most. */
-export type KeepLog = (failed: FailedDeploy) => Promise<void>;
+/** Never throws, and takes two seconds at most. `readLog`: absent, the driver is asked for what the deploy has started. */
+export type KeepLog = (failed: FailedDeploy, readLog?: FailedContainer["readLog"]) => Promise<void>;
 
 type Parts = {
   driver: Pick<Driver, "readLog">;
@@ -43,29 +48,32 @@ const codesOfStarted: readonly ReasonCode[] = [
 ];
 
 export function createKeepLog({ driver, store, budget, lines, log }: Parts): KeepLog {
-  const { readLog } = driver;
-  if (readLog === undefined || lines === 0) return async () => {};
+  const { readLog: readDriverLog } = driver;
+  if (readDriverLog === undefined || lines === 0) return async () => {};
 
-  const read = async (source: FailedDeploy): Promise<LogTail> => {
-    const way = wayOf(source);
-    const { sentinelId, deployId } = source;
-    if (!budget.take(way, deployId)) return { absent: enough };
+  const keep = async (failed: FailedDeploy, readLog: FailedContainer["readLog"]) => {
+    const { sentinelId, deployId } = failed;
+    const way = wayOf(failed);
+    const turn = budget.take(way, deployId);
+    if (turn === "kept") return;
+    if (turn === "enough") return store.keep(sentinelId, { ...failed, lines: "", note: enough });
     const signal = AbortSignal.timeout(readLimitMs);
-    const tail = await readLog({ sentinelId, deployId }, { lines, signal }).catch(toAbsent);
-    if (tail.absent !== undefined || tail.text === "") budget.giveBack(way, deployId);
-    return tail;
-  };
-
-  const keep = async (failed: FailedDeploy): Promise<void> => {
-    const tail = await read(failed);
+    const tail = await readLog({ lines, signal }).catch(toAbsent);
     const { absent: note, text = "" } = { text: undefined, ...tail };
-    await store.keep(failed.sentinelId, { ...failed, lines: text, note });
+    if (text === "") budget.settle(way, deployId, "none");
+    await store.keep(sentinelId, { ...failed, lines: text, note });
+    if (text !== "") budget.settle(way, deployId, "kept");
   };
 
-  return async (failed) => {
+  const ofDriver =
+    ({ sentinelId, deployId }: FailedDeploy): FailedContainer["readLog"] =>
+    (call) =>
+      readDriverLog({ sentinelId, deployId }, call);
+
+  return async (failed, readLog = ofDriver(failed)) => {
     if (!hasStarted(failed.reason)) return;
     try {
-      await unlessLate(() => keep(failed), { limitMs, late });
+      await unlessLate(() => keep(failed, readLog), { limitMs, late });
     } catch (error) {
       const { sentinelId: sentinel } = failed;
       log.warn({ sentinel, detail: (error as Error).message }, "log of a failed deploy not kept");

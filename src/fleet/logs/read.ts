@@ -27,6 +27,7 @@ type Parts = {
 /** A fleet is asked for so many at once, whoever asks. */
 const readsAtOnce = 8;
 const readLimitMs = 8_000;
+const dripLimitMs = 3_000;
 
 /** Throws a 404 for a sentinel that is not known. A log that cannot be read is an answer that says why. */
 export function createReadLog({ store, fleets }: Parts): ReadLog {
@@ -49,7 +50,9 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
     const ask = (signal: AbortSignal) =>
       limit(async () => {
         signal.throwIfAborted();
-        return (await driver.readLog?.({ sentinelId }, { lines, signal })) ?? { absent: "" };
+        // What came until then is an answer, too.
+        const ended = AbortSignal.any([signal, AbortSignal.timeout(dripLimitMs)]);
+        return (await driver.readLog?.({ sentinelId }, { lines, signal: ended })) ?? { absent: "" };
       });
     try {
       return await unlessLate(ask, { limitMs: readLimitMs, late });

@@ -2,15 +2,16 @@ import { describe, expect, it } from "vitest";
 import { createLogBudget } from "#fleet/logs/budget.ts";
 
 describe("createLogBudget", () => {
-  it("lets so many deploys of one way through, and each of them again", () => {
+  it("lets so many deploys of one way through, each of them until its log is kept", () => {
     const budget = createLogBudget(2);
 
     const first = ["d1", "d2", "d3"].map((id) => budget.take("loop", id));
+    budget.settle("loop", "d1", "kept");
     const again = ["d1", "d2", "d3"].map((id) => budget.take("loop", id));
 
     expect([first, again]).toEqual([
-      [true, true, false],
-      [true, true, false],
+      ["read", "read", "enough"],
+      ["kept", "read", "enough"],
     ]);
   });
 
@@ -18,35 +19,36 @@ describe("createLogBudget", () => {
     const budget = createLogBudget(1);
     budget.take("loop", "d1");
 
-    expect(budget.take("oom", "d2")).toBe(true);
+    expect(budget.take("oom", "d2")).toBe("read");
   });
 
   it("lets another one through in place of one that had no log", () => {
     const budget = createLogBudget(1);
     budget.take("loop", "d1");
 
-    budget.giveBack("loop", "d1");
+    budget.settle("loop", "d1", "none");
 
-    expect(budget.take("loop", "d2")).toBe(true);
+    expect(budget.take("loop", "d2")).toBe("read");
+    expect(budget.take("loop", "d1")).toBe("enough");
   });
 
   it("ends to ask for logs of a way of which there never is one", () => {
     const budget = createLogBudget(5);
 
     const asked = Array.from({ length: 100 }, (_, n) => {
-      const mayAsk = budget.take("loop", `d${n}`);
-      if (mayAsk) budget.giveBack("loop", `d${n}`);
-      return mayAsk;
+      const turn = budget.take("loop", `d${n}`);
+      if (turn === "read") budget.settle("loop", `d${n}`, "none");
+      return turn;
     });
 
-    expect(asked.filter(Boolean)).toHaveLength(20);
+    expect(asked.filter((turn) => turn === "read")).toHaveLength(20);
   });
 
   it("forgets the oldest of very many ways", () => {
     const budget = createLogBudget(1);
     for (let n = 0; n <= 1_000; n++) budget.take(`way ${n}`, "d1");
 
-    expect(budget.take("way 0", "d2")).toBe(true);
-    expect(budget.take("way 1000", "d2")).toBe(false);
+    expect(budget.take("way 0", "d2")).toBe("read");
+    expect(budget.take("way 1000", "d2")).toBe("enough");
   });
 });

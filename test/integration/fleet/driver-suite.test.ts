@@ -2,7 +2,14 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type FleetConfig, fleetConfig } from "#fleet/config.ts";
-import type { DeployOrder, Driver, SentinelObservation } from "#fleet/drivers/driver.ts";
+import { boundDriver } from "#fleet/drivers/bounded.ts";
+import type {
+  DeployOrder,
+  Driver,
+  DriverCall,
+  LogTail,
+  SentinelObservation,
+} from "#fleet/drivers/driver.ts";
 import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
@@ -34,7 +41,8 @@ const startMembers = (kind: "StatefulSet" | "DaemonSet") => async (): Promise<Te
   addSet(server, "gw", { kind, labels: { tier: "stable" } });
   await untilAvailable(server);
   const kinds = ["statefulsets", "daemonsets"] as const;
-  return { driver: createTestDriver(server.url, { kinds }), image: kubeImage };
+  const driver = boundDriver(createTestDriver(server.url, { kinds }), parts.log);
+  return { driver, image: kubeImage };
 };
 
 const ofDriver = {
@@ -89,7 +97,7 @@ const ofDriver = {
     addDeployment(server, "gw-1", { labels: { tier: "canary" } });
     addDeployment(server, "gw-2", { labels: { tier: "stable" } });
     await untilAvailable(server);
-    return { driver: createTestDriver(server.url), image: kubeImage };
+    return { driver: boundDriver(createTestDriver(server.url), parts.log), image: kubeImage };
   },
 } satisfies Record<FleetConfig["driver"], () => Promise<TestFleet>>;
 
@@ -107,10 +115,14 @@ const parts = {
   log: createLog({ level: "silent", format: "json" }),
 };
 
-function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
+function untilSettled(
+  driver: Driver,
+  order: DeployOrder,
+  call: DriverCall = {},
+): Promise<SentinelObservation> {
   return waitFor(
     async () => {
-      const seen = await driver.observe(order);
+      const seen = await driver.observe(order, call);
       return seen.status !== "progressing" && seen;
     },
     { withinMs: 20_000, what: "the deploy to settle" },
@@ -182,11 +194,14 @@ describe.each(runnable)("the driver %s", (name) => {
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
     const order = { sentinelId, image: image("v2-crash"), deployId: "d1" };
+    const call = { lines: 100, signal: AbortSignal.timeout(20_000) };
+    const removed: LogTail[] = [];
     await driver.apply(order);
-    await untilSettled(driver, order);
+    await untilSettled(driver, order, {
+      beforeRemoval: async ({ readLog }) => void removed.push(await readLog(call)),
+    });
 
-    const call = { lines: 100, signal: AbortSignal.timeout(5_000) };
-    const failed = await driver.readLog?.(order, call);
+    const failed = removed[0] ?? (await driver.readLog?.(order, call));
     const running = await driver.readLog?.({ sentinelId }, call);
     const other = await driver.readLog?.({ sentinelId, deployId: "d0" }, call);
 

@@ -12,6 +12,7 @@ import { type Pace, startDeploymentController } from "./deployment-controller.ts
 import { answerOfDiscovery } from "./discovery.ts";
 import { type KubeletPace, startKubelet } from "./kubelet.ts";
 import { createObjects, type Objects } from "./objects.ts";
+import { answerLog } from "./pod-logs.ts";
 import { answerOf, watch } from "./resources.ts";
 import { type SetPace, startSetController } from "./set-controller.ts";
 
@@ -83,6 +84,7 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
     const early = settings.before?.(asked) ?? judge(asked);
     if (early !== undefined) return send(outgoing, early);
     if (asked.verb === "watch") return watch(asked, objects, outgoing);
+    if (asked.resource === "pods/log") return sendLog(outgoing, answerLog(asked, objects));
     const answered = answerOf(asked, { objects, faults });
     send(outgoing, settings.after?.(asked) ?? answered);
   };
@@ -111,6 +113,12 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function sendLog(outgoing: ServerResponse, answered: ReturnType<typeof answerLog>): void {
+  if ("text" in answered) {
+    outgoing.writeHead(200, { "content-type": "text/plain" }).end(answered.text);
+  } else send(outgoing, answered);
 }
 
 function send(outgoing: ServerResponse, what: NonNullable<Interference>): void {

@@ -10,7 +10,7 @@ export type Asked = {
   query: URLSearchParams;
   /** As RBAC has it: get, list, watch, patch, create, delete. */
   verb: string;
-  /** With its subresource, if there is one: `pods/eviction`. */
+  /** With its subresource, if there is one: `pods/eviction`, `pods/log`. */
   resource: string;
   namespace: string;
   name: string;
@@ -40,7 +40,7 @@ export const kinds: Record<string, string> = {
 export async function toAsked(incoming: IncomingMessage): Promise<Asked> {
   const url = new URL(incoming.url ?? "/", "http://localhost");
   const match =
-    /^\/(?:api\/v1|apis\/apps\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(\/eviction)?$/.exec(
+    /^\/(?:api\/v1|apis\/apps\/v1)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(\/eviction|\/log)?$/.exec(
       url.pathname,
     );
   const [, namespace = "", resource = "", name = "", part = ""] = (match ?? []).map(

@@ -1,10 +1,10 @@
 /** Calls to an API server (https://kubernetes.io/docs/reference/using-api/api-concepts/). */
 import pLimit from "p-limit";
-import { request } from "undici";
+import { type Dispatcher, request } from "undici";
 import type { z } from "zod";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
-import { readBody } from "#kernel/body.ts";
+import { readBody, readEnd } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createConnection } from "./connection.ts";
@@ -36,6 +36,8 @@ export type Stream = {
   maxLineBytes: number;
 };
 
+type TextRequest = { path: string; signal: AbortSignal; keepBytes: number };
+
 /** The API server refuses all that we ask, or this verb. The message begins with a reason code. */
 export class ForbiddenError extends Error {}
 
@@ -43,6 +45,8 @@ const callLimitMs = 15_000;
 const maxAnswerBytes = 67_108_864;
 /** At one time, so that an API server's own limits are not what we run into. */
 const mostCalls = 16;
+const mostTexts = 4;
+const maxTextBytes = 4_194_304;
 /** As the server asks; longer than this it is away. */
 const longestPauseMs = 10_000;
 
@@ -121,10 +125,31 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       }
       yield* linesOf(answer.body, maxLineBytes);
     },
+    readEnd: createTexts(open),
     /** By whichever is behind of our clock and the API server's; and by the other one (Unix ms). */
     nowMs: () => Date.now() + Math.min(0, clock.aheadMs()),
     orderedAtMs: () => Date.now() + Math.max(0, clock.aheadMs()),
     stop: () => connection.stop(),
+  };
+}
+
+type Open = (asked: ClusterRequest, whole: AbortSignal) => Promise<Dispatcher.ResponseData>;
+
+/** Reads the end of an answer that is text, whatever its status. What came until the signal ended the call counts. */
+function createTexts(open: Open) {
+  const limit = pLimit(mostTexts);
+  return async ({ path, signal, keepBytes }: TextRequest) => {
+    // With connections of its own, and few at once: one that drips must not keep other calls waiting.
+    const turn = async () => {
+      const answer = await open({ method: "GET", path, isWatch: true }, signal);
+      const end = await readEnd(answer.body, { keepBytes, maxBytes: maxTextBytes });
+      return { status: answer.statusCode, text: end.toString() };
+    };
+    try {
+      return await limit(turn);
+    } catch (error) {
+      throw describe(error as Error);
+    }
   };
 }
 

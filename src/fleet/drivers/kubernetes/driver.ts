@@ -83,9 +83,20 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
       orUnreachable(async () => {
         const target = await fleet.find(order.sentinelId, call.signal);
         if (target === undefined) return { status: "failed", reason: unknown };
-        const look = () => sentinels.observe(target, order, call.signal);
+        const look = () => sentinels.observe(target, order, call);
         return lookAgain(target.place, { changes, signal: call.signal, look });
       }),
+    readLog: async ({ sentinelId, deployId }, call) => {
+      try {
+        const target = await fleet.find(sentinelId, call.signal);
+        return target === undefined
+          ? { absent: unknown }
+          : await sentinels.readLog(target, deployId, call);
+      } catch (error) {
+        if (!(error instanceof ForbiddenError)) throw error;
+        return { absent: error.message };
+      }
+    },
     // The list goes on with what was under way.
     start: async () => {},
     stop: async () => {

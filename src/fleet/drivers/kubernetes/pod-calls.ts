@@ -1,8 +1,10 @@
 /** The calls on the pods of workloads, and on what workloads keep of their templates. */
+import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import type { Cluster } from "./client.ts";
 import { type Generations, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
 import { listAll } from "./pages.ts";
 import { evictPod, type PodEnd, removePod } from "./pod-end.ts";
+import { chooseLog, readPodLog } from "./pod-logs.ts";
 import {
   type Pod,
   PodPage,
@@ -14,7 +16,7 @@ import {
 
 export type MadePods = { pods: readonly Pod[]; revisions: readonly Revision[] };
 
-export function createPodCalls(cluster: Pick<Cluster, "call">) {
+export function createPodCalls(cluster: Pick<Cluster, "call" | "readEnd">) {
   /** Of whoever owns them. */
   const podsOf = (workload: Workload, signal?: AbortSignal): Promise<Pod[]> => {
     const path = `/api/v1/namespaces/${encodeURIComponent(workload.metadata.namespace)}/pods`;
@@ -52,6 +54,12 @@ export function createPodCalls(cluster: Pick<Cluster, "call">) {
     async madePods(set: Workload, signal?: AbortSignal): Promise<MadePods> {
       const [pods, revisions] = await Promise.all([podsOf(set, signal), revisionsOf(set, signal)]);
       return { pods: ownedBy(set.metadata.uid, pods), revisions };
+    },
+
+    /** Of whichever of these pods, and of its containers, says most. */
+    log: async (pods: readonly Pod[], container: string, call: LogCall): Promise<LogTail> => {
+      const of = chooseLog(pods, container);
+      return of === undefined ? { absent: "there is no pod of it" } : readPodLog(cluster, of, call);
     },
 
     evict: (pod: Pod, signal?: AbortSignal): Promise<PodEnd> => evictPod(cluster, pod, signal),

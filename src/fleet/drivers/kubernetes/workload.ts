@@ -36,13 +36,13 @@ const mostTries = 3;
 export function createWorkloads(parts: WorkloadParts) {
   return {
     apply: (place: Place, order: Order, call: DriverCall) => apply(place, order, { call, parts }),
-    observe: (place: Place, order: Order, signal?: AbortSignal) =>
-      observe(place, order, { signal, parts }),
+    observe: (place: Place, order: Order, call: DriverCall) =>
+      observe(place, order, { call, parts }),
     finish: async (workload: Workload, signal: AbortSignal): Promise<void> => {
       const record = readRecord(workload);
       if (record === undefined || !isLeft(workload, record, parts)) return;
       const order = { image: record.image, deployId: record.id };
-      await observe(placeOf(workload), order, { signal, parts });
+      await observe(placeOf(workload), order, { call: { signal }, parts });
     },
   };
 }
@@ -94,8 +94,9 @@ type Look = {
 async function observe(
   place: Place,
   order: Order,
-  { signal, parts }: { signal: AbortSignal | undefined; parts: WorkloadParts },
+  { call, parts }: { call: DriverCall; parts: WorkloadParts },
 ): Promise<SentinelObservation> {
+  const { signal } = call;
   const workload = await parts.calls.read(place, signal);
   if (workload === undefined) return { status: "failed", reason: gone(place) };
   if (hasMembers(workload)) return { status: "failed", reason: membersInstead };
@@ -113,7 +114,7 @@ async function observe(
     return { status: "progressing", isOrdered: false, running_image };
   }
   await endStuckPods({ ...look, record }, { parts, signal });
-  const seen = await conclude({ ...look, record }, { parts, ...(signal && { call: { signal } }) });
+  const seen = await conclude({ ...look, record }, { parts, call });
   return { ...seen, running_image };
 }
 
@@ -134,7 +135,7 @@ async function endStuckPods(
 /** Notes the end of a deploy, at the workload itself: whoever looks next knows it. */
 async function conclude(
   look: Look & { record: DeployRecord },
-  by: { parts: WorkloadParts; call?: DriverCall },
+  by: { parts: WorkloadParts; call: DriverCall },
 ): Promise<SentinelObservation> {
   const { workload, record } = look;
   const isOurs = imageOf(workload, look.container) === record.image;
@@ -155,9 +156,13 @@ async function conclude(
 async function restore(
   look: Look & { record: DeployRecord },
   reason: string,
-  by: { parts: WorkloadParts; call?: DriverCall },
+  by: { parts: WorkloadParts; call: DriverCall },
 ): Promise<SentinelObservation> {
-  const { record } = look;
+  const { record, container, pods } = look;
+  await by.call.beforeRemoval?.({
+    reason,
+    readLog: (call) => by.parts.calls.log(pods.present, container, call),
+  });
   const failed = { ...record, failed: reason };
   const changed = await change({ ...look, record: failed, image: record.previous }, by);
   if (changed.kind !== "refused") return progressing(reason);

@@ -4,12 +4,19 @@
  * one is made of the template.
  */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { type ApplyResult, type DriverCall, UnreachableError } from "#fleet/drivers/driver.ts";
+import {
+  type ApplyResult,
+  type DriverCall,
+  type LogCall,
+  type LogTail,
+  UnreachableError,
+} from "#fleet/drivers/driver.ts";
 import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
 import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
 import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
+import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { pause } from "#kernel/pause.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
@@ -43,9 +50,11 @@ export function createMembers(parts: WorkloadParts) {
   return {
     looks,
     apply: (at: MemberPlace, order: Order, call: DriverCall) => apply(at, order, { ...all, call }),
-    observe: (at: MemberPlace, order: Order, signal?: AbortSignal) =>
-      observe(at, order, { ...all, signal }),
-    finish: (place: Place, signal: AbortSignal) => finish(place, { ...all, signal }),
+    observe: (at: MemberPlace, order: Order, call: DriverCall) =>
+      observe(at, order, { ...all, call }),
+    readLog: (at: MemberPlace, of: MemberLog) => readLog(at, of, all),
+    finish: (place: Place, signal: AbortSignal) =>
+      finish(place, { ...all, call: { signal } }, signal),
   };
 }
 
@@ -111,10 +120,34 @@ function buildRecord(look: SetLook, { member, container, order, parts }: Build):
   return { id, image, previous, container, atMs: parts.orderedAtMs() };
 }
 
-type Observer = Parts & { signal: AbortSignal | undefined };
+/** `deployId`: of what this deploy has started; absent: of what runs. */
+type MemberLog = { deployId: string | undefined; call: LogCall };
+
+async function readLog(
+  at: MemberPlace,
+  { deployId, call }: MemberLog,
+  { looks, parts }: Parts,
+): Promise<LogTail> {
+  const look = await looks.of(at.set, call.signal);
+  if (look === undefined) return { absent: "there is no such set" };
+  const record = findRecord(look.records, at.member);
+  if (deployId !== undefined && (record?.id !== deployId || record.failed !== undefined)) {
+    return { absent: "its pod has been removed" };
+  }
+  const container = record?.container ?? chooseContainer(look.set, parts.container) ?? "";
+  return parts.calls.log(podsOf(look, at.member), container, call);
+}
+
+function podsOf(look: SetLook, member: string): Pod[] {
+  const pod = livingPod(look, member);
+  return pod === undefined ? [] : [pod];
+}
+
+/** The call's options go to each step. */
+type Observer = Parts & { call: DriverCall };
 
 async function observe(at: MemberPlace, order: Order, by: Observer): Promise<StepObservation> {
-  const look = await by.looks.of(at.set, by.signal);
+  const look = await by.looks.of(at.set, by.call.signal);
   if (look === undefined) return { status: "failed", reason: gone };
   const record = findRecord(look.records, at.member);
   const isOurs = record?.id === order.deployId;
@@ -124,7 +157,7 @@ async function observe(at: MemberPlace, order: Order, by: Observer): Promise<Ste
   // While there is none it is what comes back if this fails.
   const running_image = madeImage(look, at.member, container) || record?.previous;
   if (isOurs) {
-    return { ...(await by.steps.take({ look, at, record, signal: by.signal })), running_image };
+    return { ...(await by.steps.take({ look, at, record, call: by.call })), running_image };
   }
   if (record !== undefined) return { status: "progressing", isOrdered: false, running_image };
   const seen = by.steps.judgeUnrecorded({ look, at, container, image: order.image });
@@ -135,18 +168,18 @@ async function observe(at: MemberPlace, order: Order, by: Observer): Promise<Ste
 const mostRounds = 10;
 const roundMs = 1_000;
 
-async function finish(place: Place, by: Observer & { signal: AbortSignal }): Promise<void> {
-  for (let round = 0; round < mostRounds && !by.signal.aborted; round++) {
-    const look = await by.looks.of(place, by.signal);
+async function finish(place: Place, by: Observer, signal: AbortSignal): Promise<void> {
+  for (let round = 0; round < mostRounds && !signal.aborted; round++) {
+    const look = await by.looks.of(place, signal);
     if (look === undefined) return;
     const left = Object.entries(look.records?.members ?? {}).filter(([, record]) =>
       isLeft(record, by.parts),
     );
     if (left.length === 0) return;
     for (const [member, record] of left) {
-      await by.steps.take({ look, at: { set: place, member }, record, signal: by.signal });
+      await by.steps.take({ look, at: { set: place, member }, record, call: by.call });
     }
-    await pause(roundMs, by.signal);
+    await pause(roundMs, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Takes the next step of a member's deploy. Each may be repeated, by anybody: what is there already is left as it is. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import type { SentinelObservation } from "#fleet/drivers/driver.ts";
+import type { DriverCall, SentinelObservation } from "#fleet/drivers/driver.ts";
 import type { ChangeResult } from "#fleet/drivers/kubernetes/calls.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import { timeToJudge, type WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
@@ -15,7 +15,7 @@ type Taken = {
   at: MemberPlace;
   look: SetLook;
   record: MemberRecord;
-  signal: AbortSignal | undefined;
+  call: DriverCall;
 };
 
 type Replacement = Extract<Step, { do: "replace" }>;
@@ -34,7 +34,7 @@ export function createSteps(parts: StepParts): Steps {
   const nameOf = ({ set, member }: MemberPlace) =>
     [set.resource, set.namespace, set.name, member].join("/");
 
-  const viewOf = ({ at, look, record }: Omit<Taken, "signal">): MemberView => ({
+  const viewOf = ({ at, look, record }: Omit<Taken, "call">): MemberView => ({
     look,
     member: at.member,
     record,
@@ -48,7 +48,7 @@ export function createSteps(parts: StepParts): Steps {
 
   const replace = async (
     { pod, isServing }: Replacement,
-    { at, record, signal }: Taken,
+    { at, record, call: { signal } }: Taken,
   ): Promise<StepObservation> => {
     const end = isServing ? parts.calls.evict : parts.calls.remove;
     const ended = await end(pod, signal);
@@ -60,17 +60,25 @@ export function createSteps(parts: StepParts): Steps {
   };
 
   /** By the set as it is now, whose other members may have changed it. */
-  const write = ({ at, look, record: { id }, signal }: Taken): Promise<StepObservation> =>
+  const write = ({ at, look, record: { id }, call }: Taken): Promise<StepObservation> =>
     parts.turns(at.set, async () => {
-      const set = await parts.calls.read(at.set, signal);
+      const set = await parts.calls.read(at.set, call.signal);
       const now = set === undefined ? undefined : renewSet(look, set);
       const record = findRecord(now?.records, at.member);
       if (now === undefined || record?.id !== id) return progressing();
       const view = viewOf({ at, look: now, record });
-      const call = signal === undefined ? {} : { signal };
       const seen = await writeStep(planMember(view), { view, at, parts, call });
       return { ...seen, isMoving: true };
     });
+
+  const keepLog = async (reason: string, { at, look, record, call }: Taken): Promise<void> => {
+    const pod = livingPod(look, at.member);
+    if (pod === undefined) return;
+    await call.beforeRemoval?.({
+      reason,
+      readLog: (asked) => parts.calls.log([pod], record.container, asked),
+    });
+  };
 
   return {
     take: async (taken) => {
@@ -81,7 +89,10 @@ export function createSteps(parts: StepParts): Steps {
         const seen = progressing(record.failed ?? step.reason);
         return { ...seen, isMoving: step.isBrief === true };
       }
-      return step.do === "replace" ? replace(step, taken) : write(taken);
+      if (step.do === "replace") return replace(step, taken);
+      // Outside of its turn at the set, for which other members wait.
+      if (step.do === "fail") await keepLog(step.reason, taken);
+      return write(taken);
     },
     judgeUnrecorded: ({ at, look, container, image }) => {
       const pod = livingPod(look, at.member);
@@ -101,7 +112,7 @@ type Writing = {
   view: MemberView;
   at: MemberPlace;
   parts: WorkloadParts;
-  call: { signal?: AbortSignal };
+  call: DriverCall;
 };
 
 async function writeStep(step: Step, writing: Writing): Promise<SentinelObservation> {
