@@ -78,6 +78,11 @@ function toCounts(tally: Tally, total: number): Counts {
   };
 }
 
+/** The same of a row of History, where those not reverted are among the succeeded ones. */
+export function doneIn(row: { succeeded: number; failed: number; reverted: number }): number {
+  return row.succeeded + row.failed + row.reverted;
+}
+
 type RegionCounts = { members: number } & Pick<Counts, "done" | "failed" | "not_reverted">;
 
 /** Of one region; `members`: those of its sentinels that the rollout has. */

@@ -26,7 +26,10 @@ export type ShownRollout = {
   total: number;
 };
 
-/** `hasMore`: some of its sentinels are not known as such yet, because history has not been told of them. */
+/**
+ * `hasMore`: history was not told of some of its sentinels. An earlier version told of them only when their batch
+ * began; now it has all of them as soon as it has the first.
+ */
 type Shown = ShownRollout & { hasMore: boolean };
 
 const outcomeMarks: Record<string, SentinelMark> = {
@@ -75,7 +78,7 @@ function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
 /** `rows` are ordered by region and id. */
 export function toColumns(rows: readonly FleetRow[], shown: ShownRollout): FleetColumns {
   const known = rows.filter(({ wave }) => wave !== null).length;
-  const hasMore = shown.total === 0 || known < shown.total;
+  const hasMore = known < shown.total;
   const marks = rows.map((row) => markOf(row, { ...shown, hasMore }));
   const regions = [...Map.groupBy(rows, (row) => row.region)];
   return {

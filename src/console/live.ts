@@ -12,6 +12,9 @@ export type Live = ReturnType<typeof createLive>;
 
 /** Polling interval in ms: while a rollout or rollback runs, and otherwise. */
 const everyMs = { active: 700, idle: 2_500 };
+/** A poll that takes long, of a large fleet or on a busy machine, is followed by a pause this many times as long. */
+const restShare = 2;
+const longestRestMs = 3_000;
 const beatEveryMs = 5_000;
 
 export function createLive(parts: ObserveParts & { log: Log }) {
@@ -46,11 +49,15 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     clearTimeout(timer);
     if (isPolling) return;
     isPolling = true;
+    const startedMs = performance.now();
     void pollOnce()
       .catch((err) => parts.log.error({ err }, "console could not read the rollout"))
       .finally(() => {
         isPolling = false;
-        if (listeners.size > 0) timer = setTimeout(poll, everyMs[paceOf(known)]);
+        const tookMs = performance.now() - startedMs;
+        const restMs = Math.min(tookMs * restShare, longestRestMs);
+        const waitMs = Math.max(everyMs[paceOf(known)], restMs);
+        if (listeners.size > 0) timer = setTimeout(poll, waitMs);
       });
   };
 

@@ -31,6 +31,15 @@ export function statusAt(live: RolloutStatus, recorded: RolloutStatus): RolloutS
   };
 }
 
+/**
+ * The status before its members are known, if history was not told of them yet: for these milliseconds the page says
+ * that the fleet is not listed yet. (An earlier version told only of members whose batch had begun.)
+ */
+export function withKnownFleet(status: RolloutStatus, members: readonly Member[]): RolloutStatus {
+  if (members.some(({ wave }) => wave !== null)) return status;
+  return { ...status, total: 0, total_waves: 0 };
+}
+
 /** Whether history is at the step at which the rollout is. */
 export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolean {
   // A rollback that is due is told as soon as it begins.

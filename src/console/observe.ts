@@ -1,4 +1,5 @@
 /** Reads the rollout and its fleet once; a part that cannot be read is reported and left unchanged. */
+import { inTime } from "#kernel/in-time.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
 import type { RecordedRollout } from "#rollout/history/contract.ts";
@@ -6,7 +7,14 @@ import { countsOf, type RolloutCounts } from "./counts.ts";
 import type { SentRollout, WholeState } from "./events.ts";
 import { toColumns } from "./fleet-columns.ts";
 import { joinLive } from "./fleet-rows.ts";
-import { isSameStep, type Moment, type ReadMoment, statusAt, withoutEarlyWait } from "./moment.ts";
+import {
+  isSameStep,
+  type Moment,
+  type ReadMoment,
+  statusAt,
+  withKnownFleet,
+  withoutEarlyWait,
+} from "./moment.ts";
 import { createThroughput } from "./throughput.ts";
 
 export type ObserveParts = {
@@ -18,6 +26,8 @@ export type ObserveParts = {
 };
 
 const statusTimeoutMs = 4_000;
+/** Together shorter than the silence after which a page takes its connection for lost. */
+const momentTimeoutMs = 6_000;
 /** For so long history's words hold while the rollout itself is a step further. */
 const mayLagMs = 5_000;
 
@@ -35,8 +45,10 @@ export function createObserve(parts: ObserveParts) {
     const live = (await parts.readStatus(signal).catch(note("Restate"))) ?? known.rollout?.status;
     if (live === undefined) return { ...known, trouble };
     const asked = { rolloutId: live.rollout_id, fleet: parts.name };
-    const moment = await parts.readMoment(asked).catch(note("history"));
+    const read = () => parts.readMoment(asked).catch(note("history"));
+    const moment = await inTime(read, { limitMs: momentTimeoutMs, otherwise: undefined });
     if (moment === undefined) {
+      if (!trouble.some(({ part }) => part === "history")) note("history")(lateError);
       const rollout = { ...keep(known, live), legal: legalIn(parts, live), per_second: 0 };
       return { rollout, fleet: known.fleet, trouble };
     }
@@ -49,6 +61,7 @@ export function createObserve(parts: ObserveParts) {
   };
 }
 
+const lateError = new DOMException("", "TimeoutError");
 const lateWords = "it is behind the rollout: the numbers are older than its state";
 
 function legalIn({ legalOperations }: ObserveParts, { state }: RolloutStatus): Operation[] {
@@ -58,7 +71,7 @@ function legalIn({ legalOperations }: ObserveParts, { state }: RolloutStatus): O
 /** Everything of one moment. `isLate`: not to be waited for any more, so that operators see what they have done. */
 function picture(live: RolloutStatus, moment: Moment, { isLate }: { isLate: boolean }) {
   const { recorded = { ...nothingRecorded, status: live } } = moment;
-  const status = isLate ? live : statusAt(live, recorded.status);
+  const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), moment.members);
   const fleet = toColumns(joinLive(moment.fleet, moment.members), status);
   const counts = countsOf(fleet, { total: status.total, waves: recorded.waves });
   return { recorded: { ...recorded, status: withoutEarlyWait(status, counts) }, fleet, counts };

@@ -18,7 +18,7 @@ it("marks a sentinel that a pin has held back as left out, without the reason", 
 });
 
 it.each([
-  [0, "sw"],
+  [0, "so"],
   [2, "sw"],
   [1, "so"],
 ])("with a total of %i marks one in the rollout and one outside %s", (total, marks) => {

@@ -1,7 +1,8 @@
 /** Sends what happens to history; one way, so that an unavailable database blocks nothing. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type HistoryEntry, rolloutHistory } from "#rollout/history/interface.ts";
-import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
+import { toPlanned } from "#rollout/history/planned.ts";
+import type { OutcomeChange } from "#rollout/rules/outcome.ts";
 import type { Batch, RolloutHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 
@@ -71,11 +72,9 @@ function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reas
   };
 }
 
-/** Sends the members of a batch, before it is deployed. */
+/** Sends the members of a batch, before it is deployed: what was sent when the fleet was frozen may be still on its way. */
 export function tellMembers(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
-  const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
-  const entry = { wave: batch.wave + 1, ids: batch.ids, previousImages };
-  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
+  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [toPlanned(batch)] });
 }
 
 /** Sends results, with the head's totals. */

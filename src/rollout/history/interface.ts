@@ -11,13 +11,13 @@ import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 /** Writes history, one object per rollout id, so that writes keep their order. */
 export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
   save: iface.json<HistoryEntry, null>(),
-  plan: iface.json<
-    { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
-    null
-  >(),
+  plan: iface.json<{ batches: PlannedBatch[] }, null>(),
   leaveOut: iface.json<LeftOutEntry, null>(),
   outcomes: iface.json<OutcomesEntry, null>(),
 });
+
+/** Members of a wave, which is from 1, and the image of each before the rollout. */
+export type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
 
 /** Sentinels that are in no wave, because of a pin or the request. */
 export type LeftOutEntry = { reason: string; ids: string[] };

@@ -3,15 +3,13 @@ import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import type { HistoryRequest } from "#rollout/requests/contract.ts";
-import type { HistoryEntry, LeftOutEntry, OutcomesEntry } from "./interface.ts";
+import type { HistoryEntry, LeftOutEntry, OutcomesEntry, PlannedBatch } from "./interface.ts";
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
 type FleetRollout = { fleet: string } & RolloutHistory["rollouts"][number];
 
 type OfFleet = HistoryRequest & { fleet: string };
-
-type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
 
 export function createHistoryStore(database: Database) {
   return {
@@ -23,7 +21,7 @@ export function createHistoryStore(database: Database) {
       await database.query(saveMessage, row);
     },
 
-    /** Writes the members of a batch before it is deployed. */
+    /** Writes the members of batches before they are deployed; those that are known already stay as they are. */
     async plan(rolloutId: string, batches: readonly PlannedBatch[]): Promise<void> {
       for (const { wave, ids, previousImages } of batches) {
         await database.query(savePlan, [rolloutId, wave, ids, previousImages]);

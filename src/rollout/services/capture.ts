@@ -6,6 +6,7 @@ import type { Pin } from "#rollout/choice/contract.ts";
 import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
 import { type Fleets, keyOf } from "#rollout/fleets.ts";
 import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
+import { toPlanned } from "#rollout/history/planned.ts";
 import {
   type CaptureRequest,
   type CaptureResult,
@@ -59,7 +60,12 @@ async function captureFleet(
     await rollout.storeBatches({ rolloutId, first, batches });
   }
   await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
+  // In this order: as soon as history has members, it has everybody who is none.
   for (const entry of plan.leftOut ?? []) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
+  for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
+    const batches = plan.batches.slice(first, first + batchesPerWrite).map(toPlanned);
+    ctx.sendClient(rolloutHistory, rolloutId).plan({ batches });
+  }
   return null;
 }
 

@@ -1,5 +1,6 @@
 /** Past rollouts with their outcomes, and links that compare two of them. */
 
+import { doneIn } from "#console/counts.ts";
 import { query } from "#console/web/address.ts";
 import { count, duration, outcomeName } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
@@ -122,7 +123,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>
-      <td data-name="Done" class="number">{`${count(doneOf(rollout))} of ${count(total)}`}</td>
+      <td data-name="Done" class="number">{`${count(doneIn(rollout))} of ${count(total)}`}</td>
       <td data-name="Failed" class="number">
         {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
       </td>
@@ -135,11 +136,6 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       </td>
     </tr>
   );
-}
-
-/** Those with a result, whatever it is. */
-function doneOf({ succeeded, failed, reverted }: Past): number {
-  return succeeded + failed + reverted;
 }
 
 function took({ started_at: from, ended_at: to }: Past): string {
