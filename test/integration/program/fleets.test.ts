@@ -148,6 +148,23 @@ describe.skipIf(!hasBrowser)("the console", () => {
     expect(others).toBe(0);
   });
 
+  it("fits into a window of 360 pixels, although its navigation has another page", async () => {
+    const { page, address } = await console.open("/promotions");
+    await page.setViewportSize({ width: 360, height: 700 });
+    await heading(page, "Promotions");
+    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    const boxes = await Promise.all((await links.all()).map((link) => link.boundingBox()));
+
+    const width = await page.evaluate("document.documentElement.scrollWidth");
+    await page.getByRole("combobox", { name: "Fleet" }).selectOption("staging");
+    await page.getByRole("link", { name: "History", exact: true }).click();
+    await heading(page, "History");
+
+    expect(width).toBe(360);
+    expect(boxes.every((box) => box !== null && box.x >= 0 && box.x + box.width <= 360)).toBe(true);
+    expect(page.url()).toBe(`${address}/history?fleet=staging`);
+  });
+
   it("starts a rollout of the fleet that it shows", async () => {
     const { page } = await console.open("/?fleet=staging");
     const before = (await rollout("singleton", "Status")).body["rollout_id"];
