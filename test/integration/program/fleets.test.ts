@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
     const boxes = await Promise.all((await links.all()).map((link) => link.boundingBox()));
 
     const width = await page.evaluate("document.documentElement.scrollWidth");
-    await page.getByRole("combobox", { name: "Fleet" }).selectOption("staging");
+    await page.getByRole("banner").getByLabel("Fleet").selectOption("staging");
     await page.getByRole("link", { name: "History", exact: true }).click();
     await heading(page, "History");
 

@@ -16,44 +16,49 @@ export function LastResults({ check }: { check: CheckView }) {
       </header>
       {data === undefined ? (
         <Waiting error={error} />
+      ) : data.results.length === 0 ? (
+        <p class="quiet">
+          No results yet. {check.kind === "api" ? "Each run" : "Each ping"} is listed here.
+        </p>
       ) : (
-        <div class="scroll">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th>When</th>
-                <th>Location</th>
-                <th>Grade</th>
-                <th class="number">Took</th>
-                <th>Result</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.results.map((result) => (
-                <tr key={`${result.scheduled_at} ${result.location}`}>
-                  <td data-name="When" class="nowrap">
-                    <Time iso={result.scheduled_at} />
-                  </td>
-                  <td data-name="Location">{result.location}</td>
-                  <td data-name="Grade">
-                    <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
-                  </td>
-                  <td data-name="Took" class="number">
-                    {ms(result.duration_ms)}
-                  </td>
-                  <td data-name="Result">{resultWords(result)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {data.results.length === 0 && (
-            <p class="quiet">
-              No results yet. {check.kind === "api" ? "Each run" : "Each ping"} is listed here.
-            </p>
-          )}
-        </div>
+        <Results results={data.results} />
       )}
     </section>
+  );
+}
+
+function Results({ results }: Pick<CheckHistory, "results">) {
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th>When</th>
+            <th>Location</th>
+            <th>Grade</th>
+            <th class="number">Took</th>
+            <th>Result</th>
+          </tr>
+        </thead>
+        <tbody>
+          {results.map((result) => (
+            <tr key={`${result.scheduled_at} ${result.location}`}>
+              <td data-name="When" class="nowrap">
+                <Time iso={result.scheduled_at} />
+              </td>
+              <td data-name="Location">{result.location}</td>
+              <td data-name="Grade">
+                <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
+              </td>
+              <td data-name="Took" class="number">
+                {ms(result.duration_ms)}
+              </td>
+              <td data-name="Result">{resultWords(result)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -109,7 +109,7 @@ function Totals({ usage }: { usage: KeyUsage }) {
       <div>
         <dt>Valid</dt>
         <dd>
-          {count(valid)} <small>{percent(valid, total)}</small>
+          {count(valid)} {total > 0 && <small>{percent(valid, total)}</small>}
         </dd>
       </div>
       <div>
@@ -171,45 +171,52 @@ function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
       <header class="panel-head">
         <h2 id="by-api">By API</h2>
       </header>
-      <div class="scroll">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th>API</th>
-              <th class="number">Keys</th>
-              <th class="number">Verifications</th>
-              <th class="number">Valid</th>
-              <th>Refused for</th>
-            </tr>
-          </thead>
-          <tbody>
-            {apis.map(({ key_space_id: id, name, keys, outcomes: counts }) => (
-              <tr key={id}>
-                <td data-name="API">{name}</td>
-                <td data-name="Keys" class="number">
-                  {count(keys)}
-                </td>
-                <td data-name="Verifications" class="number">
-                  {count(totalOf(counts))}
-                </td>
-                <td data-name="Valid" class="number">
-                  {percent(counts["VALID"] ?? 0, totalOf(counts))}
-                </td>
-                <td data-name="Refused for">
-                  {refusals(counts) || <span class="quiet">none</span>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {apis.length === 0 && (
-          <p class="quiet">
-            No APIs yet: <code class="mono">apis.createApi</code> of the public API makes one, and{" "}
-            <code class="mono">keys.createKey</code> its first key.
-          </p>
-        )}
-      </div>
+      {apis.length === 0 ? (
+        <p class="quiet">
+          No APIs yet: <code class="mono">apis.createApi</code> of the public API makes one, and{" "}
+          <code class="mono">keys.createKey</code> its first key.
+        </p>
+      ) : (
+        <Apis apis={apis} />
+      )}
     </section>
+  );
+}
+
+function Apis({ apis }: Pick<KeyUsage, "apis">) {
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th>API</th>
+            <th class="number">Keys</th>
+            <th class="number">Verifications</th>
+            <th class="number">Valid</th>
+            <th>Refused for</th>
+          </tr>
+        </thead>
+        <tbody>
+          {apis.map(({ key_space_id: id, name, keys, outcomes: counts }) => (
+            <tr key={id}>
+              <td data-name="API">{name}</td>
+              <td data-name="Keys" class="number">
+                {count(keys)}
+              </td>
+              <td data-name="Verifications" class="number">
+                {count(totalOf(counts))}
+              </td>
+              <td data-name="Valid" class="number">
+                {totalOf(counts) === 0 ? "none" : percent(counts["VALID"] ?? 0, totalOf(counts))}
+              </td>
+              <td data-name="Refused for">
+                {refusals(counts) || <span class="quiet">nothing</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
