@@ -397,6 +397,35 @@ describe("the other commands", () => {
     expect(stderr).toBe("This list may be out of date: unreachable\n");
   });
 
+  it("sentinels log prints the lines, and beside them what they are of", async () => {
+    const reason = "crash_loop: exit code 3";
+    const at = "2026-11-01T03:00:00.000Z";
+    const lines = ["reading settings", "no\u001b[2J database"];
+    control.reply("Log", { status: 200, body: { sentinel: "gw-1", image, lines, at, reason } });
+
+    const { stdout, stderr, code } = await run(["sentinels", "log", "gw-1"]);
+
+    expect([stdout, code]).toEqual(["reading settings\nno [2J database\n", 0]);
+    expect(stderr).toBe(`gw-1, ${image}, ${at}: ${reason}\n`);
+    expect(control.callsOf("Log")[0]?.body).toEqual({ sentinel: "gw-1", which: "failed" });
+  });
+
+  it("sentinels log says why there are no lines, and whose lines may help", async () => {
+    const body = { sentinel: "eu:gw-1", image, lines: [], note: "not kept", similar: ["eu:gw-7"] };
+    control.reply("Log", { status: 200, body });
+
+    const { stdout, stderr } = await run([
+      ...["sentinels", "log", "gw-1", "--running", "--fleet", "eu"],
+    ]);
+
+    expect(stdout).toBe("");
+    expect(stderr).toContain(
+      "No log: not kept\nFailed in the same way, and have their log: eu:gw-7",
+    );
+    const [call] = control.callsOf("Log");
+    expect(call?.body).toEqual({ sentinel: "eu:gw-1", which: "running" });
+  });
+
   it("sentinels confirm sends the number, and prints how many are known then", async () => {
     control.reply("ConfirmList", { status: 200, body: { total: 3 } });
 
