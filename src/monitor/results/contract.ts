@@ -181,8 +181,10 @@ export type CheckHistory = z.infer<typeof CheckHistory>;
 export const CheckChartRequest = z
   .strictObject({
     check: checkId,
-    /** The span to show, up to now. Up to 48 hours by minute, more by hour. */
+    /** The span to show. Up to 48 hours by minute, as long as minutes are kept; more by hour. */
     hours: z.int().min(1).max(9_600).default(24),
+    /** The end of the span; absent: now. */
+    until: time.optional(),
     /** Absent: all locations together. */
     location: location.optional(),
   })

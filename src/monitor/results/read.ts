@@ -43,30 +43,16 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       return isFull ? { results, next: `${last.scheduled_at}/${last.location}` } : { results };
     },
 
-    /** Response times up to now: from rollups as far as they are made, and from single results after that. */
-    async chart({ check, hours, location }: CheckChartRequest, nowMs: number): Promise<CheckChart> {
-      const bucketSeconds = hours <= minutesUpToHours ? 60 : 3600;
-      const sizeMs = bucketSeconds * 1_000;
-      const fromMs = Math.floor((nowMs - hours * hourMs) / sizeMs) * sizeMs;
-      const from = new Date(fromMs);
-      // There are no rollups by minute of single locations: these are made from results.
-      const hasRollups = bucketSeconds === 3600 || location === undefined;
-      const rollups = hasRollups
-        ? await database.query(selectRollups, [bucketSeconds, from, check, location ?? ""])
-        : { rows: [] };
-      const lastMs: number | undefined = rollups.rows.at(-1)?.starts_at.getTime();
-      const tailFrom = lastMs === undefined ? from : new Date(lastMs + sizeMs);
-      const { failedAtPercent } = settings;
-      const tail = await database.query(selectTail, [
-        bucketSeconds,
-        tailFrom,
-        new Date(nowMs + sizeMs),
-        failedAtPercent,
-        check,
-        location ?? "",
-      ]);
-      const points = [...rollups.rows, ...tail.rows].map(toPoint);
-      return { bucket_seconds: bucketSeconds, points };
+    /** Response times: from rollups as far as they are made, and from single results after that. */
+    async chart(request: CheckChartRequest, nowMs: number): Promise<CheckChart> {
+      const { hours, until } = request;
+      const endMs = until === undefined ? nowMs : Math.min(Date.parse(until), nowMs);
+      const read = (bucketSeconds: 60 | 3600) =>
+        readChart(database, { ...request, ...settings, bucketSeconds, endMs });
+      if (hours > minutesUpToHours) return read(3600);
+      const byMinute = await read(60);
+      // Hours are kept for longer than minutes are.
+      return until === undefined || byMinute.points.length > 0 ? byMinute : read(3600);
     },
 
     /** Alerts, and the times in which one was suppressed; each newest first. */
@@ -100,6 +86,35 @@ export function createResultReader(database: Database, settings: { failedAtPerce
   };
 }
 
+type ChartSpan = Pick<CheckChartRequest, "check" | "hours" | "location"> & {
+  bucketSeconds: 60 | 3600;
+  endMs: number;
+  failedAtPercent: number;
+};
+
+async function readChart(database: Database, span: ChartSpan): Promise<CheckChart> {
+  const { check, hours, location, bucketSeconds, endMs, failedAtPercent } = span;
+  const sizeMs = bucketSeconds * 1_000;
+  const from = new Date(Math.floor((endMs - hours * hourMs) / sizeMs) * sizeMs);
+  const to = new Date(endMs + sizeMs);
+  // There are no rollups by minute of single locations: these are made from results.
+  const hasRollups = bucketSeconds === 3600 || location === undefined;
+  const rollups = hasRollups
+    ? await database.query(selectRollups, [bucketSeconds, from, check, location ?? "", to])
+    : { rows: [] };
+  const lastMs: number | undefined = rollups.rows.at(-1)?.starts_at.getTime();
+  const tailFrom = lastMs === undefined ? from : new Date(lastMs + sizeMs);
+  const tail = await database.query(selectTail, [
+    bucketSeconds,
+    tailFrom,
+    to,
+    failedAtPercent,
+    check,
+    location ?? "",
+  ]);
+  return { bucket_seconds: bucketSeconds, points: [...rollups.rows, ...tail.rows].map(toPoint) };
+}
+
 /** `<time>/<location>`; an invalid cursor starts at the newest. */
 function readCursor(cursor: string | undefined): [Date | null, string] {
   const [time = "", ...rest] = cursor?.split("/") ?? [];
@@ -119,7 +134,7 @@ const selectHistory = `
 
 const selectRollups = `
   SELECT * FROM check_rollups
-  WHERE bucket_seconds = $1 AND starts_at >= $2 AND check_id = $3 AND location = $4
+  WHERE bucket_seconds = $1 AND starts_at >= $2 AND starts_at < $5 AND check_id = $3 AND location = $4
   ORDER BY starts_at`;
 
 const selectTail = `

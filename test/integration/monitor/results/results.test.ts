@@ -265,6 +265,33 @@ describe("charts", () => {
     expect(points.map((point) => point.results)).toEqual([60, 60, 60]);
   });
 
+  it("up to a time of the past leave out what came later, from minutes as from results", async () => {
+    await recorder().results(everyMinute(90, noon));
+    const until = new Date(noon + 20 * minute).toISOString();
+    const read = (nowMs: number) => reader().chart({ check: "verify-key", hours: 1, until }, nowMs);
+    const live = await read(noon + 90 * minute);
+
+    await keep(noon + 90 * minute);
+
+    expect(live.points.map(({ starts_at }) => starts_at.slice(11, 16)).at(-1)).toBe("12:20");
+    expect(live.points).toHaveLength(21);
+    expect(await read(noon + 90 * minute)).toEqual(live);
+  });
+
+  it("up to a time whose minutes are gone are made of hours", async () => {
+    await recorder().results(everyMinute(60, past));
+    await keep(past + hour);
+    await recorder().results(everyMinute(1, past + 89 * day));
+    await keep(past + 89 * day + hour);
+    await keep(past + 90 * day);
+    const until = new Date(past + hour).toISOString();
+
+    const old = await reader().chart({ check: "verify-key", hours: 2, until }, past + 90 * day);
+
+    expect(old.bucket_seconds).toBe(3600);
+    expect(old.points.map(({ results }) => results)).toEqual([60]);
+  });
+
   it("of one location leave the others out", async () => {
     await recorder().results(everyMinute(10, noon, { location: "fra" }));
     await recorder().results(everyMinute(10, noon, { location: "iad" }));
