@@ -48,6 +48,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const { host, port, operators, public_url: publicUrl, trusted_proxies } = config.control;
   const store = parts.analytics.reading?.store;
   const fleets = fleetsOf(config);
+  const members = createMemberReader(database);
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(ingressUrl, stops);
   const control = createControl({
@@ -72,11 +73,11 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       publicUrl,
       fleets,
       fleet: createFleetReader(database),
-      rollouts: createRolloutReader(database),
+      rollouts: { ...createRolloutReader(database), histories: members.histories },
       readMoment: createReadMoment(database),
       fleetPages: {
         overview: createFleetOverview(database),
-        deploys: createMemberReader(database).deploys,
+        deploys: members.deploys,
         images: createImageReader(database),
       },
       listApis: createListApis(database),

@@ -8,6 +8,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import { rolloutHandlers } from "#rollout/contract.ts";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import { chosenFleet, rolloutPath } from "./chosen-fleet.ts";
@@ -20,6 +21,8 @@ import { toStore } from "./fleet-store.ts";
 import type { Guard } from "./guard.ts";
 import type { ReadMoment } from "./moment.ts";
 import { parseBody } from "./parse.ts";
+import type { RolloutPast } from "./past/contract.ts";
+import { encodePast } from "./past/encode.ts";
 import type { ReadRollouts } from "./rollouts.ts";
 
 type Parts = {
@@ -52,7 +55,11 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
 const rolloutReaders = { plan: "Plan", history: "History" } as const;
 
 const RolloutId = z.string().refine((id) => isClean(id, 100), "must be a rollout id");
-const PastRequest = z.strictObject({ rollout_id: RolloutId });
+const PastRequest = z.strictObject({
+  rollout_id: RolloutId,
+  /** Whether the answer is to have `past`: what changed from moment to moment. */
+  moments: z.boolean().default(false),
+});
 const SentinelRequest = z.strictObject({
   id: z.string().refine((id) => isClean(id, maxSentinelId), "must be a sentinel's id"),
   rollout_id: RolloutId.nullable(),
@@ -76,8 +83,7 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   }
   app.post("/api/read/past-rollout", async (request) => {
     await guard.requireSession(request);
-    const { rollout_id: rolloutId } = parseBody(PastRequest, request.body);
-    return readPast(parts, rolloutId);
+    return readPast(parts, parseBody(PastRequest, request.body));
   });
   app.post("/api/read/sentinel", async (request) => {
     await guard.requireSession(request);
@@ -89,13 +95,25 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
 /** Of its own fleet, whichever the page shows: a link to a rollout need not name it. */
 async function readPast(
   { rollouts, readMoment }: Pick<Parts, "rollouts" | "readMoment">,
-  rolloutId: string,
-): Promise<PastRollout> {
+  { rollout_id: rolloutId, moments }: z.infer<typeof PastRequest>,
+): Promise<PastRollout & { past?: RolloutPast }> {
   const { recorded, members, fleet } = await readMoment({ rolloutId });
   if (recorded === undefined) {
     throw new ProblemError({ status: 404, code: "not_found", detail: "there is no such rollout" });
   }
   const columns = toColumns(joinPast(fleet, members), recorded.status);
   const detail = detailOf(recorded, toStore(columns));
-  return { detail, fleet: columns, progress: await rollouts.progress(rolloutId) };
+  const [progress, histories] = await Promise.all([
+    rollouts.progress(rolloutId),
+    moments ? rollouts.histories(rolloutId) : undefined,
+  ]);
+  const past = histories && encodePast(columns.ids, histories, spanOf(detail));
+  return { detail, fleet: columns, progress, ...(past !== undefined && { past }) };
+}
+
+/** Also of a rollout that goes on: until its last change. */
+function spanOf({ status, ended_at: endedAt }: RolloutDetail): { fromMs: number; toMs: number } {
+  const fromMs = Date.parse(status.started_at ?? "");
+  const toMs = Date.parse(endedAt ?? status.updated_at ?? "");
+  return { fromMs, toMs: Math.max(fromMs, toMs) };
 }

@@ -12,6 +12,7 @@ import type {
   SignInChoice,
   SimulationRequest,
 } from "#console/contract.ts";
+import type { RolloutPast } from "#console/past/contract.ts";
 import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
@@ -65,7 +66,10 @@ export type Reads = {
   "sentinel-log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };
   routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
   "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
-  "past-rollout": { input: { rollout_id: string }; output: PastRollout };
+  "past-rollout": {
+    input: { rollout_id: string; moments?: boolean };
+    output: PastRollout & { past?: RolloutPast };
+  };
   fleet: { input: z.input<typeof FleetSearch>; output: FleetOverview };
   images: { input: Record<string, never>; output: { images: SeenImage[] } };
   "sentinel-deploys": { input: { id: string }; output: { deploys: SentinelDeploy[] } };

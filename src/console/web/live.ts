@@ -66,8 +66,12 @@ function changeFleet(changes: NonNullable<Changes["fleet"]>): void {
     fleet.value = next;
     return;
   }
-  const touched = applyCells(current, changes);
-  for (const draw of drawers) draw(touched);
+  redraw(applyCells(current, changes));
+}
+
+/** To be called after sentinels have changed in place. */
+export function redraw(indexes: readonly number[]): void {
+  for (const draw of drawers) draw(indexes);
   fleetTick.value += 1;
 }
 

@@ -117,7 +117,9 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
         </Link>
       </td>
       <td data-name="Started" class="nowrap">
-        <Time iso={rollout.started_at} />
+        <Link to={`/history/${id}?at=${rollout.started_at}`}>
+          <Time iso={rollout.started_at} />
+        </Link>
       </td>
       <td data-name="Started by">{by ?? <span class="quiet">not known</span>}</td>
       <td data-name="Took" class="number">

@@ -1,11 +1,10 @@
-/** A past rollout in its final state. */
+/** A past rollout: its end, and the way there. */
 import { countsOf } from "#console/counts.ts";
 import { toStore } from "#console/fleet-store.ts";
-import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
-import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Missing } from "#console/web/parts/missing.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { PastView } from "#console/web/past/past-view.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
@@ -19,14 +18,13 @@ import { useTitle } from "#console/web/use-title.ts";
 
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";
-  const { data, error, isMissing } = useRead("past-rollout", { rollout_id: id });
+  const { data, error, isMissing } = useRead("past-rollout", { rollout_id: id, moments: true });
   const image = data?.detail.status.image;
   useTitle(image == null ? undefined : `${shortImage(image)} · History`);
   if (isMissing) return <NoRollout id={id} />;
   if (data === undefined) return <Waiting error={error} />;
-  const { detail, progress } = data;
-  const fleet = toStore(data.fleet);
-  const counts = countsOf(fleet, { total: detail.status.total, waves: detail.waves });
+  const { detail, fleet, past } = data;
+  const counts = countsOf(toStore(fleet), { total: detail.status.total, waves: detail.waves });
   return (
     <>
       <p>
@@ -34,6 +32,9 @@ export function PastRolloutPage() {
       </p>
       <Heading detail={detail} />
       <Failures failures={detail.failures} />
+      {past !== undefined && fleet.ids.length > 0 && (
+        <PastView key={id} detail={detail} fleet={fleet} coded={past} />
+      )}
       <div class="columns">
         <div class="stack">
           <Waves
@@ -42,13 +43,6 @@ export function PastRolloutPage() {
             isRunning={false}
             counts={counts.waves}
           />
-          <section class="panel" aria-labelledby="progress-title">
-            <header class="panel-head">
-              <h2 id="progress-title">Progress</h2>
-            </header>
-            <ProgressChart runs={[{ name: "done", colour: "--info-fill", progress }]} />
-          </section>
-          <FleetView fleet={fleet} rolloutId={id} />
         </div>
         <div class="stack">
           <ChoicePanel policy={detail.status.policy} />

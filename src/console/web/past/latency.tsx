@@ -1,0 +1,113 @@
+/** The response times of one API check over the time of a rollout, on the axis of what ran. */
+import { query, setQuery } from "#console/web/address.ts";
+import { durations } from "#console/web/charts/axis.ts";
+import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
+import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { Waiting } from "#console/web/parts/notice.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { CheckChart, CheckView } from "#monitor/results/contract.ts";
+import { orderChecks } from "./checks.ts";
+import { type Past, spanOf, timeOf } from "./moments.ts";
+import { placeOf } from "./timeline.tsx";
+
+type Props = {
+  past: Past;
+  moment: number;
+  /** Those of the rollout's gate. */
+  gate: readonly string[];
+};
+
+export function Latency({ past, moment, gate }: Props) {
+  const { data, error } = useRead("checks", {});
+  const checks = orderChecks(data?.checks ?? [], gate);
+  const asked = query.value.get("check");
+  const chosen = checks.find(({ id }) => id === asked) ?? checks[0];
+  return (
+    <section class="panel latency" aria-labelledby="latency-title">
+      <header class="panel-head">
+        <h2 id="latency-title">Response time</h2>
+        {chosen !== undefined && <CheckChoice checks={checks} chosen={chosen} gate={gate} />}
+      </header>
+      {data === undefined ? (
+        <Waiting error={error} />
+      ) : chosen === undefined ? (
+        <p class="quiet">There is no API check.</p>
+      ) : (
+        <Times key={chosen.id} check={chosen} past={past} moment={moment} />
+      )}
+    </section>
+  );
+}
+
+type ChoiceProps = { checks: readonly CheckView[]; chosen: CheckView; gate: readonly string[] };
+
+function CheckChoice({ checks, chosen, gate }: ChoiceProps) {
+  return (
+    <label class="row">
+      Check
+      <select
+        value={chosen.id}
+        onChange={(event) => setQuery({ check: event.currentTarget.value })}
+      >
+        {checks.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {gate.includes(id) ? `${name} (gate)` : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type TimesProps = { check: CheckView; past: Past; moment: number };
+
+function Times({ check, past, moment }: TimesProps) {
+  const { first, end } = spanOf(past);
+  const span = { from: timeOf(past, first) / 1_000, to: timeOf(past, end) / 1_000 };
+  // A minute more on both sides, so that the lines do not begin and end within the picture.
+  const hours = Math.min(9_600, Math.ceil((span.to - span.from + 120) / 3_600));
+  const until = new Date((span.to + 60) * 1_000).toISOString();
+  const { data, error } = useRead("check-chart", { check: check.id, hours, until });
+  if (data === undefined) return <Waiting error={error} />;
+  return (
+    <div class="latency-chart">
+      <Lines check={check} chart={data} span={span} />
+      <div class="timeline-marks" aria-hidden="true">
+        <i class="now" style={{ left: placeOf(past, moment) }} />
+      </div>
+    </div>
+  );
+}
+
+type LinesProps = { check: CheckView; chart: CheckChart; span: { from: number; to: number } };
+
+function Lines({ check, chart, span }: LinesProps) {
+  const { bucket_seconds: seconds, points } = chart;
+  const times = bucketsOf({ from: span.from - seconds, to: span.to + seconds }, seconds);
+  const found = points.map((point) => ({ at: point.starts_at, point }));
+  const along = (value: (point: CheckChart["points"][number]) => number) =>
+    alongBuckets(times, found, { value, absent: null });
+  const p95 = along((point) => point.p95_ms);
+  const isWithin = (time: number) => time >= span.from && time <= span.to;
+  if (!times.some((time, i) => isWithin(time) && p95[i] !== null)) {
+    const bucket = seconds === 60 ? "minute" : "hour";
+    return <p class="quiet">{`No ${bucket} within this rollout has results of ${check.name}.`}</p>;
+  }
+  return (
+    <LazyChart
+      description={`Response times of ${check.name} during the rollout: p50 and p95 by ${seconds === 60 ? "minute" : "hour"}.`}
+      times={times}
+      span={span}
+      lines={[
+        { label: "p95", colour: "--info-fill", values: p95 },
+        { label: "p50", colour: "--good-fill", values: along((point) => point.p50_ms) },
+      ]}
+      thresholds={
+        check.rule.kind === "api"
+          ? [{ label: "slow above", value: check.rule.degraded_above_ms, colour: "--warn-fill" }]
+          : []
+      }
+      unit={durations}
+    />
+  );
+}
