@@ -66,7 +66,13 @@ function Lines({ lines, label }: { lines: readonly string[]; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
     <section class="lines" ref={block} tabIndex={0} aria-label={label}>
-      <pre>{lines.join("\n")}</pre>
+      <pre>
+        {lines.map((line, index) => (
+          <span class="line" key={index}>
+            {index < lines.length - 1 ? `${line}\n` : line}
+          </span>
+        ))}
+      </pre>
     </section>
   );
 }
