@@ -44,6 +44,7 @@ export function reportStatus(status: RolloutStatus): string {
     ...approvalLines(status),
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
+    ...logOf(status.failed_sentinels),
     ...stillOrdered(status),
     ...nextSteps(status).map((line) => withFleetOption(line, status.fleet)),
   ].join("\n");
@@ -99,6 +100,12 @@ function named(title: string, list: { id: string; reason: string }[], count: num
   const lines = list.slice(0, namedFailures).map(({ id, reason }) => `    ${id}  ${plain(reason)}`);
   const more = count > lines.length ? [`    … and ${count - lines.length} more`] : [];
   return [`  ${title}`, ...lines, ...more];
+}
+
+/** How to see what one of them has printed. An id that a shell would take for more than a word is left out. */
+function logOf(failed: readonly { id: string }[]): string[] {
+  const id = failed.map((one) => one.id).find((one) => /^[\w./:@-]+$/.test(one));
+  return id === undefined ? [] : [`    why: npx vedette sentinels log ${id}`];
 }
 
 function nextSteps(status: RolloutStatus): string[] {

@@ -24,6 +24,20 @@ const result: RollbackResult = {
   still_ordered_count: 1,
 };
 
+describe("the report of a rollout", () => {
+  it("says how to see what a failed sentinel has printed, and puts no other command into it", () => {
+    const named = (...ids: string[]) => {
+      const failed_sentinels = ids.map((id) => ({ id, reason: "crash_loop" }));
+      return reportStatus({ ...result, failed: ids.length, failed_sentinels });
+    };
+
+    expect(named("edge/gw-1", "edge/gw-2")).toContain("why: npx vedette sentinels log edge/gw-1\n");
+    expect(named("gw; reboot", "gw-2")).toContain("why: npx vedette sentinels log gw-2\n");
+    expect(named("gw; reboot")).not.toContain("sentinels log");
+    expect(named()).not.toContain("sentinels log");
+  });
+});
+
 describe("the report of a rollback", () => {
   it("names the failed sentinels that are still ordered to run the new image", () => {
     const report = reportRollback(result);

@@ -150,6 +150,32 @@ describe("a process that is killed between a failure and its record", () => {
   });
 });
 
+describe("a bad image over a large fleet", () => {
+  it("leaves few logs, and a note for every other sentinel that says whose", async () => {
+    const ids = Array.from({ length: 1_000 }, (_, n) => `gw-${n}`);
+    await list(ids);
+    const keepLog = createKeepLog({
+      driver: { readLog: async () => ({ text: "x".repeat(16_384) }) },
+      store: logs(),
+      budget: createLogBudget(),
+      lines: 100,
+      log: createLog({ level: "silent", format: "json" }),
+    });
+
+    const failed = { image: v2, run: "run-1", reason: kept.reason };
+    await Promise.all(
+      ids.map((sentinelId) => keepLog({ ...failed, sentinelId, deployId: `of ${sentinelId}` })),
+    );
+
+    const { rows } = await database.query(
+      `SELECT count(*)::int AS rows, count(*) FILTER (WHERE lines <> '')::int AS logs,
+         sum(length(lines))::int AS chars FROM sentinel_logs`,
+    );
+    expect(rows[0]).toEqual({ rows: 1_000, logs: 5, chars: 5 * 16_384 });
+    expect(await logs().similar("gw-999", { image: v2, code: "crash_loop" })).toHaveLength(3);
+  });
+});
+
 describe("a list of the fleet", () => {
   beforeEach(async () => {
     for (const id of ["gw-1", "gw-2"]) {
