@@ -1,24 +1,21 @@
-/** How smoothly the console shows a rollout over 10,000 sentinels, in a real browser. */
-import { chromium } from "playwright-core";
-import { startProgram } from "../test/support/program/program.ts";
+/**
+ * How smoothly the console shows a rollout over 10,000 and 50,000 sentinels, in a real browser, and what it sends to a
+ * viewer meanwhile. Other sizes: `node bench/console.ts 2000`.
+ */
+import { type Browser, chromium } from "playwright-core";
+import { type Program, startProgram } from "../test/support/program/program.ts";
 import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
 
-const size = 10_000;
+const given = process.argv.slice(2).map(Number);
+const sizes = given.length > 0 ? given : [10_000, 50_000];
 const measuredMs = 10_000;
+/** A rollout of 50,000 takes a quarter of an hour on 2 cores that have other work as well. */
+const endsWithinMs = 2_400_000;
 
-const fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 300 }) });
-const program = await startProgram({
-  VEDETTE_FLEET__DRIVER: "http",
-  VEDETTE_FLEET__HTTP__URL: fleet.url,
-  VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
-  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
-  VEDETTE_ROLLOUT__MAX_PARALLEL: "200",
-});
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+type Sent = { events: number; bytes: number; longest: number };
 
-/** Counts the bytes that are sent to a viewer, from now until the returned function is called. */
-async function countBytes(): Promise<() => number> {
+/** Counts by event what is sent to a viewer, from now until the returned function is called. */
+async function countBytes(program: Program): Promise<() => Map<string, Sent>> {
   const { control } = program.endpoints();
   const signedIn = await fetch(`${control}/console/api/session`, {
     method: "POST",
@@ -27,13 +24,30 @@ async function countBytes(): Promise<() => number> {
   });
   const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
   const { body } = await fetch(`${control}/console/api/live`, { headers: { cookie } });
-  let bytes = 0;
+  const sent = new Map<string, Sent>();
+  const note = (text: string) => {
+    const name = /^event: (\w+)$/m.exec(text)?.[1] ?? "retry";
+    const bytes = Buffer.byteLength(text);
+    const {
+      events,
+      bytes: before,
+      longest,
+    } = sent.get(name) ?? { events: 0, bytes: 0, longest: 0 };
+    const now = { events: events + 1, bytes: before + bytes, longest: Math.max(longest, bytes) };
+    sent.set(name, now);
+  };
   const read = async () => {
-    for await (const chunk of body ?? []) bytes += (chunk as Uint8Array).length;
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of body ?? []) {
+      const pieces = (text + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n\n");
+      text = pieces.pop() ?? "";
+      for (const piece of pieces) note(`${piece}\n\n`);
+    }
   };
   // It ends with the program.
   void read().catch(() => {});
-  return () => bytes;
+  return () => sent;
 }
 
 /** Measures the times between the frames of the page, in ms, for this long. */
@@ -49,30 +63,61 @@ const frames = `new Promise((resolve) => {
   });
 })`;
 
-try {
+function report(name: string, times: readonly number[]): void {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1);
+  console.log(
+    `${name.padEnd(8)} ${times.length} frames, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)} ms`,
+  );
+}
+
+async function measure(program: Program, browser: Browser, size: number): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+  page.setDefaultTimeout(120_000);
   await page.goto(`${program.endpoints().control}/console`);
   await page.getByLabel("Token").fill(program.token());
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
-  const still = (await page.evaluate(frames)) as number[];
-  const sent = await countBytes();
+  const sent = await countBytes(program);
+  console.log(`${size} sentinels shown, ${measuredMs / 1_000} s each`);
+  report("still", (await page.evaluate(frames)) as number[]);
+  const startedMs = Date.now();
   const image = "registry.example.com/vedette/sentinel:v2";
   await program.call("Rollout/send", { image, wave_percentages: [5, 100] });
   await page.getByRole("heading", { level: 1, name: /In progress: wave 2/ }).waitFor();
-  const moving = (await page.evaluate(frames)) as number[];
-  console.log(`frames with ${size} sentinels shown, of ${measuredMs / 1_000} s each (ms)`);
-  for (const [name, times] of Object.entries({ still, moving })) {
-    const sorted = times.toSorted((a, b) => a - b);
-    const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1);
-    console.log(
-      `${name.padEnd(8)} ${times.length} frames, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}`,
-    );
+  report("moving", (await page.evaluate(frames)) as number[]);
+  const completed = page.getByRole("heading", { level: 1, name: /Completed/ });
+  await completed.waitFor({ timeout: endsWithinMs });
+  const seconds = Math.round((Date.now() - startedMs) / 1_000);
+  const all = sent()
+    .values()
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  console.log(`${all} bytes to a viewer of the whole rollout, which took ${seconds} s; of them`);
+  for (const [name, { events, bytes, longest }] of sent()) {
+    console.log(`${name.padEnd(8)} ${events} events, ${bytes} bytes, the longest ${longest}`);
   }
-  await page.getByRole("heading", { level: 1, name: /Completed/ }).waitFor({ timeout: 600_000 });
-  console.log(`${sent()} bytes to a viewer of the whole rollout`);
+  await page.close();
+}
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+try {
+  for (const size of sizes) {
+    const fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 300 }) });
+    const program = await startProgram({
+      VEDETTE_FLEET__DRIVER: "http",
+      VEDETTE_FLEET__HTTP__URL: fleet.url,
+      VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+      VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+      VEDETTE_ROLLOUT__MAX_PARALLEL: "200",
+    });
+    try {
+      await measure(program, browser, size);
+    } finally {
+      await program.dispose();
+      await fleet.stop();
+    }
+  }
 } finally {
   await browser.close();
-  await program.dispose();
-  await fleet.stop();
 }

@@ -57,7 +57,8 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     const fleets = parts.fleets.map(({ name }) => name);
     const liveOf = (fleet: string) => {
       const read = (signal: AbortSignal) => readStatus(access, { by: itself, fleet, signal });
-      const of = { name: fleet, readStatus: read, readMoment, legalOperations, log };
+      const nowMs = () => performance.now();
+      const of = { name: fleet, readStatus: read, readMoment, legalOperations, nowMs, log };
       return [fleet, createLive(of)] as const;
     };
     const lives = new Map(fleets.map(liveOf));

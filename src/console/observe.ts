@@ -23,6 +23,8 @@ export type ObserveParts = {
   readStatus: (signal: AbortSignal) => Promise<RolloutStatus>;
   readMoment: ReadMoment;
   legalOperations: (state: RolloutStateName) => Operation[];
+  /** Of a clock that only ever goes forward. */
+  nowMs: () => number;
 };
 
 const statusTimeoutMs = 4_000;
@@ -34,38 +36,42 @@ const mayLagMs = 5_000;
 /** Returns a function that reads everything once; `known` is its previous result. */
 export function createObserve(parts: ObserveParts) {
   const throughput = createThroughput();
-  const isTooLate = createLag();
+  const isTooLate = createLag(parts.nowMs);
   return async (known: WholeState): Promise<WholeState> => {
-    const trouble: WholeState["trouble"] = [];
-    const note = (part: string) => (error: unknown) => {
-      trouble.push({ part, detail: describe(error) });
-      return undefined;
-    };
     const signal = AbortSignal.timeout(statusTimeoutMs);
-    const live = (await parts.readStatus(signal).catch(note("Restate"))) ?? known.rollout?.status;
+    const status = await settle(() => parts.readStatus(signal), statusTimeoutMs);
+    const live = "value" in status ? status.value : known.rollout?.status;
+    const trouble = troubleOf("Restate", status);
     if (live === undefined) return { ...known, trouble };
     const asked = { rolloutId: live.rollout_id, fleet: parts.name };
-    const read = () => parts.readMoment(asked).catch(note("history"));
-    const moment = await inTime(read, { limitMs: momentTimeoutMs, otherwise: undefined });
-    if (moment === undefined) {
-      if (!trouble.some(({ part }) => part === "history")) note("history")(lateError);
-      const rollout = { ...keep(known, live), legal: legalIn(parts, live), per_second: 0 };
-      return { rollout, fleet: known.fleet, trouble };
-    }
-    const isLate = isTooLate(live, moment);
+    const moment = await settle(() => parts.readMoment(asked), momentTimeoutMs);
+    trouble.push(...troubleOf("history", moment));
+    const legal = ({ state }: RolloutStatus) => parts.legalOperations(state);
+    if (!("value" in moment)) return { ...keep(known, live, legal(live)), trouble };
+    const isLate = "value" in status && isTooLate(live, moment.value);
     if (isLate) trouble.push({ part: "history", detail: lateWords });
-    const { recorded, fleet, counts } = picture(live, moment, { isLate });
-    const perSecond = throughput.perSecond(recorded.status, counts, Date.now());
-    const legal = legalIn(parts, recorded.status);
-    return { rollout: toSent(recorded, { counts, legal, perSecond }), fleet, trouble };
+    const { recorded, fleet, counts } = picture(live, moment.value, { isLate });
+    const perSecond = throughput.perSecond(recorded.status, counts, parts.nowMs());
+    const extras = { counts, legal: legal(recorded.status), perSecond };
+    return { rollout: toSent(recorded, extras), fleet, trouble };
   };
 }
 
-const lateError = new DOMException("", "TimeoutError");
 const lateWords = "it is behind the rollout: the numbers are older than its state";
 
-function legalIn({ legalOperations }: ObserveParts, { state }: RolloutStatus): Operation[] {
-  return legalOperations(state);
+type Settled<Value> = { value: Value } | { detail: string };
+
+async function settle<Value>(read: () => Promise<Value>, limitMs: number): Promise<Settled<Value>> {
+  const ask = (): Promise<Settled<Value>> =>
+    read().then(
+      (value) => ({ value }),
+      (error: unknown) => ({ detail: describe(error) }),
+    );
+  return inTime(ask, { limitMs, otherwise: { detail: notInTime } });
+}
+
+function troubleOf(part: string, settled: Settled<unknown>): WholeState["trouble"] {
+  return "detail" in settled ? [{ part, detail: settled.detail }] : [];
 }
 
 /** Everything of one moment. `isLate`: not to be waited for any more, so that operators see what they have done. */
@@ -98,13 +104,13 @@ function toSent(
 }
 
 /** Returns whether history has been a step behind for too long. */
-function createLag() {
+function createLag(nowMs: () => number) {
   let sinceMs: number | undefined;
   return (live: RolloutStatus, { recorded }: Moment): boolean => {
     const isBehind = live.rollout_id !== null && !(recorded && isSameStep(live, recorded.status));
     if (!isBehind) sinceMs = undefined;
-    else sinceMs ??= performance.now();
-    return sinceMs !== undefined && performance.now() - sinceMs > mayLagMs;
+    else sinceMs ??= nowMs();
+    return sinceMs !== undefined && nowMs() - sinceMs > mayLagMs;
   };
 }
 
@@ -118,14 +124,25 @@ const nothingRecorded: Omit<RecordedRollout, "status"> = {
   previous_images: [],
 };
 
-/** While history cannot be read, its parts keep their last known values. */
-function keep({ rollout }: WholeState, status: RolloutStatus): RecordedRollout {
+/** While history cannot be read, what it said of this rollout stays. */
+function keep(
+  { rollout, fleet }: WholeState,
+  status: RolloutStatus,
+  legal: Operation[],
+): Omit<WholeState, "trouble"> {
   const isSame = rollout?.status.rollout_id === status.rollout_id;
-  return { ...nothingRecorded, ...(isSame && rollout), status };
+  const recorded = { ...nothingRecorded, ...(isSame && rollout) };
+  return {
+    rollout: { ...recorded, status: { ...status, failed_sentinels: [] }, legal, per_second: 0 },
+    // The marks of another rollout would be counted as this one's.
+    fleet: isSame ? fleet : null,
+  };
 }
+
+const notInTime = "it did not answer in time";
 
 function describe(error: unknown): string {
   if (error instanceof ProblemError) return error.message;
-  if (error instanceof Error && error.name === "TimeoutError") return "it did not answer in time";
+  if (error instanceof Error && error.name === "TimeoutError") return notInTime;
   return "it cannot be reached";
 }
