@@ -5,7 +5,7 @@ import { regionCounts } from "#console/counts.ts";
 import { count, sentinels } from "#console/web/format.ts";
 import { type Fleet, fleetTick } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
-import { markNames } from "#console/web/parts/marks.ts";
+import { markNames, namesWithoutRollout } from "#console/web/parts/marks.ts";
 import { picked, pointed } from "./choice.ts";
 import { Region } from "./region.tsx";
 import { SentinelPanel } from "./sentinel-panel.tsx";
@@ -28,7 +28,7 @@ export function FleetView({ fleet, rolloutId }: { fleet: Fleet; rolloutId: strin
     <section class="panel fleet" aria-labelledby="fleet-title">
       <header class="panel-head">
         <h2 id="fleet-title">Fleet</h2>
-        <Legend fleet={fleet} />
+        <Legend fleet={fleet} names={rolloutId === null ? namesWithoutRollout : markNames} />
       </header>
       <div ref={box}>
         {width > 0 &&
@@ -77,7 +77,7 @@ function RegionHead({
 
 const legendOrder: readonly SentinelMark[] = ["s", "p", "w", "f", "r", "n", "l", "o", "x"];
 
-function Legend({ fleet }: { fleet: Fleet }) {
+function Legend({ fleet, names }: { fleet: Fleet; names: Record<SentinelMark, string> }) {
   fleetTick.value;
   const counts = new Map<SentinelMark, number>();
   for (const mark of fleet.marks) counts.set(mark, (counts.get(mark) ?? 0) + 1);
@@ -87,7 +87,7 @@ function Legend({ fleet }: { fleet: Fleet }) {
         .filter((mark) => counts.has(mark))
         .map((mark) => (
           <li key={mark}>
-            <Mark mark={mark} /> {markNames[mark]} <b>{count(counts.get(mark) ?? 0)}</b>
+            <Mark mark={mark} /> {names[mark]} <b>{count(counts.get(mark) ?? 0)}</b>
           </li>
         ))}
     </ul>

@@ -2,7 +2,7 @@
 import type { SentinelMark } from "#console/contract.ts";
 
 export const markNames: Record<SentinelMark, string> = {
-  w: "Waiting",
+  w: "Not deployed",
   p: "Deploying",
   s: "Succeeded",
   f: "Failed",
@@ -11,6 +11,13 @@ export const markNames: Record<SentinelMark, string> = {
   l: "Left out",
   o: "Not in this rollout",
   x: "Not in this rollout, failed before",
+};
+
+/** The same where there was no rollout yet. */
+export const namesWithoutRollout: Record<SentinelMark, string> = {
+  ...markNames,
+  o: "Sentinels",
+  x: "Last deploy failed",
 };
 
 export const markColours: Record<SentinelMark, string> = {

@@ -69,19 +69,18 @@ function Times({ check, past, moment }: TimesProps) {
   const until = new Date((span.to + 60) * 1_000).toISOString();
   const { data, error } = useRead("check-chart", { check: check.id, hours, until });
   if (data === undefined) return <Waiting error={error} />;
-  return (
-    <div class="latency-chart">
-      <Lines check={check} chart={data} span={span} />
-      <div class="timeline-marks" aria-hidden="true">
-        <i class="now" style={{ left: placeOf(past, moment) }} />
-      </div>
-    </div>
-  );
+  return <Lines check={check} chart={data} span={span} now={placeOf(past, moment)} />;
 }
 
-type LinesProps = { check: CheckView; chart: CheckChart; span: { from: number; to: number } };
+type LinesProps = {
+  check: CheckView;
+  chart: CheckChart;
+  span: { from: number; to: number };
+  /** Where the shown moment is, as CSS has it. */
+  now: string;
+};
 
-function Lines({ check, chart, span }: LinesProps) {
+function Lines({ check, chart, span, now }: LinesProps) {
   const { bucket_seconds: seconds, points } = chart;
   const times = bucketsOf({ from: span.from - seconds, to: span.to + seconds }, seconds);
   const found = points.map((point) => ({ at: point.starts_at, point }));
@@ -94,20 +93,25 @@ function Lines({ check, chart, span }: LinesProps) {
     return <p class="quiet">{`No ${bucket} within this rollout has results of ${check.name}.`}</p>;
   }
   return (
-    <LazyChart
-      description={`Response times of ${check.name} during the rollout: p50 and p95 by ${seconds === 60 ? "minute" : "hour"}.`}
-      times={times}
-      span={span}
-      lines={[
-        { label: "p95", colour: "--info-fill", values: p95 },
-        { label: "p50", colour: "--good-fill", values: along((point) => point.p50_ms) },
-      ]}
-      thresholds={
-        check.rule.kind === "api"
-          ? [{ label: "slow above", value: check.rule.degraded_above_ms, colour: "--warn-fill" }]
-          : []
-      }
-      unit={durations}
-    />
+    <div class="latency-chart">
+      <LazyChart
+        description={`Response times of ${check.name} during the rollout: p50 and p95 by ${seconds === 60 ? "minute" : "hour"}.`}
+        times={times}
+        span={span}
+        lines={[
+          { label: "p95", colour: "--info-fill", values: p95 },
+          { label: "p50", colour: "--good-fill", values: along((point) => point.p50_ms) },
+        ]}
+        thresholds={
+          check.rule.kind === "api"
+            ? [{ label: "slow above", value: check.rule.degraded_above_ms, colour: "--warn-fill" }]
+            : []
+        }
+        unit={durations}
+      />
+      <div class="timeline-marks" aria-hidden="true">
+        <i class="now" style={{ left: now }} />
+      </div>
+    </div>
   );
 }
