@@ -7,7 +7,7 @@ const fleets = ["singleton", "staging"];
 /** Lists these ids, and remembers whom it was asked about. */
 function aDriver(...ids: string[]) {
   const asked: string[] = [];
-  const note = ({ sentinelId }: DeployOrder) => void asked.push(sentinelId);
+  const note = ({ sentinelId }: Pick<DeployOrder, "sentinelId">) => void asked.push(sentinelId);
   const driver: Driver = {
     list: async () => ids.map((id) => ({ id, region: "eu", image: "r/i:v1", healthy: true })),
     apply: async (order) => {
@@ -17,6 +17,10 @@ function aDriver(...ids: string[]) {
     observe: async (order) => {
       note(order);
       return { status: "ready" };
+    },
+    readLog: async (source) => {
+      note(source);
+      return { text: "" };
     },
     start: async () => {},
     stop: async () => {},
@@ -35,9 +39,10 @@ describe("a driver of a named fleet", () => {
     const [id = ""] = await idsOf(named);
     await named.apply(order(id));
     await named.observe(order(id));
+    await named.readLog?.({ sentinelId: id }, { lines: 1, signal: AbortSignal.timeout(1_000) });
 
     expect(id).toBe("staging:edge/gw:1");
-    expect(asked).toEqual(["edge/gw:1", "edge/gw:1"]);
+    expect(asked).toEqual(["edge/gw:1", "edge/gw:1", "edge/gw:1"]);
   });
 });
 
