@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)("the past of a rollout", () => {
     await page.keyboard.press("Home");
 
     await waitForLegend(page, "Previous image 20");
-    await fleet.getByText("Waiting 20").waitFor();
+    await fleet.getByText("Not deployed 20").waitFor();
     expect(await slider(page).getAttribute("aria-valuetext")).toMatch(
       /before the start: previous image 20$/,
     );

@@ -48,7 +48,7 @@ function Row({ deploy }: { deploy: SentinelDeploy }) {
       <td data-name="Outcome">
         <div>
           <span class="badge">
-            <Mark mark={mark} /> {outcome === null ? markNames.w : markNames[mark]}
+            <Mark mark={mark} /> {markNames[mark]}
           </span>
           {reason !== null && (
             <div class={mark === "l" ? "quiet small-text" : "reason small-text"}>{reason}</div>
