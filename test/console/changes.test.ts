@@ -196,3 +196,57 @@ it("counts every sentinel once, in the whole as in its wave and its list of fail
     }),
   );
 });
+
+const failed = { mark: "f", reason: "image_pull_failed: manifest unknown" } as const;
+
+/** Batches of 1,000 sentinels, scattered over the fleet, are deployed and done; one of fifty fails. */
+function* rolloutOver(size: number, sent: SentRollout): Generator<WholeState> {
+  const regionOf = (n: number) => ["ap", "eu", "us"][Math.floor((n * 3) / size)] ?? "";
+  const cells = Array.from({ length: size }, (_, n): Cell => {
+    const id = `gw-${String(n).padStart(5, "0")}`;
+    return { id, region: regionOf(n), mark: "w", wave: 1 + (n % 5), reason: null };
+  });
+  const set = (n: number, part: Partial<Cell>) => Object.assign(cells[n] as Cell, part);
+  const picture = (): WholeState => ({ rollout: sent, fleet: columnsOf(cells), trouble: [] });
+  const order = Array.from({ length: size }, (_, n) => (n * 7_919) % size);
+  yield picture();
+  for (let first = 0; first < size; first += 1_000) {
+    const batch = order.slice(first, first + 1_000);
+    for (const n of batch) set(n, { mark: "p" });
+    yield picture();
+    for (const n of batch) set(n, n % 50 === 0 ? failed : { mark: "s" });
+    yield picture();
+  }
+}
+
+it.each([
+  [10_000, 400_000],
+  [50_000, 2_000_000],
+])(
+  "shows a rollout of %i sentinels to a viewer in less than %i bytes",
+  (size, limit) => {
+    const [sent] = fc.sample(rollout, { numRuns: 1, seed: 1 });
+    const replay = createReplay("epoch");
+    let bytes = 0;
+
+    for (const state of rolloutOver(size, sent as SentRollout)) {
+      const before = replay.state();
+      const changes = before === undefined ? null : diffStates(before, state);
+      expect(changes).not.toBe(before === undefined ? undefined : null);
+      bytes += JSON.stringify(changes ?? state).length;
+      if (changes) replay.change(state, changes);
+      else replay.replace(state);
+    }
+
+    expect(bytes).toBeLessThan(limit);
+  },
+  120_000,
+);
+
+it("gives a page that missed too much the whole once, and one that missed little the rest", () => {
+  const [sent] = fc.sample(rollout, { numRuns: 1, seed: 1 });
+  const { events, replay } = eventsOf([...rolloutOver(60_000, sent as SentRollout)].slice(0, 121));
+
+  expect(replay.since(events[0]?.id).map(({ name }) => name)).toEqual(["state"]);
+  expect(replay.since(events.at(-3)?.id)).toEqual(events.slice(-2));
+}, 120_000);

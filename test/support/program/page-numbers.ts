@@ -66,7 +66,7 @@ export function findDisagreements(texts: Texts): string[] {
     ["done: tile and regions", done, sumOf(regions, /([\d,]+) of [\d,]+ done/)],
     ["total: tile and waves", total, sumOf(waves, /\/ ([\d,]+)/)],
     ["total: tile and regions", total, sumOf(regions, /of ([\d,]+) done/)],
-    ["total: tile and legend", total, results + named("Deploying", "Waiting") + heldBack],
+    ["total: tile and legend", total, results + named("Deploying", "Not deployed") + heldBack],
     ["succeeded: tile and legend", succeeded, named("Succeeded")],
     ["failed: tile and legend", failed, named("Failed")],
     ["failed: tile and waves", failed, sumOf(waves, /([\d,]+) failed/)],

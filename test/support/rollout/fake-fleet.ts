@@ -38,8 +38,10 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   const puts: FleetPut[] = [];
   let isListHeld = false;
   let heldLists = 0;
+  // Pages go by the order of ids.
+  const digits = Math.max(4, String(size).length);
   for (let i = 1; i <= size; i++) {
-    const id = `gw-${String(i).padStart(4, "0")}`;
+    const id = `gw-${String(i).padStart(digits, "0")}`;
     const region = ["eu", "us", "ap"][i % 3] ?? "";
     members.set(id, { id, region, image: imageV1, running: imageV1 });
   }

@@ -1,6 +1,7 @@
 /** The details of one sentinel. */
+
 import type { ComponentChildren } from "preact";
-import type { SentinelMark } from "#console/contract.ts";
+import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
 import { count, shortImage } from "#console/web/format.ts";
 import type { Fleet } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
@@ -39,7 +40,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
       {mark === "l" ? (
         <p class="quiet">{data?.outcome_reason}</p>
       ) : (
-        <Failure reason={fleet.reasons.get(index) ?? data?.deploy_reason} />
+        <Failure reason={reasonOf(fleet.reasons.get(index), data)} />
       )}
       <FailedLog mark={mark} id={id} />
       {data !== undefined && <HeldBack sentinel={data} />}
@@ -62,6 +63,16 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
       )}
     </section>
   );
+}
+
+/** The stream sends long reasons cut short, and only the code of very many. */
+function reasonOf(
+  sent: string | undefined,
+  data: SentinelDetail | undefined,
+): string | null | undefined {
+  const whole = data?.outcome_reason ?? data?.deploy_reason;
+  if (sent === undefined) return data?.deploy_reason;
+  return whole?.startsWith(sent.replace(/…$/, "")) ? whole : sent;
 }
 
 function Failure({ reason }: { reason: string | null | undefined }) {

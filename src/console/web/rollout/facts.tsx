@@ -20,7 +20,7 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
       {isMoving && <Tile name="In flight">{count(status.in_flight)}</Tile>}
       {isMoving && (
         <Tile name="Throughput">
-          {perSecond} <small>per second</small>
+          {perSecond} <small>per{"\u00a0"}second</small>
         </Tile>
       )}
       {isMoving && <Tile name="Time left">{timeLeft(rollout)}</Tile>}
@@ -36,7 +36,7 @@ function Results({ counts: of }: { counts: RolloutCounts }) {
       <Tile name="Done">
         {count(of.done)}{" "}
         <small>
-          of {count(of.total)} · {percent(of.done, of.total)}
+          of {count(of.total)} · {percent(of.done, of.total).replace(" ", "\u00a0")}
         </small>
       </Tile>
       <Tile name="Succeeded">{count(of.succeeded)}</Tile>
