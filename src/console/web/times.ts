@@ -39,7 +39,8 @@ export function createTimes(locale?: string, timeZone?: string) {
     return Number.isNaN(atMs) ? iso : exactly(atMs);
   };
 
-  return { when, exact, clock, day: by(dayParts), year: by({ year: "numeric" }) };
+  const year = by({ year: "numeric" });
+  return { when, exact, clock, clockWithSeconds, day: by(dayParts), year };
 }
 
 /** Clocks of 24 hours have two digits for each hour, those of 12 hours as many as it has. */

@@ -55,15 +55,17 @@ export const elapsed: Unit = {
 };
 
 /**
- * Of Unix seconds: the clock, with the day below the first one of each day; for steps of a day and more the day, with
+ * Of Unix seconds: the clock, to the second if a step is less than a minute, with the day below the first one of each day; for steps of a day and more the day, with
  * the year below the first one of each year.
  */
 export function timeLabels(
   seconds: readonly number[],
   step: number,
-  times: Pick<Times, "clock" | "day" | "year"> = browserTimes,
+  times: Pick<Times, "clock" | "clockWithSeconds" | "day" | "year"> = browserTimes,
 ): string[] {
-  const [fine, coarse] = step < day ? [times.clock, times.day] : [times.day, times.year];
+  const { clock, clockWithSeconds, day: dayOf, year } = times;
+  const [fine, coarse] =
+    step >= day ? [dayOf, year] : [step < minute ? clockWithSeconds : clock, dayOf];
   return seconds.map((at, i) => {
     const before = seconds[i - 1];
     const isFirst = before === undefined || coarse(before * 1_000) !== coarse(at * 1_000);

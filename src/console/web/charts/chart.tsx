@@ -81,7 +81,7 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
   return {
     width: element.clientWidth,
     height: heightFor(element.clientWidth),
-    padding: [12, 16, 0, 0],
+    padding: [12, 32, 0, 0],
     cursor: { drag: { x: true, y: false } },
     legend: { live: true },
     scales: {

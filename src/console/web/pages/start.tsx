@@ -67,7 +67,7 @@ export function StartPage() {
       {rollout.value !== undefined && !isLegal && (
         <Notice tone="warn">A rollout has not ended yet. Another one can start when it has.</Notice>
       )}
-      <div class="columns">
+      <div class="columns planning">
         <section class="panel">
           <StartForm fields={fields} change={change} faults={faults} show={() => void show()} />
         </section>

@@ -56,6 +56,14 @@ describe("an axis of times", () => {
     expect(shown.map((label) => label.replaceAll("\u202f", " "))).toEqual(labels);
   });
 
+  it("has seconds if a step is less than a minute", () => {
+    const at = Date.parse("2026-12-31T20:00:00Z") / 1_000;
+
+    const shown = timeLabels([at, at + 15], 15, createTimes("de-DE", "UTC"));
+
+    expect(shown).toEqual(["20:00:00\n31. Dez.", "20:00:15"]);
+  });
+
   it("has days and, where it begins, the year, if a step is a day", () => {
     const days = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => Date.parse(day) / 1_000);
 
