@@ -62,6 +62,7 @@ describe.skipIf(!hasBrowser)("the image of a new rollout", () => {
     const { page } = await console.open("/start");
     await page.getByRole("combobox", { name: "Image" }).focus();
     await page.keyboard.press("ArrowDown");
+    await list(page).waitFor();
     await page.keyboard.press("ArrowDown");
     await list(page).getByRole("option", { selected: true }).waitFor();
 

@@ -64,9 +64,8 @@ type TimesProps = { check: CheckView; past: Past; moment: number };
 function Times({ check, past, moment }: TimesProps) {
   const { first, end } = spanOf(past);
   const span = { from: timeOf(past, first) / 1_000, to: timeOf(past, end) / 1_000 };
-  // A minute more on both sides, so that the lines do not begin and end within the picture.
-  const hours = Math.min(9_600, Math.ceil((span.to - span.from + 120) / 3_600));
-  const until = new Date((span.to + 60) * 1_000).toISOString();
+  const hours = Math.min(9_600, Math.ceil((span.to - span.from) / 3_600));
+  const until = new Date(span.to * 1_000).toISOString();
   const { data, error } = useRead("check-chart", { check: check.id, hours, until });
   if (data === undefined) return <Waiting error={error} />;
   return <Lines check={check} chart={data} span={span} now={placeOf(past, moment)} />;
@@ -82,13 +81,13 @@ type LinesProps = {
 
 function Lines({ check, chart, span, now }: LinesProps) {
   const { bucket_seconds: seconds, points } = chart;
-  const times = bucketsOf({ from: span.from - seconds, to: span.to + seconds }, seconds);
+  // What is outside the picture has no part in its range of values.
+  const times = bucketsOf(span, seconds).filter((time) => time >= span.from);
   const found = points.map((point) => ({ at: point.starts_at, point }));
   const along = (value: (point: CheckChart["points"][number]) => number) =>
     alongBuckets(times, found, { value, absent: null });
   const p95 = along((point) => point.p95_ms);
-  const isWithin = (time: number) => time >= span.from && time <= span.to;
-  if (!times.some((time, i) => isWithin(time) && p95[i] !== null)) {
+  if (p95.every((value) => value === null)) {
     const bucket = seconds === 60 ? "minute" : "hour";
     return <p class="quiet">{`No ${bucket} within this rollout has results of ${check.name}.`}</p>;
   }

@@ -76,9 +76,16 @@ export function countsAt(along: readonly CountedMoment[], moment: number): Layer
   return (found as CountedMoment).counts;
 }
 
-/** What the slider and the charts span: the rollout, and a little before and after it. */
+const leastMarginMs = 5_000;
+
+/** Beside a rollout of a few minutes: response times come by the minute. */
+const minuteMs = 60_000;
+
+/** What the slider and the charts span: the rollout, and some time before and after it. */
 export function spanOf({ last, stepMs }: Past): { first: number; end: number } {
-  const margin = Math.max(Math.ceil(last / 20), Math.ceil(5_000 / stepMs));
+  const lengthMs = last * stepMs;
+  const short = Math.min(minuteMs, lengthMs / 2);
+  const margin = Math.ceil(Math.max(leastMarginMs, short, lengthMs / 20) / stepMs);
   return { first: -margin, end: last + margin };
 }
 

@@ -67,7 +67,21 @@ describe("a time of the address", () => {
 
     expect(momentOf(past, "1999-01-01T00:00:00Z")).toBe(first);
     expect(momentOf(past, "2100-01-01T00:00:00Z")).toBe(end);
-    expect([first, end]).toEqual([-5, 105]);
+    expect([first, end]).toEqual([-50, 150]);
+  });
+});
+
+describe("the span", () => {
+  it.each([
+    [0, 5_000],
+    [4_000, 5_000],
+    [30_000, 15_000],
+    [300_000, 60_000],
+    [3_600_000, 180_000],
+  ])("of %d ms has %d ms before and after it", (lengthMs, marginMs) => {
+    const { first, end } = spanOf({ ...past, stepMs: 100, last: lengthMs / 100 });
+
+    expect([first * 100, end * 100]).toEqual([-marginMs, lengthMs + marginMs]);
   });
 });
 
@@ -99,7 +113,7 @@ describe("the outline", () => {
 
   it("keeps a count until it changes", () => {
     const fresh = outline(past, countAlong(past))[0]?.path;
-    const x = (moment: number) => Math.round(((moment + 5) * 100_000) / 110) / 100;
+    const x = (moment: number) => Math.round(((moment + 50) * 100_000) / 200) / 100;
 
     expect(fresh).toContain(`L${x(20)} 75L${x(80)} 75L${x(80)} 100`);
   });
