@@ -168,11 +168,10 @@ describe.skipIf(!hasBrowser)("what is not there", () => {
   ])("at %s is called so, with a way back", async (path, title, back, then) => {
     const { page } = await console.open(path);
     await heading(page, title);
-    const documentTitle = await page.title();
+    // An effect sets it, after the page was drawn.
+    await expect.poll(() => page.title(), { timeout: 20_000 }).toBe(`${title} · Vedette`);
 
     await page.getByRole("main").getByRole("link", { name: back }).click();
     await heading(page, then);
-
-    expect(documentTitle).toBe(`${title} · Vedette`);
   });
 });

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)("a rollout that its image has paused", () => {
     await page.getByText(crash, { exact: true }).first().waitFor();
 
     await expect
-      .poll(() => page.title())
+      .poll(() => page.title(), { timeout: 20_000 })
       .toBe("Paused: 2 sentinels failed · sentinel:bad · Vedette");
     const headings = await headingsOf(page);
     expect(headings.indexOf("Failures")).toBe(1);
