@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)("in the locale", () => {
     const { page, address } = await console.open("", { locale, timezoneId: timeZoneId });
     const labels = await noteLabels(page);
 
-    await page.goto(`${address}/history/${rolloutId}`);
+    await page.goto(`${address}/history/${rolloutId}/${rolloutId}`);
     await page.getByText("After").waitFor();
     const counts = (await labels()).filter((label) => /^\p{Nd}+([.,٫]\p{Nd}+)?$/u.test(label));
 

@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)("what was not answered", () => {
 
     await page.context().setOffline(false);
 
-    await page.getByRole("heading", { level: 2, name: "Progress" }).waitFor();
+    await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
   });
 
   it("is the session as well: the page connects as soon as it can", async () => {

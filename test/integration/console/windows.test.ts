@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)("a rollout that waits for a window", () => {
 
   it("is planned not before a time, which the plan and the page show", async () => {
     const { page } = await console.open();
-    const time = page.getByText(/not before \d+ \w+, \d\d:\d\d/);
+    const time = page.getByText(/not before \w+ \d+, /);
 
     await start(page, image("v4"), "50, 100", async () => {
       await page.getByLabel("Not before").fill(inHours(48));
