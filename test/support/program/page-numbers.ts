@@ -50,6 +50,20 @@ export function readNumbers({ title, tiles }: Texts): PageNumbers {
   };
 }
 
+/** What it is, and two numbers for it. */
+type Fact = [what: string, one: number, other: number];
+
+/** A page that has just been drawn has no regions yet: how wide they are is not known. */
+function ofRegions(texts: Texts): Fact[] {
+  const { done, total, failed } = readNumbers(texts);
+  const { regions } = texts;
+  return [
+    ["done: tile and regions", done, sumOf(regions, /([\d,]+) of [\d,]+ done/)],
+    ["total: tile and regions", total, sumOf(regions, /of ([\d,]+) done/)],
+    ["failed: tile and regions", failed, sumOf(regions, /([\d,]+) failed/)],
+  ];
+}
+
 /** What one part of the page says and another one does not, one line each. */
 export function findDisagreements(texts: Texts): string[] {
   const { tiles, waves, legend, regions, title } = texts;
@@ -60,23 +74,19 @@ export function findDisagreements(texts: Texts): string[] {
   const results = named("Succeeded", "Failed", "Reverted", "Not reverted");
   const inWaves = sumOf(waves, /^([\d,]+) \//);
   const heldBack = sumOf(waves, /([\d,]+) left out/);
-  const facts: [string, number, number][] = [
+  const facts: Fact[] = [
+    ...(regions.length === 0 ? [] : ofRegions(texts)),
     ["done: tile and legend", done, results],
     ["done: tile and waves", done, inWaves],
-    ["done: tile and regions", done, sumOf(regions, /([\d,]+) of [\d,]+ done/)],
     ["total: tile and waves", total, sumOf(waves, /\/ ([\d,]+)/)],
-    ["total: tile and regions", total, sumOf(regions, /of ([\d,]+) done/)],
     ["total: tile and legend", total, results + named("Deploying", "Not deployed") + heldBack],
     ["succeeded: tile and legend", succeeded, named("Succeeded")],
     ["failed: tile and legend", failed, named("Failed")],
     ["failed: tile and waves", failed, sumOf(waves, /([\d,]+) failed/)],
-    ["failed: tile and regions", failed, sumOf(regions, /([\d,]+) failed/)],
     ["left out: tile and legend", leftOut, named("Left out")],
-    ...(isRunning
-      ? [["in flight: tile and legend", deploying, named("Deploying")] as [string, number, number]]
-      : []),
+    ...(isRunning ? [["in flight: tile and legend", deploying, named("Deploying")] as Fact] : []),
     ...(title.startsWith("Completed")
-      ? [["completed: done and total", done + heldBack, total] as [string, number, number]]
+      ? [["completed: done and total", done + heldBack, total] as Fact]
       : []),
   ];
   return facts
