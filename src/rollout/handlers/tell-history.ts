@@ -65,6 +65,7 @@ function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reas
     policy,
     waves: head.waves.map(({ percentage, size }) => ({ percentage, size })),
     leftOut: head.leftOut ?? 0,
+    ...(head.gate !== undefined && { gateChecks: head.gate.checks }),
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),

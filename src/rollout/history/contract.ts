@@ -57,6 +57,8 @@ export const RolloutDetail = z.object({
   messages: z.array(MessageView),
   /** The images that a rollback would restore, and how many sentinels get each. */
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
+  /** Of the gate between waves, in its order. Absent: there is none, or an earlier version. */
+  gate_checks: z.array(z.string()).optional(),
   /** Why sentinels failed, by the reason's code, the most frequent first. */
   failures: z.array(Failure),
 });

@@ -43,6 +43,8 @@ type HistoryView = {
   /** Absent: an earlier version. */
   waves?: Pick<WaveProgress, "percentage" | "size">[];
   leftOut?: number;
+  /** Absent: there is no gate. */
+  gateChecks?: string[];
   ci?: CiEvidence[];
 };
 

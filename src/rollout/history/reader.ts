@@ -26,6 +26,7 @@ export function createRolloutReader(database: Queries) {
         waves: joinWaves(row.waves ?? planWaves(row.total, row.wave_percentages), waves.rows),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
+        ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
       };
     },
 

@@ -117,6 +117,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     waves = null,
     leftOut = 0,
     ci = null,
+    gateChecks = null,
   } = shown ?? {};
   return [
     cause,
@@ -127,6 +128,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     waves && JSON.stringify(waves),
     leftOut,
     ci && JSON.stringify(ci),
+    gateChecks,
   ];
 }
 
@@ -153,9 +155,9 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, fleet)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks, fleet)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25, $26)
+    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -163,6 +165,7 @@ const saveRollout = `
     waits_until = excluded.waits_until, policy = excluded.policy,
     waves = coalesce(excluded.waves, rollouts.waves), left_out = excluded.left_out,
     ci = coalesce(excluded.ci, rollouts.ci),
+    gate_checks = coalesce(excluded.gate_checks, rollouts.gate_checks),
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;

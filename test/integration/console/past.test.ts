@@ -27,6 +27,7 @@ beforeAll(async () => {
   const { body } = await console.program.call("Rollout", {
     image: image("v2"),
     wave_percentages: [100],
+    gate: { checks: ["rate-limit"] },
   });
   await console.program.call("RollbackAll", {});
   id = String(body["rollout_id"]);
@@ -87,17 +88,34 @@ describe.skipIf(!hasBrowser)("the past of a rollout", () => {
     await waitForLegend(page, "New image 19, Failed 1");
   });
 
-  it("is played from its start, and stopped", async () => {
+  it("has the response times of the gate's check first, and those of others at an address", async () => {
+    const { page } = await console.open(`/history/${id}`);
+    const checks = page.getByRole("combobox", { name: "Check" });
+    await checks.waitFor();
+
+    expect(await checks.inputValue()).toBe("rate-limit");
+    await checks.selectOption("liveness");
+    await waitFor(() => new URL(page.url()).searchParams.get("check") === "liveness", {
+      withinMs: 20_000,
+      what: "the check to be in the address",
+    });
+    expect(await checks.inputValue()).toBe("liveness");
+  });
+
+  it("is played from its start to its end, unless it is stopped", async () => {
     const { page } = await console.open(`/history/${id}`);
     await waitForLegend(page, "Failed 1, Reverted 19");
+    const place = async () => Number(await slider(page).inputValue());
 
     await page.getByRole("button", { name: "Play" }).click();
     await waitForLegend(page, "Previous image 20");
-    await waitForLegend(page, "New image 19, Failed 1");
     await page.getByRole("button", { name: "Stop" }).click();
+    const stopped = await place();
+    await page.getByRole("button", { name: "Play" }).click();
+    await waitForLegend(page, "Failed 1, Reverted 19");
 
     await page.getByRole("button", { name: "Play" }).waitFor();
-    expect(await legend(page)).not.toBe("Previous image 20");
+    expect(await place()).toBeGreaterThan(stopped);
   });
 
   it("is opened at its start from History, and at the deploy from the page of a sentinel", async () => {

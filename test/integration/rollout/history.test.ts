@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createRolloutReader } from "#rollout/history/reader.ts";
 import { createHistoryStore, type HistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
@@ -67,6 +68,17 @@ describe("history", () => {
 
     expect(await find("r-late")).toMatchObject({ state: "completed", succeeded: 4 });
     expect(await find("r-late")).toMatchObject({ ended_at: at(3), current_wave: 1 });
+  });
+
+  it("keeps the checks of the gate, also when an earlier version has written last", async () => {
+    const shown = { outcome: null, waitingFor: null, policy: {} };
+    const reader = createRolloutReader(database);
+    await history.save("r-gate", { ...entry(1, {}), shown: { ...shown, gateChecks: ["b", "a"] } });
+    await history.save("r-gate", { ...entry(2, { state: "completed" }), shown });
+    await history.save("r-free", { ...entry(1, {}), shown });
+
+    expect((await reader.recorded("r-gate"))?.gate_checks).toEqual(["b", "a"]);
+    expect(await reader.recorded("r-free")).not.toHaveProperty("gate_checks");
   });
 
   it("knows by the newest rollout of an image whether a fleet has completed it", async () => {

@@ -25,11 +25,7 @@ export function PastView({ detail, fleet: columns, coded }: Props) {
     <div class="past">
       <Timeline past={past} shown={shown} messages={detail.messages} />
       <FleetView fleet={fleet} rolloutId={status.rollout_id} />
-      <Latency
-        past={past}
-        moment={shown.moment}
-        gate={status.gate?.checks.map(({ check }) => check) ?? []}
-      />
+      <Latency past={past} moment={shown.moment} gate={detail.gate_checks ?? []} />
     </div>
   );
 }
