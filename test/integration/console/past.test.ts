@@ -100,6 +100,10 @@ describe.skipIf(!hasBrowser)("the past of a rollout", () => {
       what: "the check to be in the address",
     });
     expect(await checks.inputValue()).toBe("liveness");
+    const panel = page.getByRole("region", { name: "Response time" });
+    await expect
+      .poll(() => panel.textContent(), { timeout: 30_000 })
+      .toMatch(/There are no results of Liveness|p95/);
   });
 
   it("is played from its start to its end, unless it is stopped", async () => {

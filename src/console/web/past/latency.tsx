@@ -88,8 +88,7 @@ function Lines({ check, chart, span, now }: LinesProps) {
     alongBuckets(times, found, { value, absent: null });
   const p95 = along((point) => point.p95_ms);
   if (p95.every((value) => value === null)) {
-    const bucket = seconds === 60 ? "minute" : "hour";
-    return <p class="quiet">{`No ${bucket} within this rollout has results of ${check.name}.`}</p>;
+    return <p class="quiet">{`There are no results of ${check.name} within this rollout.`}</p>;
   }
   return (
     <div class="latency-chart">
