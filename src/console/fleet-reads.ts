@@ -8,6 +8,7 @@ import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import { chosenFleet } from "./chosen-fleet.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
+import { shareReads } from "./shared-reads.ts";
 
 export type FleetPages = {
   overview: (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
@@ -33,9 +34,8 @@ export function serveFleetReads(app: FastifyInstance, { guard, fleets, pages }: 
       await guard.requireSession(request);
       return answer(parseBody(input, request.body), request);
     });
-  serve("fleet", FleetSearch, (search, request) =>
-    pages.overview(chosenFleet(request, fleets), search),
-  );
+  const overview = shareReads(pages.overview, { atOnce: 2 });
+  serve("fleet", FleetSearch, (search, request) => overview(chosenFleet(request, fleets), search));
   serve("sentinel-deploys", DeploysRequest, async ({ id }) => ({
     deploys: await pages.deploys(id),
   }));

@@ -24,6 +24,7 @@ import { parseBody } from "./parse.ts";
 import type { RolloutPast } from "./past/contract.ts";
 import { encodePast } from "./past/encode.ts";
 import type { ReadRollouts } from "./rollouts.ts";
+import { shareReads } from "./shared-reads.ts";
 
 type Parts = {
   access: ConsoleAccess;
@@ -81,9 +82,10 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
       return access.call({ path, body: parseBody(input, request.body), by });
     });
   }
+  const past = shareReads((asked: PastAsked) => readPast(parts, asked), { atOnce: 2 });
   app.post("/api/read/past-rollout", async (request) => {
     await guard.requireSession(request);
-    return readPast(parts, parseBody(PastRequest, request.body));
+    return past(parseBody(PastRequest, request.body));
   });
   app.post("/api/read/sentinel", async (request) => {
     await guard.requireSession(request);
@@ -92,10 +94,12 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   });
 }
 
+type PastAsked = z.infer<typeof PastRequest>;
+
 /** Of its own fleet, whichever the page shows: a link to a rollout need not name it. */
 async function readPast(
   { rollouts, readMoment }: Pick<Parts, "rollouts" | "readMoment">,
-  { rollout_id: rolloutId, moments }: z.infer<typeof PastRequest>,
+  { rollout_id: rolloutId, moments }: PastAsked,
 ): Promise<PastRollout & { past?: RolloutPast }> {
   const { recorded, members, fleet } = await readMoment({ rolloutId });
   if (recorded === undefined) {
