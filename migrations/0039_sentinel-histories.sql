@@ -3,6 +3,3 @@
 -- again), when it was recorded, and when its deploy was ordered (null: not known), both in ms since 1970.
 -- NULL: the row is of an earlier version, which kept the last change only.
 ALTER TABLE rollout_sentinels ADD COLUMN changes jsonb;
-
--- The deploys of one sentinel, over all rollouts.
-CREATE INDEX rollout_sentinels_by_sentinel ON rollout_sentinels (sentinel_id, rollout_id);

@@ -233,7 +233,8 @@ export const rolloutObject = iface.object(
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
     freeze: iface.json<
       { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> },
-      null
+      // false: it was not taken. null: taken or not, in journals of earlier versions.
+      boolean | null
     >(),
     advance: iface.json<Advance, Instruction>(),
     /** Called by runs that an earlier version began. */

@@ -52,15 +52,18 @@ export async function storeBatches(ctx: ObjectContext, request: StoreBatches): P
 
 type Freeze = { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> };
 
-/** Completes the freeze: writes the waves into the head, after `storeBatches` has stored the members. */
-export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null> {
+/**
+ * Completes the freeze: writes the waves into the head, after `storeBatches` has stored the members. False: another
+ * capture was first, or the rollout is not the current one any more.
+ */
+export async function freeze(ctx: ObjectContext, request: Freeze): Promise<boolean> {
   const head = await readHead(ctx);
-  if (head?.rolloutId !== request.rolloutId || head.captured) return null;
+  if (head?.rolloutId !== request.rolloutId || head.captured) return false;
   const { waves, inline } = request;
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
   const frozen = { ...head, ...inline, waves, total, totalWaves: waves.length, captured: true };
   writeHead(ctx, await stamp(ctx, frozen));
-  return null;
+  return true;
 }
 
 /** The batches that a rollback goes through: those of every wave that has begun. */

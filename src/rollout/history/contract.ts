@@ -115,7 +115,7 @@ export const SentinelDeploy = z.object({
   /** null: none yet. */
   outcome: z.string().nullable(),
   reason: z.string().nullable(),
-  /** When the outcome was recorded; without one, when the sentinel's batch began. */
+  /** When the outcome was recorded; without one, when the rollout's members were recorded. */
   at: z.string(),
 });
 export type SentinelDeploy = z.infer<typeof SentinelDeploy>;

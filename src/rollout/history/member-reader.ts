@@ -4,6 +4,9 @@ import type { MemberHistory, SentinelDeploy } from "./contract.ts";
 
 const maxDeploys = 50;
 
+/** How far back rollouts are looked at, each by its primary key: an index by sentinel would be written with each deploy. */
+const maxRollouts = 500;
+
 export function createMemberReader(database: Database) {
   return {
     /** Every sentinel of a rollout with what became of it. */
@@ -12,7 +15,7 @@ export function createMemberReader(database: Database) {
       return rows.map(toHistory);
     },
 
-    /** The newest deploys of a sentinel, over all rollouts. */
+    /** The newest deploys of a sentinel, over its fleet's rollouts; without those that ended before they came to it. */
     async deploys(sentinelId: string): Promise<SentinelDeploy[]> {
       const { rows } = await database.query(selectDeploys, [sentinelId, maxDeploys]);
       return rows.map(({ at, started_at, ...row }) => ({
@@ -34,16 +37,20 @@ type HistoryRow = {
   changes: Change[] | null;
 };
 
-/** One that was left out of all waves has been so from the start. */
+/** An earlier version changes the outcome alone, also of a row that this one has written. */
 function toHistory({ id, wave, outcome, at, changes }: HistoryRow): MemberHistory {
-  const last: Change[] = outcome === null ? [] : [[outcome, at.getTime(), null]];
-  const moments = (changes ?? (wave === null ? [] : last)).map(([to, atMs, orderedMs]) => ({
+  // One that was left out of all waves has been so from the start.
+  const end = wave === null ? null : outcome;
+  const last = changes?.at(-1)?.[0] ?? null;
+  const isWhole = changes !== null && last === end;
+  const missing: Change[] = isWhole || end === null ? [] : [[end, at.getTime(), null]];
+  const moments = [...(changes ?? []), ...missing].map(([to, atMs, orderedMs]) => ({
     outcome: to,
     atMs,
     orderedMs,
   }));
   // Results may have come in another order than they were written in.
-  return { id, wave, moments: moments.toSorted(byTime), isWhole: changes !== null };
+  return { id, wave, moments: moments.toSorted(byTime), isWhole };
 }
 
 function byTime(a: { atMs: number }, b: { atMs: number }): number {
@@ -57,5 +64,9 @@ const selectHistories = `
 const selectDeploys = `
   SELECT s.rollout_id, r.started_at, r.state AS rollout_state, r.image, s.previous_image,
     nullif(s.wave, 0) AS wave, s.outcome, s.reason, s.updated_at AS at
-  FROM rollout_sentinels AS s JOIN rollouts AS r ON r.id = s.rollout_id
-  WHERE s.sentinel_id = $1 ORDER BY r.started_at DESC, r.id DESC LIMIT $2`;
+  FROM (
+    SELECT * FROM rollouts WHERE fleet = (SELECT fleet FROM sentinels WHERE id = $1)
+    ORDER BY started_at DESC LIMIT ${maxRollouts}) AS r
+  JOIN rollout_sentinels AS s ON s.rollout_id = r.id AND s.sentinel_id = $1
+  WHERE s.wave > 0 AND (s.outcome IS NOT NULL OR r.ended_at IS NULL)
+  ORDER BY r.started_at DESC, r.id DESC LIMIT $2`;

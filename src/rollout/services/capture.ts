@@ -59,7 +59,9 @@ async function captureFleet(
     const batches = plan.batches.slice(first, first + batchesPerWrite);
     await rollout.storeBatches({ rolloutId, first, batches });
   }
-  await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
+  const { waves, inline } = plan;
+  // History is told of those that are in it, and of no others.
+  if ((await rollout.freeze({ rolloutId, waves, inline })) === false) return null;
   // In this order: as soon as history has members, it has everybody who is none.
   for (const entry of plan.leftOut ?? []) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
   for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
