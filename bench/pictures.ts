@@ -1,6 +1,6 @@
 /**
  * Pictures of the console's pages and states at three widths and in both themes, to be looked at:
- * `npm run pictures -- <folder> [name of a state]`.
+ * `npm run pictures -- <folder> [name of a state]`. Those of docs/console.md: `npm run pictures -- docs/console`.
  */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
@@ -21,6 +21,36 @@ const sizes = [
   { width: 2_560, height: 1_300 },
 ];
 const themes = ["light", "dark"] as const;
+
+const wide = { width: 1_280, height: 860, theme: "light" } as const;
+/** In the document, by state. */
+const documented: Record<string, Shot[]> = {
+  "rollout-running": [{ ...wide, file: "rollout" }],
+  "rollout-paused": [
+    { ...wide, file: "paused" },
+    { ...wide, file: "dark", theme: "dark" },
+    { width: 360, height: 740, theme: "light", file: "phone" },
+  ],
+  plan: [{ ...wide, file: "start" }],
+  fleet: [{ ...wide, file: "fleet" }],
+  sentinel: [{ ...wide, file: "sentinel" }],
+  history: [{ ...wide, file: "history" }],
+  past: [{ ...wide, file: "past" }],
+  checks: [{ ...wide, file: "checks" }],
+  check: [{ ...wide, file: "check" }],
+  routes: [{ ...wide, file: "routes" }],
+};
+
+type Shot = { file: string; width: number; height: number; theme: (typeof themes)[number] };
+
+/** What is taken of a state, with the height of the window, or as long as the page is. */
+function shotsOf(name: string): { shots: Shot[]; fullPage: boolean } {
+  if (folder === "docs/console") return { shots: documented[name] ?? [], fullPage: false };
+  const shots = themes.flatMap((theme) =>
+    sizes.map((size) => ({ ...size, theme, file: `${name}-${size.width}-${theme}` })),
+  );
+  return { shots: only === undefined || name === only ? shots : [], fullPage: true };
+}
 const image = (version: string) => `registry.example.com/edge/gateway:${version}`;
 const crash =
   "crash_loop: the container exited with 1 three times: Error: config key `upstreams` is missing";
@@ -78,15 +108,16 @@ async function openPage(): Promise<Page> {
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  if (only !== undefined && name !== only) return;
-  for (const theme of themes) {
+  const { shots, fullPage } = shotsOf(name);
+  for (const { file, theme, width, height } of shots) {
     await page.emulateMedia({ colorScheme: theme });
-    for (const size of sizes) {
-      await page.setViewportSize(size);
-      await settled(page);
-      const file = path.join(folder, `${name}-${size.width}-${theme}.png`);
-      await page.screenshot({ path: file, fullPage: true, animations: "disabled" });
-    }
+    await page.setViewportSize({ width, height });
+    await settled(page);
+    await page.screenshot({
+      path: path.join(folder, `${file}.png`),
+      fullPage,
+      animations: "disabled",
+    });
   }
 }
 
@@ -133,7 +164,7 @@ async function fillCheck(checkId: string): Promise<void> {
   const stepMs = 60_000;
   const nowMs = Math.floor(Date.now() / stepMs) * stepMs;
   const results = Array.from({ length: 1_440 }, (_, n): CheckResult => {
-    const atMs = nowMs - n * stepMs - 1;
+    const atMs = nowMs - n * stepMs;
     const hasFailed = n > 300 && n < 316;
     const wave = 60 + 25 * Math.sin(n / 90) + ((n * 7_919) % 23);
     return {
@@ -189,6 +220,8 @@ try {
   const page = await openPage();
   await fillCheck("liveness");
   const [first, second] = await takeRollouts(page);
+  // Those of the minutes since, for the response times beside a rollout's past.
+  await fillCheck("liveness");
   const pages: [string, string][] = [
     ["/start", "start"],
     ["/fleet", "fleet"],
