@@ -1,7 +1,7 @@
 /** The end of a log of a program that is not ours, made safe to store and to show. */
-import { stripVTControlCharacters } from "node:util";
 import { cleanText } from "./clean-text.ts";
 import { maskSecrets } from "./mask-secrets.ts";
+import { stripEscapes } from "./strip-escapes.ts";
 
 /** Of all lines together. */
 const maxBytes = 16_384;
@@ -16,7 +16,7 @@ export const maxRawLog = 65_536;
  */
 export function cleanLog(raw: string, { lines }: { lines: number }): string {
   if (lines < 1) return "";
-  const text = stripVTControlCharacters(endOf(raw).toWellFormed());
+  const text = stripEscapes(endOf(raw).toWellFormed());
   const cleaned = maskSecrets(text).trimEnd().split("\n").slice(-lines).map(cleanLine);
   return lastWithin(cleaned, maxBytes).join("\n");
 }

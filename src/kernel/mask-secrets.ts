@@ -34,7 +34,7 @@ const patterns: readonly { pattern: RegExp; replacement: string }[] = [
     replacement: `$1${mask}`,
   },
   // Tokens that tell by themselves what they are: JSON web tokens, GitHub's, GitLab's, Slack's, AWS'.
-  { pattern: /\beyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?/g, replacement: mask },
+  { pattern: /(?<![\w-])eyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?/g, replacement: mask },
   { pattern: /\b(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-)[\w-]{10,400}/g, replacement: mask },
   { pattern: /\bA(?:KIA|SIA)[A-Z\d]{16}\b/g, replacement: mask },
 ];

@@ -56,4 +56,29 @@ describe("cleanLog", () => {
   it("replaces lone surrogates", () => {
     expect(clean("a\ud800b")).toBe("a\ufffdb");
   });
+
+  it.each([
+    "\u001b]",
+    "\u001b]0;a",
+    "\u001bP",
+    "\u001b[",
+    "\u001b[1;",
+    "\u009d",
+    "-eyJaaaaaaaaaaaaa",
+    "token=",
+    "password",
+    "authorization:a ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\n",
+    "a/b+",
+  ])("takes no long time for 64 KiB of %j", (part) => {
+    const raw = part.repeat(65_536 / part.length);
+    const began = process.cpuUsage();
+
+    clean(raw);
+
+    const { user, system } = process.cpuUsage(began);
+    expect((user + system) / 1_000).toBeLessThan(200);
+  });
 });
