@@ -1,32 +1,28 @@
 /** Masks what looks like a secret in text from outside. It knows usual forms only: what it leaves may still be one. */
 
+import { maskPrivateKeys } from "./mask-private-keys.ts";
+
 const mask = "***";
 
 /** Every pattern is linear in the length of the text: it may be written by somebody hostile. */
 const patterns: readonly { pattern: RegExp; replacement: string }[] = [
-  // A key over several lines; its beginning or its end may be missing.
-  {
-    pattern:
-      /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]*(-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g,
-    replacement: `$1${mask}$2`,
-  },
   // The user and password of an address, or a token in their place.
   { pattern: /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/@"'<>]{1,500}@/gi, replacement: `$1${mask}@` },
   // `Authorization: Bearer x`, `"authorization":"x"`: a scheme, and what follows it.
   {
     pattern:
-      /\b(authorization["']?\s{0,3}[:=]\s{0,3}["']?)[^\s"',;]{1,4000}(?: {1,3}[^\s"',;]{1,4000})?/gi,
+      /\b(authorization(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\s"',;]{1,4000}(?: {1,3}[^\s"',;]{1,4000})?/gi,
     replacement: `$1${mask}`,
   },
   {
-    pattern: /\b(cookie["']?\s{0,3}[:=]\s{0,3}["']?)[^\r\n"']{1,4000}/gi,
+    pattern: /\b(cookie(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\r\n"']{1,4000}/gi,
     replacement: `$1${mask}`,
   },
   { pattern: /\b(bearer\s{1,3})[\w.~+/=-]{8,4000}/gi, replacement: `$1${mask}` },
-  // `DB_PASSWORD=x`, `"apiKey": "x"`, `--token x`.
+  // `DB_PASSWORD=x`, `"apiKey": "x"`, the same in JSON within JSON, `--token x`.
   {
     pattern:
-      /((?:passw(?:or)?d|passphrase|secret|token|credential|(?:api|access|private|signing|root)[_-]?key)[\w.-]{0,40}["']?(?:\s{0,3}[:=]\s{0,3}))(?:"[^"\r\n]{0,4000}"?|'[^'\r\n]{0,4000}'?|[^\s,;&"'}\])]{1,4000})/gi,
+      /((?:passw(?:or)?d|passphrase|secret|token|credential|(?:api|access|private|signing|root)[_-]?key)[\w.-]{0,40}(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3})(?:\\{1,4}"[^"\r\n]{0,4000}"?|"(?:[^"\\\r\n]|\\.){0,4000}"?|'[^'\r\n]{0,4000}'?|[^\s,;&"'}\])]{1,4000})/gi,
     replacement: `$1${mask}`,
   },
   {
@@ -42,6 +38,6 @@ const patterns: readonly { pattern: RegExp; replacement: string }[] = [
 export function maskSecrets(text: string): string {
   return patterns.reduce(
     (masked, { pattern, replacement }) => masked.replace(pattern, replacement),
-    text,
+    maskPrivateKeys(text),
   );
 }

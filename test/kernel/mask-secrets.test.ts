@@ -7,6 +7,14 @@ describe("maskSecrets", () => {
     ["password: hunter2", "password: ***"],
     [`{"apiKey":"sk-123","n":1}`, `{"apiKey":***,"n":1}`],
     [`{"token": "a b c", "n": 1}`, `{"token": ***, "n": 1}`],
+    [
+      String.raw`{"m":"{\"password\":\"hunter2\",\"n\":1}"}`,
+      String.raw`{"m":"{\"password\":***,\"n\":1}"}`,
+    ],
+    [String.raw`\\\"token\\\": \\\"abc\\\"}`, String.raw`\\\"token\\\": ***}`],
+    [String.raw`{\"authorization\":\"Bearer abc\"}`, String.raw`{\"authorization\":\"***"}`],
+    [String.raw`{\"cookie\":\"sid=1\"}`, String.raw`{\"cookie\":\"***"}`],
+    [String.raw`{"password":"a\"b","n":1}`, `{"password":***,"n":1}`],
     ["gw --token abc123 --port 80", "gw --token *** --port 80"],
     ["?access_token=abc&n=1", "?access_token=***&n=1"],
     ["connecting to postgres://gw:s3cret@db:5432/gw", "connecting to postgres://***@db:5432/gw"],
@@ -20,14 +28,6 @@ describe("maskSecrets", () => {
     ["AKIAIOSFODNN7EXAMPLE", "***"],
   ])("of %j leaves %j", (text, masked) => {
     expect(maskSecrets(text)).toBe(masked);
-  });
-
-  it("masks a private key over several lines, also one that has no end", () => {
-    const begin = "-----BEGIN RSA PRIVATE KEY-----";
-    const end = "-----END RSA PRIVATE KEY-----";
-
-    expect(maskSecrets(`a\n${begin}\nMIIE\nabcd\n${end}\nb`)).toBe(`a\n${begin}***${end}\nb`);
-    expect(maskSecrets(`${begin}\nMIIE\nabcd`)).toBe(`${begin}***`);
   });
 
   it.each([
