@@ -7,7 +7,7 @@ import {
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessAborted, unlessLate } from "#kernel/unless-aborted.ts";
 import { type LogBudget, mostAlike } from "./budget.ts";
 import type { LogStore } from "./store.ts";
 
@@ -36,6 +36,10 @@ type Parts = {
 const limitMs = 2_000;
 const readLimitMs = 1_200;
 
+/** From the beginning: how long it waits for a turn to read, and when it has to have read. */
+const waitLimitMs = 1_300;
+const readUntilMs = 1_800;
+
 /** What the fleet says of a sentinel that has started something; before that nothing can have been printed. */
 const codesOfStarted: readonly ReasonCode[] = [
   "crash_loop",
@@ -51,18 +55,42 @@ export function createKeepLog({ driver, store, budget, lines, log }: Parts): Kee
   const { readLog: readDriverLog } = driver;
   if (readDriverLog === undefined || lines === 0) return async () => {};
 
-  const keep = async (failed: FailedDeploy, readLog: FailedContainer["readLog"]) => {
+  const takeTurn = async (way: string, deployId: string) => {
+    const limit = AbortSignal.timeout(waitLimitMs);
+    for (;;) {
+      const turn = budget.take(way, deployId);
+      if (turn !== "wait" || limit.aborted) return turn;
+      await unlessAborted(budget.settled(way), limit).catch(() => {});
+    }
+  };
+
+  const read = async (failed: FailedDeploy, readLog: FailedContainer["readLog"], limit: number) => {
+    const tail = await readLog({ lines, signal: AbortSignal.timeout(limit) }).catch(toAbsent);
+    const { absent: note, text = "" } = { text: undefined, ...tail };
+    await store.keep(failed.sentinelId, { ...failed, lines: text, note });
+    return text === "" ? "none" : "kept";
+  };
+
+  const keep = async (
+    failed: FailedDeploy,
+    readLog: FailedContainer["readLog"],
+    signal: AbortSignal,
+  ) => {
     const { sentinelId, deployId } = failed;
     const way = wayOf(failed);
-    const turn = budget.take(way, deployId);
+    const beganMs = performance.now();
+    const turn = await takeTurn(way, deployId);
     if (turn === "kept") return;
-    if (turn === "enough") return store.keep(sentinelId, { ...failed, lines: "", note: enough });
-    const signal = AbortSignal.timeout(readLimitMs);
-    const tail = await readLog({ lines, signal }).catch(toAbsent);
-    const { absent: note, text = "" } = { text: undefined, ...tail };
-    if (text === "") budget.settle(way, deployId, "none");
-    await store.keep(sentinelId, { ...failed, lines: text, note });
-    if (text !== "") budget.settle(way, deployId, "kept");
+    if (turn !== "read") return store.keep(sentinelId, { ...failed, lines: "", note: notes[turn] });
+    const leftMs = Math.round(readUntilMs - (performance.now() - beganMs));
+    let share: "kept" | "none" = "none";
+    try {
+      const limit = Math.max(0, Math.min(readLimitMs, leftMs));
+      share = await unlessAborted(read(failed, readLog, limit), signal);
+    } finally {
+      // Whatever has happened: else the others of this way would wait for it for ever.
+      budget.settle(way, deployId, share);
+    }
   };
 
   const ofDriver =
@@ -73,7 +101,7 @@ export function createKeepLog({ driver, store, budget, lines, log }: Parts): Kee
   return async (failed, readLog = ofDriver(failed)) => {
     if (!hasStarted(failed.reason)) return;
     try {
-      await unlessLate(() => keep(failed, readLog), { limitMs, late });
+      await unlessLate((signal) => keep(failed, readLog, signal), { limitMs, late });
     } catch (error) {
       const { sentinelId: sentinel } = failed;
       log.warn({ sentinel, detail: (error as Error).message }, "log of a failed deploy not kept");
@@ -96,5 +124,10 @@ function toAbsent(error: Error): LogTail {
   throw error;
 }
 
-const enough = `not kept: ${mostAlike} others failed in the same way before`;
+/** Of those that have had no turn to be read. */
+const notes = {
+  enough: `not kept: ${mostAlike} others failed in the same way before`,
+  wait: `not kept: ${mostAlike} others that failed in the same way were being read`,
+  tried: "not kept: few of those that failed in the same way before had a log",
+};
 const late = new Error(`it took longer than ${limitMs / 1_000} seconds`);

@@ -10,9 +10,41 @@ describe("createLogBudget", () => {
     const again = ["d1", "d2", "d3"].map((id) => budget.take("loop", id));
 
     expect([first, again]).toEqual([
-      ["read", "read", "enough"],
-      ["kept", "read", "enough"],
+      ["read", "read", "wait"],
+      ["kept", "read", "wait"],
     ]);
+  });
+
+  it("is used up once so many are kept, and not while they are only read", () => {
+    const budget = createLogBudget(1);
+    budget.take("loop", "d1");
+    const before = budget.take("loop", "d2");
+
+    budget.settle("loop", "d1", "kept");
+
+    expect([before, budget.take("loop", "d2")]).toEqual(["wait", "enough"]);
+  });
+
+  it("keeps what is kept when the log is gone at a repetition", () => {
+    const budget = createLogBudget(1);
+    budget.take("loop", "d1");
+    budget.settle("loop", "d1", "kept");
+
+    budget.settle("loop", "d1", "none");
+
+    expect(budget.take("loop", "d1")).toBe("kept");
+  });
+
+  it("wakes those who wait once one is settled, or its way is forgotten", async () => {
+    const budget = createLogBudget(1);
+    budget.take("loop", "d1");
+    const settled = budget.settled("loop");
+    budget.settle("loop", "d1", "none");
+    const forgotten = budget.settled("loop");
+    for (let n = 0; n < 1_000; n++) budget.take(`way ${n}`, "d1");
+
+    await expect(settled).resolves.toBeUndefined();
+    await expect(forgotten).resolves.toBeUndefined();
   });
 
   it("counts each way by itself", () => {
@@ -29,7 +61,7 @@ describe("createLogBudget", () => {
     budget.settle("loop", "d1", "none");
 
     expect(budget.take("loop", "d2")).toBe("read");
-    expect(budget.take("loop", "d1")).toBe("enough");
+    expect(budget.take("loop", "d1")).toBe("wait");
   });
 
   it("ends to ask for logs of a way of which there never is one", () => {
@@ -42,6 +74,7 @@ describe("createLogBudget", () => {
     });
 
     expect(asked.filter((turn) => turn === "read")).toHaveLength(20);
+    expect(asked.at(-1)).toBe("tried");
   });
 
   it("forgets the oldest of very many ways", () => {
@@ -49,6 +82,6 @@ describe("createLogBudget", () => {
     for (let n = 0; n <= 1_000; n++) budget.take(`way ${n}`, "d1");
 
     expect(budget.take("way 0", "d2")).toBe("read");
-    expect(budget.take("way 1000", "d2")).toBe("enough");
+    expect(budget.take("way 1000", "d2")).toBe("wait");
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
@@ -98,6 +99,66 @@ describe("keepLog", () => {
     await keepLog({ ...failed, deployId: "d2" });
 
     expect(kept).toMatchObject([{ lines: "" }, { lines: "found" }]);
+  });
+
+  it("lets others read while the first ones have none, of many that fail at once", async () => {
+    const { keepLog, kept } = build({
+      readLog: async ({ deployId = "" }) => {
+        await setTimeout(20);
+        return { text: Number(deployId) < 5 ? "" : "found" };
+      },
+    });
+
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => keepLog({ ...failed, deployId: String(n) })),
+    );
+
+    expect(kept.filter((log) => "lines" in log && log.lines === "found")).toHaveLength(5);
+    expect(kept.filter((log) => "note" in log && /^not kept: 5/.test(`${log.note}`))).toHaveLength(
+      10,
+    );
+  });
+
+  it.each([
+    ["cannot be read", { readLog: async () => Promise.reject(new TypeError("bug")) }],
+    ["cannot be stored", { keep: async () => Promise.reject(new Error("disk full")) }],
+  ])("leaves the place of a log that %s to another one", async (_name, over) => {
+    const { keepLog, asked } = build({ most: 1, ...over });
+
+    await keepLog(failed);
+    await keepLog({ ...failed, deployId: "d2" });
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it("leaves the place of a log that never comes to another one", async () => {
+    vi.useFakeTimers();
+    const { keepLog, asked } = build({ most: 1, readLog: () => new Promise(() => {}) });
+    const first = keepLog(failed);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await first;
+
+    void keepLog({ ...failed, deployId: "d2" });
+    await vi.advanceTimersByTimeAsync(2_000);
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it("notes that others were being read when it could not wait for them any longer", async () => {
+    const { keepLog, kept } = build({
+      most: 1,
+      readLog: async () => {
+        await setTimeout(1_700);
+        return { text: "" };
+      },
+    });
+
+    await Promise.all([keepLog(failed), keepLog({ ...failed, deployId: "d2" })]);
+
+    expect(kept).toMatchObject([
+      { deployId: "d2", lines: "", note: expect.stringMatching(/were being read$/) },
+      { deployId: "d1", lines: "" },
+    ]);
   });
 
   it("asks for none of what was never started", async () => {
