@@ -32,6 +32,9 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
 
 const mostChunks = 10_000;
 
+/** `stop`: where reading has stopped: at the body's end, at `maxBytes`, or where its connection broke. */
+export type BodyEnd = { end: Buffer; stop: "end" | "limit" | "error" };
+
 /**
  * At most the last `keepBytes` of a body, or of its first `maxBytes`, or of what came before its connection broke. Never
  * throws.
@@ -39,7 +42,8 @@ const mostChunks = 10_000;
 export async function readEnd(
   body: Body,
   { keepBytes, maxBytes }: { keepBytes: number; maxBytes: number },
-): Promise<Buffer> {
+): Promise<BodyEnd> {
+  let stop: BodyEnd["stop"] = "end";
   let chunks: Uint8Array[] = [];
   let held = 0;
   let bytes = 0;
@@ -48,7 +52,10 @@ export async function readEnd(
       chunks.push(chunk);
       held += chunk.byteLength;
       bytes += chunk.byteLength;
-      if (bytes >= maxBytes) break;
+      if (bytes >= maxBytes) {
+        stop = "limit";
+        break;
+      }
       // Not with each chunk, which may be a single byte.
       if (held < 2 * keepBytes && chunks.length < mostChunks) continue;
       chunks = [Buffer.concat(chunks).subarray(-keepBytes)];
@@ -56,8 +63,9 @@ export async function readEnd(
     }
   } catch {
     // What came before the error is returned.
+    stop = "error";
   }
-  return Buffer.concat(chunks).subarray(-keepBytes);
+  return { end: Buffer.concat(chunks).subarray(-keepBytes), stop };
 }
 
 /** Whether a body begins like HTML: proxies and login pages answer so instead of the service. */

@@ -51,7 +51,9 @@ it.each([
   ["the end of one large piece", chunksOf("abcdefghij"), "ghij"],
   ["the end of very many small pieces", chunksOf(...Array.from("x".repeat(25_000)), "yz"), "xxyz"],
 ])("has as its end %s", async (_, chunks, end) => {
-  expect((await readEnd(chunks, { keepBytes: 4, maxBytes: 1_000_000 })).toString()).toBe(end);
+  const read = await readEnd(chunks, { keepBytes: 4, maxBytes: 1_000_000 });
+
+  expect({ ...read, end: read.end.toString() }).toEqual({ end, stop: "end" });
 });
 
 it("is not read for its end further than the limit, and never fails", async () => {
@@ -66,6 +68,8 @@ it("is not read for its end further than the limit, and never fails", async () =
     throw new Error("reset");
   }
 
-  expect((await readEnd(endless(), { keepBytes: 4, maxBytes: 10 })).toString()).toBe("abab");
-  expect((await readEnd(breaking(), { keepBytes: 4, maxBytes: 10 })).toString()).toBe("cd");
+  const limits = { keepBytes: 4, maxBytes: 10 };
+
+  expect(await readEnd(endless(), limits)).toEqual({ end: Buffer.from("abab"), stop: "limit" });
+  expect(await readEnd(breaking(), limits)).toEqual({ end: Buffer.from("cd"), stop: "error" });
 });

@@ -51,7 +51,8 @@ function boundTail(readLog: FailedContainer["readLog"]): FailedContainer["readLo
   return async (call) => {
     const tail = await bounded(() => readLog(call));
     if (tail.absent !== undefined) return { absent: cleanReason(tail.absent) };
-    return { text: cleanLog(tail.text, call) };
+    const text = cleanLog(tail.text, call);
+    return tail.note === undefined ? { text } : { text, note: cleanReason(tail.note) };
   };
 }
 

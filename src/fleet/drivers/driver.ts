@@ -39,8 +39,10 @@ type LogSource = { sentinelId: string; deployId?: string | undefined };
 /** `lines`: more are not wanted. The signal ends the call. */
 export type LogCall = { lines: number; signal: AbortSignal };
 
-/** The end of a log; `absent`: why there is none. */
-export type LogTail = { text: string; absent?: undefined } | { absent: string };
+/** The end of a log, and what it lacks; `absent`: why there is none. */
+export type LogTail =
+  | { text: string; note?: string | undefined; absent?: undefined }
+  | { absent: string };
 
 /** Throws `UnreachableError` when the fleet does not answer. */
 export type ReadDriverLog = (source: LogSource, call: LogCall) => Promise<LogTail>;

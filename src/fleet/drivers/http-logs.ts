@@ -3,6 +3,7 @@ import { type Dispatcher, request } from "undici";
 import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import type { LogTail } from "./driver.ts";
+import { type LogPart, reachEnd } from "./reach-end.ts";
 
 /** A fleet may answer the whole log. */
 const maxRead = 4_194_304;
@@ -16,10 +17,14 @@ export type LogRequest = {
 };
 
 /** What came until the signal ended the call counts. Throws undici's errors. */
-export async function readFleetLog(
+export function readFleetLog(asked: LogRequest, deployId: string | undefined): Promise<LogTail> {
+  return reachEnd(asked, (call) => readOnce({ ...asked, ...call }, deployId));
+}
+
+async function readOnce(
   { url, token, lines, signal, dispatcher }: LogRequest,
   deployId: string | undefined,
-): Promise<LogTail> {
+): Promise<LogPart> {
   const query = new URLSearchParams({
     lines: String(lines),
     ...(deployId !== undefined && { deploy_id: deployId }),
@@ -31,10 +36,11 @@ export async function readFleetLog(
   });
   if (statusCode !== 200) {
     await readBeginning(body, 4_096);
-    return { absent: refusalOf(statusCode) };
+    return { tail: { absent: refusalOf(statusCode) }, stop: "end" };
   }
-  const text = (await readEnd(body, { keepBytes: maxRawLog, maxBytes: maxRead })).toString();
-  return isPage(text) ? { absent: "the fleet answered a web page" } : { text };
+  const { end, stop } = await readEnd(body, { keepBytes: maxRawLog, maxBytes: maxRead });
+  const text = end.toString();
+  return { tail: isPage(text) ? { absent: "the fleet answered a web page" } : { text }, stop };
 }
 
 function refusalOf(status: number): string {

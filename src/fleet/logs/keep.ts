@@ -66,7 +66,7 @@ export function createKeepLog({ driver, store, budget, lines, log }: Parts): Kee
 
   const read = async (failed: FailedDeploy, readLog: FailedContainer["readLog"], limit: number) => {
     const tail = await readLog({ lines, signal: AbortSignal.timeout(limit) }).catch(toAbsent);
-    const { absent: note, text = "" } = { text: undefined, ...tail };
+    const { text, note } = tail.absent === undefined ? tail : { text: "", note: tail.absent };
     await store.keep(failed.sentinelId, { ...failed, lines: text, note });
     return text === "" ? "none" : "kept";
   };

@@ -43,7 +43,8 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
     const at = new Date().toISOString();
     if (tail.absent !== undefined) return { ...about, lines: [], at, note: tail.absent };
     const lines = toLines(tail.text);
-    return { ...about, lines, at, ...(lines.length === 0 && { note: silent }) };
+    const note = tail.note ?? (lines.length === 0 ? silent : undefined);
+    return { ...about, lines, at, ...(note !== undefined && { note }) };
   };
 
   const readTail = async (sentinelId: string, { driver, lines }: FleetLogs): Promise<LogTail> => {

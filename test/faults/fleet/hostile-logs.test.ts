@@ -11,8 +11,9 @@ import { startScriptedFleet } from "../../support/rollout/scripted-fleet.ts";
 const log = createLog({ level: "silent", format: "json" });
 
 /** What is kept of a failed deploy whose fleet answers its log so, and how long that took (ms). */
-async function keep(answerLog: (answer: ServerResponse) => void) {
-  const fleet = await startScriptedFleet((_, answer) => answerLog(answer));
+async function keep(answerLog: (answer: ServerResponse, call: number) => void) {
+  let call = 0;
+  const fleet = await startScriptedFleet((_, answer) => answerLog(answer, ++call));
   const driver = drivers.http({
     fleet: fleetConfig.fleet.parse({ driver: "http", http: { url: fleet.url, token: "t" } }),
     dataDir: "unused",
@@ -58,6 +59,15 @@ it.each([
   expect(kept?.lines.split("\n").length).toBeLessThanOrEqual(100);
   expect(kept?.lines).not.toMatch(/[^\n\P{Cc}]/u);
   expect(kept?.lines.isWellFormed()).toBe(true);
+});
+
+it("of one whose last lines are very long it is asked again for fewer of them", async () => {
+  const { kept, calls } = await keep((answer, call) =>
+    answer.end(call === 1 ? `${"x".repeat(5_000_000)}\nlast` : "last"),
+  );
+
+  expect(kept).toEqual({ lines: "last", note: undefined });
+  expect(calls).toHaveLength(2);
 });
 
 it("of one that drips what came in time is kept", async () => {

@@ -66,6 +66,14 @@ describe("keepLog", () => {
     expect(kept).toMatchObject([{ lines: "", note: "unreachable: ECONNREFUSED" }]);
   });
 
+  it("keeps what a log lacks beside its lines", async () => {
+    const { keepLog, kept } = build({ readLog: async () => ({ text: "a", note: "no end" }) });
+
+    await keepLog(failed);
+
+    expect(kept).toMatchObject([{ lines: "a", note: "no end" }]);
+  });
+
   it("reads the logs of few that fail in the same way, and notes it for the others", async () => {
     const { keepLog, kept, asked } = build({ most: 2 });
 

@@ -1,6 +1,7 @@
 /** The end of a container's log, as its engine keeps it. */
 import type { Readable } from "node:stream";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
+import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
 import { readBeginning, readEnd } from "#kernel/body.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import { type Engine, messageOf } from "./engine.ts";
@@ -10,11 +11,19 @@ import type { ContainerInfo } from "./schemas.ts";
 const maxRead = 4_194_304;
 
 /** Whether it runs or not. What came until the signal ended the call counts. */
-export async function readContainerLog(
+export function readContainerLog(
+  engine: Engine,
+  container: ContainerInfo,
+  call: LogCall,
+): Promise<LogTail> {
+  return reachEnd(call, (asked) => readOnce(engine, container, asked));
+}
+
+async function readOnce(
   engine: Engine,
   { Id: id, Config: config }: ContainerInfo,
   { lines, signal }: LogCall,
-): Promise<LogTail> {
+): Promise<LogPart> {
   const { statusCode, body } = await engine.open({
     method: "GET",
     path: `/containers/${encodeURIComponent(id)}/logs`,
@@ -22,11 +31,12 @@ export async function readContainerLog(
     signal,
   });
   if (statusCode !== 200) {
-    return { absent: refusalOf(statusCode, await readBeginning(body, 4_096), engine) };
+    const absent = refusalOf(statusCode, await readBeginning(body, 4_096), engine);
+    return { tail: { absent }, stop: "end" };
   }
   const output = config["Tty"] === true ? body : payloadsOf(body);
-  const end = await readEnd(output, { keepBytes: maxRawLog, maxBytes: maxRead });
-  return { text: end.toString() };
+  const { end, stop } = await readEnd(output, { keepBytes: maxRawLog, maxBytes: maxRead });
+  return { tail: { text: end.toString() }, stop };
 }
 
 function refusalOf(status: number, body: Buffer, { host }: Engine): string {

@@ -36,7 +36,7 @@ export type Stream = {
   maxLineBytes: number;
 };
 
-type TextRequest = { path: string; signal: AbortSignal; keepBytes: number };
+type TextRequest = { path: string; signal: AbortSignal; keepBytes: number; maxBytes: number };
 
 /** The API server refuses all that we ask, or this verb. The message begins with a reason code. */
 export class ForbiddenError extends Error {}
@@ -46,7 +46,6 @@ const maxAnswerBytes = 67_108_864;
 /** At one time, so that an API server's own limits are not what we run into. */
 const mostCalls = 16;
 const mostTexts = 4;
-const maxTextBytes = 4_194_304;
 /** As the server asks; longer than this it is away. */
 const longestPauseMs = 10_000;
 
@@ -138,12 +137,12 @@ type Open = (asked: ClusterRequest, whole: AbortSignal) => Promise<Dispatcher.Re
 /** Reads the end of an answer that is text, whatever its status. What came until the signal ended the call counts. */
 function createTexts(open: Open) {
   const limit = pLimit(mostTexts);
-  return async ({ path, signal, keepBytes }: TextRequest) => {
+  return async ({ path, signal, keepBytes, maxBytes }: TextRequest) => {
     // With connections of its own, and few at once: one that drips must not keep other calls waiting.
     const turn = async () => {
       const answer = await open({ method: "GET", path, isWatch: true }, signal);
-      const end = await readEnd(answer.body, { keepBytes, maxBytes: maxTextBytes });
-      return { status: answer.statusCode, text: end.toString() };
+      const { end, stop } = await readEnd(answer.body, { keepBytes, maxBytes });
+      return { status: answer.statusCode, text: end.toString(), stop };
     };
     try {
       return await limit(turn);

@@ -1,5 +1,6 @@
 /** The end of a pod's log: of which pod and which of its containers, and how it is asked for. */
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
+import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import { type Cluster, messageOf } from "./client.ts";
 import { isReady } from "./judge.ts";
@@ -37,15 +38,24 @@ function hasRestarted(status: ContainerStatus | undefined): boolean {
 }
 
 /** What came until the signal ended the call counts. */
-export async function readPodLog(
+export function readPodLog(
   cluster: Pick<Cluster, "readEnd">,
   of: LogOf,
   call: LogCall,
 ): Promise<LogTail> {
+  return reachEnd(call, (asked) => readOnce(cluster, of, asked));
+}
+
+async function readOnce(
+  cluster: Pick<Cluster, "readEnd">,
+  of: LogOf,
+  call: LogCall,
+): Promise<LogPart> {
   const answer = await ask(cluster, of, call);
   // The run before may have been cleared away.
   const again = answer.status === 400 && of.previous;
-  return toTail(again ? await ask(cluster, { ...of, previous: false }, call) : answer);
+  const last = again ? await ask(cluster, { ...of, previous: false }, call) : answer;
+  return { tail: toTail(last), stop: last.stop };
 }
 
 function ask(
@@ -61,7 +71,8 @@ function ask(
     ...(previous && { previous: "true" }),
   });
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log`;
-  return cluster.readEnd({ path: `${path}?${query}`, signal, keepBytes: maxRawLog });
+  const limits = { keepBytes: maxRawLog, maxBytes: maxRead };
+  return cluster.readEnd({ path: `${path}?${query}`, signal, ...limits });
 }
 
 function toTail({ status, text }: { status: number; text: string }): LogTail {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseLog } from "#fleet/drivers/kubernetes/pod-logs.ts";
+import { chooseLog, readPodLog } from "#fleet/drivers/kubernetes/pod-logs.ts";
 import { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 
 const ended = (exitCode: number) => ({ terminated: { exitCode } });
@@ -65,4 +65,22 @@ describe("chooseLog", () => {
     expect(choose(beside)).toEqual(["p", "proxy", true]);
     expect(choose(before)).toEqual(["p", "settings", true]);
   });
+});
+
+it("asks for fewer lines when the last ones are longer than the server may answer", async () => {
+  const asked: (string | null)[] = [];
+  const cluster = {
+    readEnd: async ({ path }: { path: string }) => {
+      const lines = new URL(path, "http://x").searchParams.get("tailLines");
+      asked.push(lines);
+      const stop = lines === "100" ? ("limit" as const) : ("end" as const);
+      return { status: 200, text: `of ${lines}`, stop };
+    },
+  };
+  const of = { pod: buildPod("p", []), container: "gateway", previous: false };
+
+  const tail = await readPodLog(cluster, of, { lines: 100, signal: new AbortController().signal });
+
+  expect(tail).toEqual({ text: "of 10" });
+  expect(asked).toEqual(["100", "10"]);
 });

@@ -60,6 +60,17 @@ describe("the log of a container", () => {
     expect(performance.now() - beganMs).toBeLessThan(2_000);
   });
 
+  it("is that of fewer lines when the end of as many as are wanted is out of reach", async () => {
+    const long = frame(`${"x".repeat(2_000_000)}\n`);
+    const { driver, asked } = await startWith((answer) => {
+      const isOne = asked.at(-1)?.endsWith("tail=1");
+      answer.end(Buffer.concat(isOne ? [frame("last\n")] : [long, long, long, frame("last\n")]));
+    });
+
+    expect(await read(driver)).toEqual({ text: "last\n" });
+    expect(asked).toHaveLength(2);
+  });
+
   it("is read up to a limit when it is endless", async () => {
     let sent = 0;
     const { driver } = await startWith((answer) => {
@@ -72,7 +83,10 @@ describe("the log of a container", () => {
 
     const tail = await read(driver);
 
-    expect(tail).toEqual({ text: "x".repeat(65_536) });
+    expect(tail).toEqual({
+      text: "x".repeat(65_536),
+      note: expect.stringMatching(/^the end of the log was not reached/),
+    });
     expect(sent).toBeLessThan(32 * 1_048_576);
   });
 
