@@ -1,5 +1,5 @@
 /** What somebody sees who is woken by a paused rollout, and what is done by one click. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type ConsoleProgram,
   confirm,
@@ -25,10 +25,18 @@ beforeAll(async () => {
       const isBad = name.endsWith(":bad") && id.endsWith("5");
       return isBad ? { failAfterMs: 50, reason: crash } : { readyAfterMs: 20 };
     },
+    readLog: (id) => `${id} starts\npanic: upstreams is missing`,
   });
 });
 
 afterAll(() => console?.stop());
+
+/** Whatever a test has left, also one that has failed. */
+beforeEach(async () => {
+  if (!hasBrowser) return;
+  const { status } = await console.program.call("RollbackAll", {});
+  if (status >= 300) await console.program.call("Cancel", {});
+});
 
 /** The headings of the page, in the order in which they are read. */
 const headingsOf = (page: Page): Promise<string[]> =>
@@ -62,6 +70,8 @@ describe.skipIf(!hasBrowser)("a rollout that its image has paused", () => {
 
   it("is rolled back by keys alone, and stands in History as that", async () => {
     const { page, address } = await console.open();
+    await start(page, image("bad"), "100");
+    await heading(page, "Paused after wave 1: 2 sentinels failed");
     await page.getByRole("button", { name: "Roll back…" }).focus();
 
     await page.keyboard.press("Enter");
@@ -70,7 +80,7 @@ describe.skipIf(!hasBrowser)("a rollout that its image has paused", () => {
 
     await heading(page, "Rolled back");
     await page.goto(`${address}/history`);
-    const row = page.getByRole("row").filter({ hasText: "sentinel:bad" });
+    const row = page.getByRole("row").filter({ hasText: "sentinel:bad" }).first();
     await row.getByText("Rolled back").waitFor();
     await row.getByText("20 of 20").waitFor();
   });
@@ -79,6 +89,11 @@ describe.skipIf(!hasBrowser)("a rollout that its image has paused", () => {
     const { page } = await console.open();
     await start(page, image("all-bad"), "50, 100");
     await heading(page, "Paused after wave 1: 10 sentinels failed");
+    // Only a few of ten logs are kept.
+    await page
+      .getByRole("region", { name: /^Log of/ })
+      .getByText("panic: upstreams")
+      .waitFor();
 
     const words = await confirm(page, "Roll back…", "Roll back");
 

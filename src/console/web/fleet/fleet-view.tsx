@@ -1,5 +1,5 @@
 /** The fleet by region, with a legend, and the details of the selected sentinel. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SentinelMark } from "#console/contract.ts";
 import { regionCounts } from "#console/counts.ts";
 import { count, sentinels } from "#console/web/format.ts";
@@ -10,7 +10,14 @@ import { picked, pointed } from "./choice.ts";
 import { Region } from "./region.tsx";
 import { SentinelPanel } from "./sentinel-panel.tsx";
 
-export function FleetView({ fleet, rolloutId }: { fleet: Fleet; rolloutId: string | null }) {
+type Props = {
+  fleet: Fleet;
+  rolloutId: string | null;
+  /** What sentinels have is of now: of a past rollout it may be that of a later one. */
+  isPast?: boolean;
+};
+
+export function FleetView({ fleet, rolloutId, isPast = false }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another fleet has other sentinels
@@ -41,7 +48,7 @@ export function FleetView({ fleet, rolloutId }: { fleet: Fleet; rolloutId: strin
       </div>
       <Pointed fleet={fleet} />
       {picked.value !== undefined && (
-        <SentinelPanel fleet={fleet} index={picked.value} rolloutId={rolloutId} />
+        <SentinelPanel fleet={fleet} index={picked.value} rolloutId={rolloutId} isPast={isPast} />
       )}
     </section>
   );
@@ -116,9 +123,11 @@ function Pointed({ fleet }: { fleet: Fleet }) {
 
 function useWidth(box: { current: HTMLDivElement | null }): number {
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  // Before it is drawn: a grid that appears only a moment later is a page without numbers until then.
+  useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return;
+    setWidth(Math.floor(current.clientWidth));
     const observer = new ResizeObserver(() => setWidth(Math.floor(current.clientWidth)));
     observer.observe(current);
     return () => observer.disconnect();

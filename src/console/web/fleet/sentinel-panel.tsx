@@ -15,9 +15,9 @@ import { useRead } from "#console/web/use-read.ts";
 import { picked } from "./choice.ts";
 import { LogTail } from "./log-tail.tsx";
 
-type Props = { fleet: Fleet; index: number; rolloutId: string | null };
+type Props = { fleet: Fleet; index: number; rolloutId: string | null; isPast: boolean };
 
-export function SentinelPanel({ fleet, index, rolloutId }: Props) {
+export function SentinelPanel({ fleet, index, rolloutId, isPast }: Props) {
   const id = fleet.ids[index] ?? "";
   const { data, error } = useRead("sentinel", { id, rollout_id: rolloutId }, 3_000);
   const mark = fleet.marks[index] ?? "o";
@@ -40,9 +40,9 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
       {mark === "l" ? (
         <p class="quiet">{data?.outcome_reason}</p>
       ) : (
-        <Failure reason={reasonOf(fleet.reasons.get(index), data)} />
+        <Failure reason={reasonOf(fleet.reasons.get(index), { mark, data, isPast })} />
       )}
-      <FailedLog mark={mark} id={id} />
+      {!isPast && <FailedLog mark={mark} id={id} />}
       {data !== undefined && <HeldBack sentinel={data} />}
       {error !== undefined && <p class="quiet">{error}</p>}
       {data !== undefined && (
@@ -68,10 +68,12 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
 /** The stream sends long reasons cut short, and only the code of very many. */
 function reasonOf(
   sent: string | undefined,
-  data: SentinelDetail | undefined,
+  { mark, data, isPast }: { mark: SentinelMark; data: SentinelDetail | undefined; isPast: boolean },
 ): string | null | undefined {
-  const whole = data?.outcome_reason ?? data?.deploy_reason;
-  if (sent === undefined) return data?.deploy_reason;
+  if (!"fnx".includes(mark)) return undefined;
+  const ofLast = isPast ? undefined : data?.deploy_reason;
+  const whole = data?.outcome_reason ?? ofLast;
+  if (sent === undefined) return whole;
   return whole?.startsWith(sent.replace(/…$/, "")) ? whole : sent;
 }
 

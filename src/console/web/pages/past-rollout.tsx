@@ -1,9 +1,10 @@
 /** A past rollout: its end, and the way there. */
+import { useEffect, useState } from "preact/hooks";
 import { countsOf } from "#console/counts.ts";
 import { toStore } from "#console/fleet-store.ts";
 import { shortImage } from "#console/web/format.ts";
 import { Missing } from "#console/web/parts/missing.tsx";
-import { Waiting } from "#console/web/parts/notice.tsx";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { PastView } from "#console/web/past/past-view.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
@@ -16,9 +17,16 @@ import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
 
+/** In which what the page shows may still change. */
+const activeStates: readonly string[] = ["in_progress", "paused", "rolling_back"];
+
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";
-  const { data, error, isMissing } = useRead("past-rollout", { rollout_id: id, moments: true });
+  const [isOver, setOver] = useState(true);
+  const asked = { rollout_id: id, moments: true };
+  const { data, error, isMissing } = useRead("past-rollout", asked, isOver ? undefined : 5_000);
+  const state = data?.detail.status.state;
+  useEffect(() => setOver(state === undefined || !activeStates.includes(state)), [state]);
   const image = data?.detail.status.image;
   useTitle(image == null ? undefined : `${shortImage(image)} · History`);
   if (isMissing) return <NoRollout id={id} />;
@@ -30,6 +38,12 @@ export function PastRolloutPage() {
       <p>
         <Link to="/history">All rollouts</Link>
       </p>
+      {!isOver && (
+        <Notice tone="info">
+          This rollout has not ended: <Link to="/">its page</Link> shows it live, with what can be
+          done.
+        </Notice>
+      )}
       <Heading detail={detail} />
       <Failures failures={detail.failures} />
       {past !== undefined && fleet.ids.length > 0 && (

@@ -24,7 +24,7 @@ export function PastView({ detail, fleet: columns, coded }: Props) {
   return (
     <div class="past">
       <Timeline past={past} shown={shown} messages={detail.messages} />
-      <FleetView fleet={fleet} rolloutId={status.rollout_id} />
+      <FleetView fleet={fleet} rolloutId={status.rollout_id} isPast />
       <Latency past={past} moment={shown.moment} gate={detail.gate_checks ?? []} />
     </div>
   );

@@ -17,7 +17,9 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
       <Tile name="Wave">
         {status.current_wave} <small>of {status.total_waves}</small>
       </Tile>
-      {isMoving && <Tile name="In flight">{count(status.in_flight)}</Tile>}
+      {(isMoving || status.in_flight > 0) && (
+        <Tile name="In flight">{count(status.in_flight)}</Tile>
+      )}
       {isMoving && (
         <Tile name="Throughput">
           {perSecond} <small>per{"\u00a0"}second</small>

@@ -3,8 +3,10 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { LogTail } from "#console/web/fleet/log-tail.tsx";
 import { count } from "#console/web/format.ts";
+import { may } from "#console/web/may.ts";
 import { Link } from "#console/web/router.tsx";
 import { pathOfSentinel } from "#console/web/sentinels/search.ts";
+import { useRead } from "#console/web/use-read.ts";
 import type { Failure, RolloutDetail } from "#rollout/history/contract.ts";
 
 /** How many ids are written out; the others are counted. */
@@ -69,9 +71,21 @@ function GroupLog({ ids: [first], isOpen }: { ids: readonly string[]; isOpen: bo
   return (
     <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
       <summary>Log</summary>
-      {isShown && <LogTail sentinel={first} which="failed" pageOf={pathOfSentinel} />}
+      {isShown && (may("operate") ? <KeptLog id={first} /> : <LogOf id={first} />)}
     </details>
   );
+}
+
+/** Only a few are kept of those that failed alike: if it is not this one's, that of one of them. */
+function KeptLog({ id }: { id: string }) {
+  const { data, error } = useRead("sentinel-log", { sentinel: id, which: "failed" });
+  if (data === undefined && error === undefined) return <p class="quiet">Reading the log…</p>;
+  const [alike] = data?.lines.length === 0 ? (data.similar ?? []) : [];
+  return <LogOf id={alike ?? id} />;
+}
+
+function LogOf({ id }: { id: string }) {
+  return <LogTail sentinel={id} which="failed" pageOf={pathOfSentinel} />;
 }
 
 /** "image not found" for `image_not_found`. */

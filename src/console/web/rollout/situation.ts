@@ -7,11 +7,11 @@ type Shown = Pick<RolloutDetail, "status" | "waves">;
 /** undefined: it does not stand still, or has ended as everybody expects. */
 export function situationOf(detail: Shown): string | undefined {
   const { state, outcome } = detail.status;
-  if (state === "paused") return `${pausedWords(detail)} Nothing more starts until you decide.`;
-  return state === "cancelled" && outcome !== "rolled_back" ? whereWords(detail) : undefined;
+  if (state === "paused") return `${standWords(detail)} Nothing more starts until you decide.`;
+  return state === "cancelled" && outcome !== "rolled_back" ? standWords(detail) : undefined;
 }
 
-function pausedWords(detail: Shown): string {
+function standWords(detail: Shown): string {
   const { in_flight: inFlight } = detail.status;
   const finishing =
     inFlight === 0 ? "" : ` Still in flight, and finishing: ${sentinels(inFlight)}.`;
