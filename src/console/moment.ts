@@ -48,14 +48,18 @@ export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolea
   return isSameState && live.current_wave === recorded.current_wave;
 }
 
-/** The status without a wait, which says that a wave is over, while results of the wave are still on their way. */
-export function withoutEarlyWait(
-  status: RolloutStatus,
-  { succeeded, failed }: Pick<Counts, "succeeded" | "failed">,
-): RolloutStatus {
+type Results = Pick<Counts, "succeeded" | "failed">;
+
+/** Whether the rollout waits, which says that a wave is over, while results of the wave are still on their way. */
+export function hasEarlyWait(status: RolloutStatus, { succeeded, failed }: Results): boolean {
   const isWaiting = status.waiting_for != null || status.gate !== undefined;
-  if (status.state !== "in_progress" || !isWaiting) return status;
-  if (succeeded + failed >= status.succeeded + status.failed) return status;
+  if (status.state !== "in_progress" || !isWaiting) return false;
+  return succeeded + failed < status.succeeded + status.failed;
+}
+
+/** The status without a wait that is early. */
+export function withoutEarlyWait(status: RolloutStatus, results: Results): RolloutStatus {
+  if (!hasEarlyWait(status, results)) return status;
   const { gate: _gate, until: _until, reason: _reason, ...running } = status;
   return { ...running, waiting_for: null };
 }

@@ -8,6 +8,7 @@ import type { SentRollout, WholeState } from "./events.ts";
 import { toColumns } from "./fleet-columns.ts";
 import { joinLive } from "./fleet-rows.ts";
 import {
+  hasEarlyWait,
   isSameStep,
   type Moment,
   type ReadMoment,
@@ -48,7 +49,7 @@ export function createObserve(parts: ObserveParts) {
     trouble.push(...troubleOf("history", moment));
     const legal = ({ state }: RolloutStatus) => parts.legalOperations(state);
     if (!("value" in moment)) return { ...keep(known, live, legal(live)), trouble };
-    const isLate = "value" in status && isTooLate(live, moment.value);
+    const isLate = "value" in status && isTooLate(isBehind(live, moment.value));
     if (isLate) trouble.push({ part: "history", detail: lateWords });
     const { recorded, fleet, counts } = picture(live, moment.value, { isLate });
     const perSecond = throughput.perSecond(recorded.status, counts, parts.nowMs());
@@ -74,13 +75,22 @@ function troubleOf(part: string, settled: Settled<unknown>): WholeState["trouble
   return "detail" in settled ? [{ part, detail: settled.detail }] : [];
 }
 
+/** Whether history lacks what the rollout has done: its step, or results of a wave that is over. */
+function isBehind(live: RolloutStatus, { recorded, members }: Moment): boolean {
+  if (live.rollout_id === null) return false;
+  if (recorded === undefined || !isSameStep(live, recorded.status)) return true;
+  const count = (wanted: string) => members.filter(({ outcome }) => outcome === wanted).length;
+  return hasEarlyWait(live, { succeeded: count("succeeded"), failed: count("failed") });
+}
+
 /** Everything of one moment. `isLate`: not to be waited for any more, so that operators see what they have done. */
 function picture(live: RolloutStatus, moment: Moment, { isLate }: { isLate: boolean }) {
   const { recorded = { ...nothingRecorded, status: live } } = moment;
   const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), moment.members);
   const fleet = toColumns(joinLive(moment.fleet, moment.members), status);
   const counts = countsOf(fleet, { total: status.total, waves: recorded.waves });
-  return { recorded: { ...recorded, status: withoutEarlyWait(status, counts) }, fleet, counts };
+  const shown = isLate ? status : withoutEarlyWait(status, counts);
+  return { recorded: { ...recorded, status: shown }, fleet, counts };
 }
 
 type Extras = { counts: RolloutCounts; legal: Operation[]; perSecond: number };
@@ -103,11 +113,10 @@ function toSent(
   };
 }
 
-/** Returns whether history has been a step behind for too long. */
+/** Returns whether history has been behind for too long. */
 function createLag(nowMs: () => number) {
   let sinceMs: number | undefined;
-  return (live: RolloutStatus, { recorded }: Moment): boolean => {
-    const isBehind = live.rollout_id !== null && !(recorded && isSameStep(live, recorded.status));
+  return (isBehind: boolean): boolean => {
     if (!isBehind) sinceMs = undefined;
     else sinceMs ??= nowMs();
     return sinceMs !== undefined && nowMs() - sinceMs > mayLagMs;

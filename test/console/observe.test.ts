@@ -94,6 +94,19 @@ it("shows the rollout's own state once history has been behind for too long, and
   expect(trouble).toEqual([{ part: "history", detail: expect.stringContaining("is behind") }]);
 });
 
+it("shows a wait at last although results of its wave cannot be recorded, and says so", async () => {
+  const waiting = statusOf({ waiting_for: "approval", succeeded: 2 });
+  const { observe, sides } = startObserve(waiting, momentOf(waiting, 1));
+  const early = await observe(nothing);
+
+  sides.nowMs = 5_001;
+  const { rollout, trouble } = await observe(early);
+
+  expect([early.rollout?.status.waiting_for, early.trouble]).toEqual([null, []]);
+  expect(rollout?.status.waiting_for).toBe("approval");
+  expect(trouble).toEqual([{ part: "history", detail: expect.stringContaining("is behind") }]);
+});
+
 it("does not take the last known state of the rollout for a newer one while Restate is away", async () => {
   const { observe, sides } = startObserve(statusOf(), momentOf(statusOf(), 1));
   const known = await observe(nothing);
