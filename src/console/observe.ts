@@ -46,9 +46,11 @@ export function createObserve(parts: ObserveParts) {
     if (live === undefined) return { ...known, trouble };
     const asked = { rolloutId: live.rollout_id, fleet: parts.name };
     const moment = await settle(() => parts.readMoment(asked), momentTimeoutMs);
-    trouble.push(...troubleOf("history", moment));
     const legal = ({ state }: RolloutStatus) => parts.legalOperations(state);
-    if (!("value" in moment)) return { ...keep(known, live, legal(live)), trouble };
+    if ("detail" in moment) {
+      trouble.push({ part: "history", detail: moment.detail + agedWords(known, status) });
+      return { ...keep(known, live, legal(live)), trouble };
+    }
     const isLate = "value" in status && isTooLate(isBehind(live, moment.value));
     if (isLate) trouble.push({ part: "history", detail: lateWords });
     const { recorded, fleet, counts } = picture(live, moment.value, { isLate });
@@ -58,7 +60,8 @@ export function createObserve(parts: ObserveParts) {
   };
 }
 
-const lateWords = "it is behind the rollout: the numbers are older than its state";
+const olderWords = "the numbers are older than the rollout's state";
+const lateWords = `it is behind the rollout: ${olderWords}`;
 
 type Settled<Value> = { value: Value } | { detail: string };
 
@@ -146,6 +149,17 @@ function keep(
     // The marks of another rollout would be counted as this one's.
     fleet: isSame ? fleet : null,
   };
+}
+
+/** What to add when the sentinels that stay on the page are not those that the rollout itself counts by now. */
+function agedWords({ rollout, fleet }: WholeState, live: Settled<RolloutStatus>): string {
+  if (rollout === null || fleet === null || !("value" in live)) return "";
+  const { status, waves } = rollout;
+  if (status.rollout_id !== live.value.rollout_id) return "";
+  const counts = countsOf(fleet, { total: status.total, waves });
+  const { succeeded, failed, in_flight } = live.value;
+  const isSame = counts.succeeded + counts.not_reverted === succeeded && counts.failed === failed;
+  return isSame && counts.deploying === in_flight ? "" : `, and ${olderWords}`;
 }
 
 const notInTime = "it did not answer in time";

@@ -136,6 +136,21 @@ it("keeps what history has said while it is away, and nothing of another rollout
   expect([other.rollout?.started_by, other.fleet]).toEqual([null, null]);
 });
 
+it("says that the numbers are older than the state when the rollout goes on without history", async () => {
+  const { observe, sides } = startObserve(statusOf({ in_flight: 1 }), momentOf(statusOf(), 1));
+  const known = await observe(nothing);
+
+  sides.moment = new Error("connection refused");
+  const same = await observe(known);
+  sides.live = completed;
+  const further = await observe(same);
+
+  const detail = "it cannot be reached";
+  const older = `${detail}, and the numbers are older than the rollout's state`;
+  expect(same.trouble).toEqual([{ part: "history", detail }]);
+  expect(further.trouble).toEqual([{ part: "history", detail: older }]);
+});
+
 it("sends nothing that changes with every result and is not needed yet", async () => {
   const { observe, sides } = startObserve(statusOf(), momentOf(statusOf(), 1));
 
