@@ -8,7 +8,12 @@ import { createRolloutReader } from "#rollout/history/reader.ts";
 type Asked = Parameters<ReadMoment>[0];
 
 export function createReadMoment(database: Database): ReadMoment {
-  return (asked) => inSnapshot(database, (snapshot) => readAll(snapshot, asked));
+  return (asked) =>
+    inSnapshot(database, async (snapshot) => {
+      const { limitMs } = asked;
+      if (limitMs !== undefined) await snapshot.query(`SET LOCAL statement_timeout = ${limitMs}`);
+      return readAll(snapshot, asked);
+    });
 }
 
 async function readAll(snapshot: Queries, { rolloutId, fleet }: Asked): Promise<Moment> {

@@ -11,10 +11,11 @@ export type Moment = {
   fleet: MapRow[];
 };
 
-/** `fleet`: undefined for that of the rollout. */
+/** `fleet`: undefined for that of the rollout; `limitMs`: of each of its statements, absent for that of all others. */
 export type ReadMoment = (of: {
   rolloutId: string | null;
   fleet?: string | undefined;
+  limitMs?: number | undefined;
 }) => Promise<Moment>;
 
 /**

@@ -31,6 +31,8 @@ export type ObserveParts = {
 const statusTimeoutMs = 4_000;
 /** Together shorter than the silence after which a page takes its connection for lost. */
 const momentTimeoutMs = 6_000;
+/** After it Postgres ends a read that nobody waits for any more. */
+const readLimitMs = 5_000;
 /** For so long history's words hold while the rollout itself is a step further. */
 const mayLagMs = 5_000;
 
@@ -38,14 +40,15 @@ const mayLagMs = 5_000;
 export function createObserve(parts: ObserveParts) {
   const throughput = createThroughput();
   const isTooLate = createLag(parts.nowMs);
+  const readMoment = oneAtATime(parts.readMoment);
   return async (known: WholeState): Promise<WholeState> => {
     const signal = AbortSignal.timeout(statusTimeoutMs);
     const status = await settle(() => parts.readStatus(signal), statusTimeoutMs);
     const live = "value" in status ? status.value : known.rollout?.status;
     const trouble = troubleOf("Restate", status);
     if (live === undefined) return { ...known, trouble };
-    const asked = { rolloutId: live.rollout_id, fleet: parts.name };
-    const moment = await settle(() => parts.readMoment(asked), momentTimeoutMs);
+    const asked = { rolloutId: live.rollout_id, fleet: parts.name, limitMs: readLimitMs };
+    const moment = await settle(() => readMoment(asked), momentTimeoutMs);
     const legal = ({ state }: RolloutStatus) => parts.legalOperations(state);
     if ("detail" in moment) {
       trouble.push({ part: "history", detail: moment.detail + agedWords(known, status) });
@@ -72,6 +75,20 @@ async function settle<Value>(read: () => Promise<Value>, limitMs: number): Promi
       (error: unknown) => ({ detail: describe(error) }),
     );
   return inTime(ask, { limitMs, otherwise: { detail: notInTime } });
+}
+
+/** Fails while the read before is not over, although its answer is not waited for any more. */
+function oneAtATime(read: ReadMoment): ReadMoment {
+  let isReading = false;
+  return async (asked) => {
+    if (isReading) throw new DOMException("the read before is not over", "TimeoutError");
+    isReading = true;
+    try {
+      return await read(asked);
+    } finally {
+      isReading = false;
+    }
+  };
 }
 
 function troubleOf(part: string, settled: Settled<unknown>): WholeState["trouble"] {
@@ -166,6 +183,12 @@ const notInTime = "it did not answer in time";
 
 function describe(error: unknown): string {
   if (error instanceof ProblemError) return error.message;
-  if (error instanceof Error && error.name === "TimeoutError") return notInTime;
+  if (error instanceof Error && (error.name === "TimeoutError" || isCanceled(error)))
+    return notInTime;
   return "it cannot be reached";
+}
+
+/** Whether Postgres has ended the read at its limit. */
+function isCanceled(error: Error & { code?: unknown }): boolean {
+  return error.code === "57014";
 }

@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { WholeState } from "#console/events.ts";
-import type { Moment } from "#console/moment.ts";
+import type { Moment, ReadMoment } from "#console/moment.ts";
 import { createObserve } from "#console/observe.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 
@@ -48,13 +48,18 @@ function momentOf(status: RolloutStatus, succeeded: number): Moment {
 
 const nothing: WholeState = { rollout: null, fleet: null, trouble: [] };
 
+type Sides = {
+  live: RolloutStatus | Error;
+  moment: Moment | Error;
+  nowMs: number;
+  limitMs: number | undefined;
+  /** In the place of the moment. */
+  read?: ReadMoment;
+};
+
 /** What the two sides say is the test's to change. */
-function startObserve(live: RolloutStatus, moment: Moment) {
-  const sides: { live: RolloutStatus | Error; moment: Moment | Error; nowMs: number } = {
-    live,
-    moment,
-    nowMs: 0,
-  };
+function startObserve(live: RolloutStatus, moment: Moment | Error) {
+  const sides: Sides = { live, moment, nowMs: 0, limitMs: undefined };
   const answer = async <Value>(value: Value | Error): Promise<Value> => {
     if (value instanceof Error) throw value;
     return value;
@@ -62,7 +67,10 @@ function startObserve(live: RolloutStatus, moment: Moment) {
   const observe = createObserve({
     name: "singleton",
     readStatus: () => answer(sides.live),
-    readMoment: () => answer(sides.moment),
+    readMoment: (asked) => {
+      sides.limitMs = asked.limitMs;
+      return sides.read?.(asked) ?? answer(sides.moment);
+    },
     legalOperations: (state) => (state === "completed" ? ["Rollout", "RollbackAll"] : ["Pause"]),
     nowMs: () => sides.nowMs,
   });
@@ -149,6 +157,40 @@ it("says that the numbers are older than the state when the rollout goes on with
   const older = `${detail}, and the numbers are older than the rollout's state`;
   expect(same.trouble).toEqual([{ part: "history", detail }]);
   expect(further.trouble).toEqual([{ part: "history", detail: older }]);
+});
+
+it("begins no read of history while the one before is not over", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const reading = Promise.withResolvers<Moment>();
+  let reads = 0;
+  const { observe, sides } = startObserve(statusOf({ in_flight: 1 }), momentOf(statusOf(), 1));
+  const known = await observe(nothing);
+  sides.read = () => {
+    reads += 1;
+    return reading.promise;
+  };
+
+  const late = observe(known);
+  await vi.advanceTimersByTimeAsync(6_000);
+  const again = await observe(await late);
+  reading.reject(new Error("connection lost"));
+  await vi.advanceTimersByTimeAsync(0);
+  await observe(again);
+
+  const detail = "it did not answer in time";
+  expect(again.trouble).toEqual([{ part: "history", detail }]);
+  expect(reads).toBe(2);
+});
+
+it("limits how long Postgres reads, and says that it took too long", async () => {
+  const limit = Object.assign(new Error("canceling statement"), { code: "57014" });
+  const { observe, sides } = startObserve(statusOf(), limit);
+
+  const { trouble } = await observe(nothing);
+
+  expect(sides.limitMs).toBe(5_000);
+  expect(trouble).toEqual([{ part: "history", detail: "it did not answer in time" }]);
 });
 
 it("sends nothing that changes with every result and is not needed yet", async () => {
