@@ -24,6 +24,8 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   let known: WholeState = { rollout: null, fleet: null, trouble: [] };
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
+  /** Whether something was changed since the poll that is under way has begun. */
+  let isDue = false;
   let beatAtMs = Number.NEGATIVE_INFINITY;
 
   const broadcast = (event: LiveEvent) => {
@@ -47,6 +49,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
 
   const poll = () => {
     clearTimeout(timer);
+    isDue = isPolling;
     if (isPolling) return;
     isPolling = true;
     const startedMs = performance.now();
@@ -54,6 +57,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
       .catch((err) => parts.log.error({ err }, "console could not read the rollout"))
       .finally(() => {
         isPolling = false;
+        if (isDue) return poll();
         const tookMs = performance.now() - startedMs;
         const restMs = Math.min(tookMs * restShare, longestRestMs);
         const waitMs = Math.max(everyMs[paceOf(known)], restMs);
@@ -70,7 +74,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
       for (const event of replay.since(lastId)) send(event);
       send(beat());
       listeners.add(send);
-      poll();
+      if (!isPolling) poll();
       return () => {
         listeners.delete(send);
         if (listeners.size === 0) clearTimeout(timer);

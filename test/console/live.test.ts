@@ -1,0 +1,77 @@
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import type { LiveEvent } from "#console/events.ts";
+import { createLive } from "#console/live.ts";
+import type { Moment } from "#console/moment.ts";
+import { createLog } from "#kernel/log.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+
+const idle: RolloutStatus = {
+  rollout_id: null,
+  state: "idle",
+  image: null,
+  current_wave: 0,
+  total_waves: 0,
+  total: 0,
+  succeeded: 0,
+  failed: 0,
+  in_flight: 0,
+  failed_sentinels: [],
+  started_at: null,
+  updated_at: null,
+};
+
+const nothing: Moment = { recorded: undefined, members: [], fleet: [] };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => void vi.useRealTimers();
+});
+
+/** How the rollout is read, and after how many ms it is answered, is the test's to change. */
+function startLive() {
+  const sides = { image: "v1", answerAfterMs: 0, reads: 0 };
+  const live = createLive({
+    name: "singleton",
+    readStatus: async () => {
+      sides.reads += 1;
+      const status = { ...idle, image: sides.image };
+      await wait(sides.answerAfterMs);
+      return status;
+    },
+    readMoment: async () => nothing,
+    legalOperations: () => [],
+    nowMs: () => performance.now(),
+    log: createLog({ level: "silent", format: "json" }),
+  });
+  return { live, sides };
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What a listener was sent so far, each event as its name and the image that it tells of. */
+function listenTo(live: ReturnType<typeof createLive>, lastId?: string) {
+  const events: LiveEvent[] = [];
+  const stop = live.listen((event) => void events.push(event), lastId);
+  onTestFinished(stop);
+  const told = () => events.map((event) => [event.name, imageOf(event)].filter(Boolean).join(" "));
+  return { events, told, stop };
+}
+
+function imageOf({ name, data }: LiveEvent): string | null | undefined {
+  return name === "beat" ? undefined : data.rollout?.status?.image;
+}
+
+it("reads again at once when an order came while it was reading", async () => {
+  const { live, sides } = startLive();
+  sides.answerAfterMs = 2_000;
+  const { told } = listenTo(live);
+  await vi.advanceTimersByTimeAsync(1_000);
+
+  sides.image = "v2";
+  sides.answerAfterMs = 0;
+  live.poll();
+  await vi.advanceTimersByTimeAsync(1_010);
+
+  expect(told().filter((event) => event !== "beat")).toEqual(["state v1", "changes v2"]);
+  expect(sides.reads).toBe(2);
+});
