@@ -26,7 +26,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   let isPolling = false;
   /** Whether something was changed since the poll that is under way has begun. */
   let isDue = false;
-  let beatAtMs = Number.NEGATIVE_INFINITY;
+  let beats: NodeJS.Timeout | undefined;
 
   const broadcast = (event: LiveEvent) => {
     for (const send of listeners) send(event);
@@ -42,9 +42,6 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   const pollOnce = async () => {
     known = await observe(known);
     sendState(known);
-    if (performance.now() - beatAtMs < beatEveryMs) return;
-    beatAtMs = performance.now();
-    broadcast(beat());
   };
 
   const poll = () => {
@@ -74,10 +71,15 @@ export function createLive(parts: ObserveParts & { log: Log }) {
       for (const event of replay.since(lastId)) send(event);
       send(beat());
       listeners.add(send);
+      // By a timer of their own: a poll may take as long as a page waits for a sign of life.
+      beats ??= setInterval(() => broadcast(beat()), beatEveryMs);
       if (!isPolling) poll();
       return () => {
         listeners.delete(send);
-        if (listeners.size === 0) clearTimeout(timer);
+        if (listeners.size > 0) return;
+        clearTimeout(timer);
+        clearInterval(beats);
+        beats = undefined;
       };
     },
     /** Polls at once, after an operator has changed something. */

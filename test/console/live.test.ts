@@ -75,3 +75,16 @@ it("reads again at once when an order came while it was reading", async () => {
   expect(told().filter((event) => event !== "beat")).toEqual(["state v1", "changes v2"]);
   expect(sides.reads).toBe(2);
 });
+
+it("sends beats while a poll takes long", async () => {
+  const { live, sides } = startLive();
+  const { told } = listenTo(live);
+  await vi.advanceTimersByTimeAsync(10);
+  sides.answerAfterMs = 3_600_000;
+
+  const before = told().length;
+  await vi.advanceTimersByTimeAsync(20_000);
+
+  const beats = told().slice(before);
+  expect(beats.filter((event) => event === "beat")).toHaveLength(4);
+});
