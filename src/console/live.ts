@@ -16,9 +16,13 @@ const everyMs = { active: 700, idle: 2_500 };
 const restShare = 2;
 const longestRestMs = 3_000;
 const beatEveryMs = 5_000;
+/** While somebody looks, the next poll begins sooner than this after the one before. */
+const oldAfterMs = 5_000;
 
 export function createLive(parts: ObserveParts & { log: Log }) {
   const listeners = new Set<Send>();
+  /** Those who are sent nothing before a poll has ended, because what is known is old; with their last event. */
+  const newcomers = new Map<Send, string | undefined>();
   const replay = createReplay(randomBytes(6).toString("hex"));
   const observe = createObserve(parts);
   let known: WholeState = { rollout: null, fleet: null, trouble: [] };
@@ -27,6 +31,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   /** Whether something was changed since the poll that is under way has begun. */
   let isDue = false;
   let beats: NodeJS.Timeout | undefined;
+  let polledAtMs = Number.NEGATIVE_INFINITY;
 
   const broadcast = (event: LiveEvent) => {
     for (const send of listeners) send(event);
@@ -39,10 +44,21 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     else if (changes !== undefined) broadcast(replay.change(state, changes));
   };
 
+  const welcome = (send: Send, lastId: string | undefined) => {
+    send(beat());
+    for (const event of replay.since(lastId)) send(event);
+    listeners.add(send);
+  };
+
   const pollOnce = async () => {
     known = await observe(known);
     sendState(known);
+    polledAtMs = performance.now();
+    for (const [send, lastId] of newcomers) welcome(send, lastId);
+    newcomers.clear();
   };
+
+  const isWatched = () => listeners.size + newcomers.size > 0;
 
   const poll = () => {
     clearTimeout(timer);
@@ -58,25 +74,26 @@ export function createLive(parts: ObserveParts & { log: Log }) {
         const tookMs = performance.now() - startedMs;
         const restMs = Math.min(tookMs * restShare, longestRestMs);
         const waitMs = Math.max(everyMs[paceOf(known)], restMs);
-        if (listeners.size > 0) timer = setTimeout(poll, waitMs);
+        if (isWatched()) timer = setTimeout(poll, waitMs);
       });
   };
 
   return {
     /**
      * Sends what has changed since the event `lastId` if it is known, else the whole state, and then every new event.
-     * Returns a function that ends this.
+     * What nobody looked at for a while is read anew before. Returns a function that ends this.
      */
     listen(send: Send, lastId: string | undefined): () => void {
-      for (const event of replay.since(lastId)) send(event);
-      send(beat());
-      listeners.add(send);
+      const isOld = listeners.size === 0 && performance.now() - polledAtMs > oldAfterMs;
+      if (isOld) newcomers.set(send, lastId);
+      else welcome(send, lastId);
       // By a timer of their own: a poll may take as long as a page waits for a sign of life.
       beats ??= setInterval(() => broadcast(beat()), beatEveryMs);
       if (!isPolling) poll();
       return () => {
         listeners.delete(send);
-        if (listeners.size > 0) return;
+        newcomers.delete(send);
+        if (isWatched()) return;
         clearTimeout(timer);
         clearInterval(beats);
         beats = undefined;

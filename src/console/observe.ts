@@ -35,6 +35,8 @@ const momentTimeoutMs = 6_000;
 const readLimitMs = 5_000;
 /** For so long history's words hold while the rollout itself is a step further. */
 const mayLagMs = 5_000;
+/** Longer than from one poll to the next while somebody looks, even if both sides hang. */
+const forgottenAfterMs = 15_000;
 
 /** Returns a function that reads everything once; `known` is its previous result. */
 export function createObserve(parts: ObserveParts) {
@@ -133,12 +135,14 @@ function toSent(
   };
 }
 
-/** Returns whether history has been behind for too long. */
+/** Returns whether history has been behind for too long. What was so before a long pause does not count. */
 function createLag(nowMs: () => number) {
   let sinceMs: number | undefined;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
   return (isBehind: boolean): boolean => {
-    if (!isBehind) sinceMs = undefined;
-    else sinceMs ??= nowMs();
+    if (!isBehind || nowMs() - askedAtMs > forgottenAfterMs) sinceMs = undefined;
+    askedAtMs = nowMs();
+    if (isBehind) sinceMs ??= nowMs();
     return sinceMs !== undefined && nowMs() - sinceMs > mayLagMs;
   };
 }

@@ -88,3 +88,50 @@ it("sends beats while a poll takes long", async () => {
   const beats = told().slice(before);
   expect(beats.filter((event) => event === "beat")).toHaveLength(4);
 });
+
+it("sends who comes after a while nothing before all is read anew", async () => {
+  const { live, sides } = startLive();
+  const first = listenTo(live);
+  await vi.advanceTimersByTimeAsync(10);
+  first.stop();
+  await vi.advanceTimersByTimeAsync(3_600_000);
+
+  sides.answerAfterMs = 3_000;
+  sides.image = "v2";
+  const { told } = listenTo(live);
+  const other = listenTo(live, first.events.at(-1)?.id);
+  await vi.advanceTimersByTimeAsync(2_900);
+  const early = [...told(), ...other.told()];
+  await vi.advanceTimersByTimeAsync(200);
+
+  expect(early).toEqual([]);
+  expect([told(), other.told()]).toEqual([
+    ["beat", "state v2"],
+    ["beat", "changes v2"],
+  ]);
+});
+
+it("sends who comes back soon, or is not the first, what is known at once", async () => {
+  const { live, sides } = startLive();
+  const first = listenTo(live);
+  await vi.advanceTimersByTimeAsync(10);
+  first.stop();
+  await vi.advanceTimersByTimeAsync(1_000);
+  sides.answerAfterMs = 3_600_000;
+
+  const back = listenTo(live);
+  const second = listenTo(live);
+
+  expect([back.told(), second.told()]).toEqual([
+    ["beat", "state v1"],
+    ["beat", "state v1"],
+  ]);
+});
+
+it("reads nothing while nobody looks", async () => {
+  const { live, sides } = startLive();
+  listenTo(live).stop();
+  await vi.advanceTimersByTimeAsync(60_000);
+
+  expect(sides.reads).toBe(1);
+});

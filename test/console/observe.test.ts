@@ -102,6 +102,16 @@ it("shows the rollout's own state once history has been behind for too long, and
   expect(trouble).toEqual([{ part: "history", detail: expect.stringContaining("is behind") }]);
 });
 
+it("does not count that history was behind when somebody looked the last time", async () => {
+  const { observe, sides } = startObserve(completed, momentOf(statusOf(), 1));
+  const known = await observe(nothing);
+
+  sides.nowMs = 3_600_000;
+  const { rollout, trouble } = await observe(known);
+
+  expect([rollout?.status.state, trouble]).toEqual(["in_progress", []]);
+});
+
 it("shows a wait at last although results of its wave cannot be recorded, and says so", async () => {
   const waiting = statusOf({ waiting_for: "approval", succeeded: 2 });
   const { observe, sides } = startObserve(waiting, momentOf(waiting, 1));
