@@ -26,7 +26,7 @@ async function countBytes(program: Program): Promise<() => Map<string, Sent>> {
     body: JSON.stringify({ token: program.token() }),
   });
   const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
-  const { body } = await fetch(`${control}/console/api/live`, { headers: { cookie } });
+  const { body } = await fetch(`${control}/console/api/events`, { headers: { cookie } });
   const sent = new Map<string, Sent>();
   const note = (text: string) => {
     const name = /^event: (\w+)$/m.exec(text)?.[1] ?? "retry";

@@ -3,6 +3,7 @@ import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
+import { readBuiltPage } from "./built-page.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
 import { createReadSentinel, type FleetTables } from "./fleet.ts";
@@ -50,7 +51,8 @@ export type ConsoleParts = {
 const itself: Caller = { actor: "console", roles: ["read"] };
 
 export function createConsole(parts: ConsoleParts): ConsolePlugin {
-  const { logouts, log, publicUrl, legalOperations } = parts;
+  const { logouts, log, publicUrl, legalOperations, dir } = parts;
+  const { html, build } = readBuiltPage(dir);
   return (access) => async (app) => {
     const guard = createGuard(access, { logouts, publicUrl });
     const { rollouts, readMoment } = parts;
@@ -58,7 +60,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     const liveOf = (fleet: string) => {
       const read = (signal: AbortSignal) => readStatus(access, { by: itself, fleet, signal });
       const nowMs = () => performance.now();
-      const of = { name: fleet, readStatus: read, readMoment, legalOperations, nowMs, log };
+      const of = { name: fleet, readStatus: read, readMoment, legalOperations, nowMs, log, build };
       return [fleet, createLive(of)] as const;
     };
     const lives = new Map(fleets.map(liveOf));
@@ -89,6 +91,6 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveRouting(app, { access, guard, readRouting: parts.readRouting });
     const { readOutcomes, bucketSecondsOf } = parts;
     serveKeyUsage(app, { listApis: parts.listApis, guard, readOutcomes, bucketSecondsOf });
-    await servePages(app, parts.dir);
+    await servePages(app, { dir, html });
   };
 }

@@ -70,8 +70,8 @@ export type ConsolePlugin = (access: ConsoleAccess) => FastifyPluginAsync;
 
 export const consolePath = "/console";
 
-/** Below it, the stream of events. */
-export const livePath = "/api/live";
+/** Below it, the stream of events. Pages of before had others, at `/api/live`: they say that they are not live. */
+export const livePath = "/api/events";
 
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
 

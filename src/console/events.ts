@@ -45,8 +45,11 @@ export type Changes = {
   trouble?: Trouble;
 };
 
+/** `build`: of the page that the server has. */
+export type Beat = { now: string; build: string };
+
 /** A client that connects, or missed too many events, gets the whole state first. */
-type LiveEvents = { state: WholeState; changes: Changes; beat: { now: string } };
+type LiveEvents = { state: WholeState; changes: Changes; beat: Beat };
 
 /** `id` is what a client that reconnects names as its last event; absent: it stays the one before. */
 export type LiveEvent = {

@@ -19,7 +19,8 @@ const beatEveryMs = 5_000;
 /** While somebody looks, the next poll begins sooner than this after the one before. */
 const oldAfterMs = 5_000;
 
-export function createLive(parts: ObserveParts & { log: Log }) {
+/** `build`: of the page, which finds out by it that it is an older one. */
+export function createLive(parts: ObserveParts & { log: Log; build: string }) {
   const listeners = new Set<Send>();
   /** Those who are sent nothing before a poll has ended, because what is known is old; with their last event. */
   const newcomers = new Map<Send, string | undefined>();
@@ -32,6 +33,10 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   let isDue = false;
   let beats: NodeJS.Timeout | undefined;
   let polledAtMs = Number.NEGATIVE_INFINITY;
+
+  const beat = (): LiveEvent => {
+    return { name: "beat", data: { now: new Date().toISOString(), build: parts.build } };
+  };
 
   const broadcast = (event: LiveEvent) => {
     for (const send of listeners) send(event);
@@ -102,10 +107,6 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     /** Polls at once, after an operator has changed something. */
     poll,
   };
-}
-
-function beat(): LiveEvent {
-  return { name: "beat", data: { now: new Date().toISOString() } };
 }
 
 function paceOf({ rollout }: WholeState): keyof typeof everyMs {

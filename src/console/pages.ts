@@ -1,18 +1,21 @@
 /** Serves the built page: its files, and the page itself at every other address below /console. */
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
+import type { BuiltPage } from "./built-page.ts";
 import { pageHeaders } from "./guard.ts";
 
 /** File names contain a hash of the content, so the content of a name never changes. */
 const forever = "public, max-age=31536000, immutable";
 
-export async function servePages(app: FastifyInstance, dir: string): Promise<void> {
-  const page = readFileSync(path.join(dir, "index.html"));
+/** `dir`: the folder of the built page. */
+export async function servePages(
+  app: FastifyInstance,
+  { dir, html }: Pick<BuiltPage, "html"> & { dir: string },
+): Promise<void> {
   const sendPage = (reply: FastifyReply) =>
-    reply.headers(pageHeaders).type("text/html; charset=utf-8").send(page);
+    reply.headers(pageHeaders).type("text/html; charset=utf-8").send(html);
 
   await app.register(fastifyStatic, {
     root: path.join(dir, "assets"),

@@ -41,6 +41,7 @@ function startLive() {
     readMoment: async () => nothing,
     legalOperations: () => [],
     nowMs: () => performance.now(),
+    build: "b-1",
     log: createLog({ level: "silent", format: "json" }),
   });
   return { live, sides };
@@ -134,4 +135,13 @@ it("reads nothing while nobody looks", async () => {
   await vi.advanceTimersByTimeAsync(60_000);
 
   expect(sides.reads).toBe(1);
+});
+
+it("tells with a beat which build of the page the server has, before anything else", async () => {
+  const { live } = startLive();
+
+  const { events } = listenTo(live);
+  await vi.advanceTimersByTimeAsync(10);
+
+  expect(events[0]).toMatchObject({ name: "beat", data: { build: "b-1" } });
 });

@@ -10,13 +10,12 @@ import { tempDir } from "../support/temp-dir.ts";
 function startFiles() {
   const dir = tempDir();
   mkdirSync(path.join(dir, "assets"));
-  writeFileSync(path.join(dir, "index.html"), "<!doctype html>the page");
   writeFileSync(path.join(dir, "assets", "app.js"), "the script");
   return createControl({
     ingressUrl: "http://127.0.0.1:9",
     ingressToken: "t",
     log: createLog({ level: "silent", format: "json" }),
-    console: () => (app) => servePages(app, dir),
+    console: () => (app) => servePages(app, { dir, html: "<!doctype html>the page" }),
   });
 }
 

@@ -12,6 +12,7 @@ import {
 import { ago } from "./format.ts";
 import { connection, lastEventAtMs, listen, nowMs, trouble } from "./live.ts";
 import { limitWords } from "./may.ts";
+import { isOutdated } from "./outdated.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { routes } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
@@ -154,6 +155,14 @@ function Troubles() {
         <Notice tone="warn">
           The connection is lost; this page was updated {seen}. Reconnecting; rollouts continue
           meanwhile.
+        </Notice>
+      )}
+      {isOutdated.value && (
+        <Notice tone="info">
+          A new version of this page is there.{" "}
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
         </Notice>
       )}
       {trouble.value.map(({ part, detail }) => (

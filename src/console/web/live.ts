@@ -3,10 +3,11 @@ import { batch, computed, signal } from "@preact/signals";
 import { changeRollout } from "#console/apply-changes.ts";
 import type { LiveRollout } from "#console/contract.ts";
 import { countsOf, detailOf } from "#console/counts.ts";
-import type { Changes, SentRollout, Trouble, WholeState } from "#console/events.ts";
+import type { Beat, Changes, SentRollout, Trouble, WholeState } from "#console/events.ts";
 import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
 import { readSession } from "./api.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
+import { noteBuild } from "./outdated.ts";
 
 export const rollout = signal<LiveRollout | undefined>(undefined);
 export const trouble = signal<Trouble>([]);
@@ -115,7 +116,7 @@ export function listen(fleetName: string): () => void {
 
   const open = () => {
     if (isOver) return;
-    source = new EventSource(`/console/api/live${fleetQuery(fleetName)}`);
+    source = new EventSource(`/console/api/events${fleetQuery(fleetName)}`);
     // All signals change at once: no page is drawn that shows two moments.
     const on = <Data>(name: string, take: (data: Data) => void) =>
       source?.addEventListener(name, (event) => {
@@ -124,7 +125,7 @@ export function listen(fleetName: string): () => void {
       });
     on<WholeState>("state", takeState);
     on<Changes>("changes", takeChanges);
-    on("beat", () => {});
+    on<Beat>("beat", ({ build }) => noteBuild(build));
     source.addEventListener("error", () => {
       connection.value = "lost";
       // After a refusal the browser does not reconnect; the session may have ended.

@@ -96,3 +96,48 @@ describe.skipIf(!hasBrowser)("what was not answered", () => {
     expect(await answer()).toBe(1);
   });
 });
+
+/** The page as an earlier build had it, for as long as it is asked for. */
+async function serveOlderPage(page: Page): Promise<() => number> {
+  let loads = 0;
+  await page.route(
+    ({ pathname }) => /^\/console(?!\/(?:api|assets)\/)/.test(pathname),
+    async (route) => {
+      loads += 1;
+      const answer = await route.fetch();
+      const body = (await answer.text()).replace(/name="build" content="/, "$&older-");
+      await route.fulfill({ response: answer, body });
+    },
+  );
+  return () => loads;
+}
+
+describe.skipIf(!hasBrowser)("a page that is older than the server", () => {
+  it("is loaded again by itself, once, and then says so", async () => {
+    const { page, address } = await console.open();
+    const loads = await serveOlderPage(page);
+
+    await page.goto(address);
+    const notice = page.getByText("A new version of this page is there.");
+    await notice.waitFor();
+    const before = loads();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+
+    expect(before).toBe(2);
+    expect(await notice.count()).toBe(0);
+  });
+
+  it("is not loaded again while somebody fills in the form of a rollout", async () => {
+    const { page, address } = await console.open();
+    const loads = await serveOlderPage(page);
+
+    await page.goto(`${address}/start`);
+    await page.getByLabel("Image").fill("registry.example.com/vedette/sentinel:v3");
+    await page.getByText("A new version of this page is there.").waitFor();
+
+    expect(loads()).toBe(1);
+    expect(await page.getByLabel("Image").inputValue()).toMatch(/v3$/);
+  });
+});

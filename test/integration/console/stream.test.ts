@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type FastifyRequest, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
+import { livePath } from "#console/contract.ts";
 import type { LiveEvent } from "#console/events.ts";
 import type { Guard } from "#console/guard.ts";
 import type { Live } from "#console/live.ts";
@@ -51,7 +52,7 @@ async function startStream(limits: { recheckMs: number }) {
       new Promise((resolve) => {
         for (const socket of sockets) socket.once("close", resolve);
       }),
-    url: `${url.origin}/api/live`,
+    url: `${url.origin}${livePath}`,
     /** What a session's look-up waits for. */
     lookUpAfter: (wait: () => Promise<void>) => {
       lookUp = wait;
@@ -67,7 +68,7 @@ async function startStream(limits: { recheckMs: number }) {
       await once(socket, "connect");
       socket.pause();
       const before = listeners.size;
-      socket.write("GET /api/live HTTP/1.1\r\nhost: x\r\n\r\n");
+      socket.write(`GET ${livePath} HTTP/1.1\r\nhost: x\r\n\r\n`);
       await waitFor(() => listeners.size > before, { withinMs: 10_000, what: "the stream" });
       return socket;
     },
@@ -143,4 +144,12 @@ it("keeps no stream for a client that disconnected while the session was checked
   await fetch(new URL("/", stream.url));
 
   expect(stream.listeners.size).toBe(0);
+});
+
+it("is not at the address of pages that know other events: they say that they are not live", async () => {
+  const { url } = await startStream({ recheckMs: 3_600_000 });
+
+  const { status } = await fetch(new URL("/api/live", url));
+
+  expect(status).toBe(404);
 });
