@@ -9,26 +9,27 @@ const storeKey = "vedette.reloaded-for";
 /** To be called with the build of the page that the server has. */
 export function noteBuild(theirs: string): void {
   const own = document.querySelector<HTMLMetaElement>('meta[name="build"]')?.content;
-  const reloadedFor = sessionStorage.getItem(storeKey);
-  const next = whatNext({ own, theirs, reloadedFor, isBusy: isBusy() });
+  const key = `${storeKey}.${theirs}`;
+  const wasReloaded = sessionStorage.getItem(key) !== null;
+  const next = whatNext({ own, theirs, wasReloaded, isBusy: isBusy() });
   isOutdated.value = next === "tell";
   if (next !== "reload") return;
-  sessionStorage.setItem(storeKey, theirs);
+  sessionStorage.setItem(key, "yes");
   location.reload();
 }
 
 type Builds = {
   own: string | undefined;
   theirs: string;
-  /** The one for which this tab was loaded again before. */
-  reloadedFor: string | null;
+  /** Whether this tab was loaded again for it before. */
+  wasReloaded: boolean;
   isBusy: boolean;
 };
 
 /** Once for each build: behind one address there may be servers of two versions, or a cache. Pure. */
-export function whatNext({ own, theirs, reloadedFor, isBusy }: Builds): "stay" | "reload" | "tell" {
+export function whatNext({ own, theirs, wasReloaded, isBusy }: Builds): "stay" | "reload" | "tell" {
   if (own === undefined || own === theirs) return "stay";
-  return isBusy || reloadedFor === theirs ? "tell" : "reload";
+  return isBusy || wasReloaded ? "tell" : "reload";
 }
 
 /** Whether somebody types, or is asked something. */
