@@ -4,6 +4,9 @@ type Part = Intl.DateTimeFormatOptions;
 
 const dayParts: Part = { day: "numeric", month: "short" };
 
+/** What has just happened may be ahead of a clock that is updated every second, and of one that is a little slow. */
+const clockSkewMs = 5_000;
+
 export type Times = ReturnType<typeof createTimes>;
 
 /** `locale` and `timeZone`: by default those of the browser. */
@@ -30,7 +33,7 @@ export function createTimes(locale?: string, timeZone?: string) {
     if (Number.isNaN(atMs)) return iso;
     if (yearKey.format(atMs) !== yearKey.format(nowMs)) return dateAndClock(atMs);
     if (dayKey.format(atMs) !== dayKey.format(nowMs)) return dayAndClock(atMs);
-    return atMs <= nowMs ? clockWithSeconds(atMs) : clock(atMs);
+    return atMs <= nowMs + clockSkewMs ? clockWithSeconds(atMs) : clock(atMs);
   };
 
   /** With the year, the seconds and the time zone. */

@@ -8,14 +8,15 @@ const locales = ["en-US", "de-DE", "ar-EG", "fa-IR"];
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, " ");
 
 describe.each([
-  ["en-US", ["11:05:09 AM", "5:00 PM", "Nov 25, 11:05 PM", "Jan 3, 2027, 11:00 AM"]],
-  ["de-DE", ["11:05:09", "17:00", "25. Nov., 23:05", "3. Jan. 2027, 11:00"]],
-])("in %s", (locale, [passed, due, other, next]) => {
+  ["en-US", ["11:05:09 AM", "5:00 PM", "Nov 25, 11:05 PM", "Jan 3, 2027, 11:00 AM", "1:00:03 PM"]],
+  ["de-DE", ["11:05:09", "17:00", "25. Nov., 23:05", "3. Jan. 2027, 11:00", "13:00:03"]],
+])("in %s", (locale, [passed, due, other, next, now]) => {
   const { when } = createTimes(locale, "Europe/Berlin");
 
   it.each([
     ["a time of today that has passed", "2026-11-26T10:05:09Z", passed],
     ["a time of today that will come", "2026-11-26T16:00:00Z", due],
+    ["what has just happened, by a clock that is ahead", "2026-11-26T12:00:03Z", now],
     ["a time of the day before", "2026-11-25T22:05:09Z", other],
     ["a time of the next year", "2027-01-03T10:00:00Z", next],
   ])("shows %s", (_of, iso, shown) => {
