@@ -61,6 +61,18 @@ describe.skipIf(!hasBrowser)("the fleet", () => {
     await page.getByText("1–50 of 120").waitFor();
   });
 
+  it("keeps every letter of somebody who types as fast as the list follows", async () => {
+    const { page } = await console.open("/fleet");
+    const field = page.getByLabel("Search");
+
+    for (const text of ["tier=canary", "region=eu"]) {
+      await field.fill("");
+      await field.pressSequentially(text, { delay: 260 });
+      await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe(text);
+      expect(await field.inputValue()).toBe(text);
+    }
+  });
+
   it("is turned page by page", async () => {
     const { page } = await console.open("/fleet");
 

@@ -1,5 +1,5 @@
 /** The search and the filters of the list, each choice with how many it would find. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "#console/web/address.ts";
 import { count, shortImage } from "#console/web/format.ts";
 import type { FleetOverview } from "#fleet/overview/contract.ts";
@@ -39,10 +39,19 @@ const typingMs = 250;
 function SearchField() {
   const shown = query.value.get("search") ?? "";
   const [text, setText] = useState(shown);
-  useEffect(() => setText(shown), [shown]);
+  const written = useRef(shown);
+  // A link or "Show all" may lead to another search; what we have written ourselves is behind what is typed.
+  useEffect(() => {
+    if (shown === written.current) return;
+    written.current = shown;
+    setText(shown);
+  }, [shown]);
   useEffect(() => {
     if (text === shown) return;
-    const timer = setTimeout(() => setQuery(refine("search", text)), typingMs);
+    const timer = setTimeout(() => {
+      written.current = text;
+      setQuery(refine("search", text));
+    }, typingMs);
     return () => clearTimeout(timer);
   }, [text, shown]);
   return (
