@@ -13,13 +13,16 @@ export function may(wanted: Wanted): boolean {
   return held != null && isAllowed(held, wanted);
 }
 
-/** Changes of the rollouts of a fleet, which its settings may leave to some. */
-export function mayRollOut(fleet: string): boolean {
+/** Changes of the rollouts of a fleet, which its settings may leave to some; undefined: of every fleet. */
+export function mayRollOut(fleet: string | undefined): boolean {
   return may("operate") && isOperatorOf(session.value ?? {}, fleet);
 }
 
-export function isOperatorOf({ foreign_fleets: foreign = [] }: Fleets, fleet: string): boolean {
-  return !foreign.includes(fleet);
+export function isOperatorOf(
+  { foreign_fleets: foreign = [] }: Fleets,
+  fleet: string | undefined,
+): boolean {
+  return fleet === undefined ? foreign.length === 0 : !foreign.includes(fleet);
 }
 
 type Fleets = Pick<Session, "foreign_fleets">;

@@ -25,6 +25,12 @@ it("offers changes of every fleet that the session does not name as foreign", ()
   expect(isOperatorOf({}, "production")).toBe(true);
 });
 
+it("offers changes of what holds for every fleet only to whoever operates all of them", () => {
+  expect(isOperatorOf({ foreign_fleets: ["production"] }, undefined)).toBe(false);
+  expect(isOperatorOf({ foreign_fleets: [] }, undefined)).toBe(true);
+  expect(isOperatorOf({}, undefined)).toBe(true);
+});
+
 it.each<[readonly kernel.Role[] | undefined, string | undefined]>([
   [undefined, undefined],
   [kernel.roles, undefined],

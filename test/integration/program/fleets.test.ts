@@ -8,7 +8,7 @@ import {
   startConsoleProgram,
 } from "../../support/program/console-browser.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
-import { hasBrowser } from "../../support/servers/browser.ts";
+import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const image = (version: string) => `registry.example.com/vedette/sentinel:${version}`;
@@ -163,6 +163,43 @@ describe.skipIf(!hasBrowser)("the console", () => {
     expect(width).toBe(360);
     expect(boxes.every((box) => box !== null && box.x >= 0 && box.x + box.width <= 360)).toBe(true);
     expect(page.url()).toBe(`${address}/history?fleet=staging`);
+  });
+
+  it("offers no row to whoever is not among the operators of its fleet", async () => {
+    const pin = (id: string, fleet: object) => ({
+      id,
+      ids: ["gw-0001"],
+      reason: "a test",
+      ...fleet,
+    });
+    const pins = (handler: string, body: object) =>
+      console.program.post(`vedette.v1.RolloutPins/${handler}`, body);
+    await pins("Add", pin("of-one", { fleet: "singleton" }));
+    await pins("Add", pin("of-every", {}));
+    const { page } = await openPage();
+    const address = `${console.program.endpoints().control}/console`;
+    await page.goto(address);
+    await page.getByLabel("Token").fill(tokenOf("ben"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+
+    await page.goto(`${address}/pins`);
+    await page.getByRole("row", { name: /of-every/ }).waitFor();
+    const removable = await page.getByRole("button", { name: /^Remove / }).allTextContents();
+    const scopes = await page.getByLabel("Holds for").getByRole("option").allTextContents();
+    const named = await page.getByRole("button", { name: "Remove of-one…" }).count();
+    await page.goto(`${address}/pins?fleet=staging`);
+    await page.getByText("The settings name other operators of this fleet.").waitFor();
+    const forms = await page.getByRole("button", { name: "Add the pin" }).count();
+    await page.goto(`${address}/promotions`);
+    const waiting = page.getByRole("main").getByRole("combobox", { name: "Fleet" });
+    await waiting.waitFor();
+    const offered = await waiting.getByRole("option").allTextContents();
+    for (const id of ["of-one", "of-every"]) await pins("Remove", { id, reason: "a test" });
+
+    expect([removable.length, named, forms]).toEqual([1, 1, 0]);
+    expect(scopes).toEqual(["This fleet, default"]);
+    expect(offered).toEqual(["default"]);
   });
 
   it("starts a rollout of the fleet that it shows", async () => {

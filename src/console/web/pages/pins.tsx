@@ -1,9 +1,9 @@
 /** The sentinels that rollouts leave out. */
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
-import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { PinForm } from "#console/web/pins/pin-form.tsx";
 import { PinTable } from "#console/web/pins/pin-table.tsx";
+import { ForOperators } from "#console/web/rows/for-operators.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
 export function PinsPage() {
@@ -20,7 +20,9 @@ export function PinsPage() {
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <div class="sides">
         <PinTable pins={data.pins} reload={reload} />
-        {may("operate") && <PinForm reload={reload} />}
+        <ForOperators>
+          <PinForm reload={reload} />
+        </ForOperators>
       </div>
     </>
   );

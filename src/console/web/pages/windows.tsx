@@ -3,9 +3,9 @@
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
-import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
+import { ForOperators } from "#console/web/rows/for-operators.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { WindowForm } from "#console/web/windows/window-form.tsx";
 import { WindowTable } from "#console/web/windows/window-table.tsx";
@@ -26,7 +26,9 @@ export function WindowsPage() {
       <Now now={data.now} />
       <div class="sides">
         <WindowTable windows={data.windows} reload={reload} />
-        {may("operate") && <WindowForm reload={reload} />}
+        <ForOperators>
+          <WindowForm reload={reload} />
+        </ForOperators>
       </div>
     </>
   );

@@ -1,5 +1,6 @@
 /** The form of a new promotion. */
 import { fleetNames, titleOf } from "#console/web/chosen-fleet.ts";
+import { mayRollOut } from "#console/web/may.ts";
 import { Field } from "#console/web/parts/field.tsx";
 import { type FormPart, faultOf, TextField } from "#console/web/parts/text-field.tsx";
 import { RowForm, type RowKind } from "#console/web/rows/row-form.tsx";
@@ -10,11 +11,15 @@ type PromotionFields = { id: string; fleet: string; after: string; reason: strin
 const paths = { id: "id", fleet: "fleet", after: "after", reason: "reason" };
 
 export function PromotionForm({ reload }: { reload: () => void }) {
-  const [first = "", second = ""] = fleetNames();
+  const [fleet] = ownFleets();
+  if (fleet === undefined) {
+    return <p class="quiet">The settings name other operators of each fleet.</p>;
+  }
+  const after = fleetNames().find((name) => name !== fleet) ?? "";
   const promotion: RowKind<PromotionFields, ListedPromotion> = {
     word: "promotion",
     about: "It holds for rollouts that are not started yet.",
-    empty: { id: "", fleet: first, after: second, reason: "" },
+    empty: { id: "", fleet, after, reason: "" },
     paths,
     inputs: PromotionInputs,
     toRow: (fields) => ({ ...fields, id: fields.id.trim(), reason: fields.reason.trim() }),
@@ -24,17 +29,27 @@ export function PromotionForm({ reload }: { reload: () => void }) {
   return <RowForm kind={promotion} reload={reload} />;
 }
 
+/** Whose rollouts the operator may change. */
+const ownFleets = () => fleetNames().filter(mayRollOut);
+
 function PromotionInputs(part: FormPart<PromotionFields>) {
   const input = { required: true, spellcheck: false };
   return (
     <>
       <div class="pair">
-        <FleetField part={part} of="fleet" name="Fleet" hint="Its rollouts wait." />
+        <FleetField
+          part={part}
+          of="fleet"
+          name="Fleet"
+          hint="Its rollouts wait."
+          offered={ownFleets()}
+        />
         <FleetField
           part={part}
           of="after"
           name="After"
           hint="It has to complete the image first."
+          offered={fleetNames()}
         />
       </div>
       <div class="pair">
@@ -56,9 +71,10 @@ type FleetFieldProps = {
   of: "fleet" | "after";
   name: string;
   hint: string;
+  offered: readonly string[];
 };
 
-function FleetField({ part, of, name, hint }: FleetFieldProps) {
+function FleetField({ part, of, name, hint, offered }: FleetFieldProps) {
   return (
     <Field name={name} hint={hint} fault={faultOf(of, part.faults)}>
       <select
@@ -66,7 +82,7 @@ function FleetField({ part, of, name, hint }: FleetFieldProps) {
         value={part.fields[of]}
         onChange={(event) => part.change({ [of]: event.currentTarget.value })}
       >
-        {fleetNames().map((fleet) => (
+        {offered.map((fleet) => (
           <option key={fleet} value={fleet}>
             {titleOf(fleet)}
           </option>

@@ -8,6 +8,7 @@ import {
   ofChosenFleet,
   titleOf,
 } from "#console/web/chosen-fleet.ts";
+import { mayRollOut } from "#console/web/may.ts";
 import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
 import { Field } from "#console/web/parts/field.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
@@ -112,7 +113,7 @@ function ScopeField({ isForAll, setForAll }: Scope) {
         onChange={(event) => setForAll(event.currentTarget.value === "all")}
       >
         <option value="one">This fleet, {titleOf(chosenFleet.value)}</option>
-        <option value="all">Every fleet</option>
+        {mayRollOut(undefined) && <option value="all">Every fleet</option>}
       </select>
     </Field>
   );

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { change } from "#console/web/api.ts";
 import { hasSeveralFleets, titleOf } from "#console/web/chosen-fleet.ts";
 import { localZone } from "#console/web/local-time.ts";
-import { may } from "#console/web/may.ts";
+import { may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 
@@ -101,14 +101,18 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
       </td>
       {may("operate") && (
         <td class="number">
-          <button
-            type="button"
-            class="small"
-            aria-label={`Remove ${id}…`}
-            onClick={() => askRemoval(row, table)}
-          >
-            Remove…
-          </button>
+          {mayRollOut(row.fleet) ? (
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove ${id}…`}
+              onClick={() => askRemoval(row, table)}
+            >
+              Remove…
+            </button>
+          ) : (
+            <span class="quiet small-text">of other operators</span>
+          )}
         </td>
       )}
     </tr>
