@@ -1,6 +1,7 @@
 /** The fleet that the pages show. It is part of the address, so that a link leads to the same one. */
 import { computed } from "@preact/signals";
 import { path, push, query } from "./address.ts";
+import { pathInOtherFleet } from "./fleet-path.ts";
 import { session } from "./session.ts";
 
 /** The name of the default fleet. */
@@ -19,9 +20,9 @@ export function withFleet(to: string, fleet = chosenFleet.value): string {
   return to.includes("?") ? `${to}${ofFleet.replace("?", "&")}` : `${to}${ofFleet}`;
 }
 
-/** The page stays, without what it was refined by: that was of another fleet. */
+/** The page stays, or the list that it belongs to, without what it was refined by: that was of another fleet. */
 export function chooseFleet(fleet: string): void {
-  push(withFleet(path.value, fleet));
+  push(withFleet(pathInOtherFleet(path.value), fleet));
 }
 
 /** All of them, the default one first. */

@@ -202,6 +202,16 @@ describe.skipIf(!hasBrowser)("the console", () => {
     expect(offered).toEqual(["default"]);
   });
 
+  it("leads from a page of one fleet to the list of the other one", async () => {
+    const { page } = await console.open("/fleet/gw-0001");
+    await heading(page, "gw-0001");
+
+    await page.getByRole("banner").getByLabel("Fleet").selectOption("staging");
+
+    await heading(page, "Fleet");
+    expect(page.url()).toMatch(/\/console\/fleet\?fleet=staging$/);
+  });
+
   it("starts a rollout of the fleet that it shows", async () => {
     const { page } = await console.open("/?fleet=staging");
     const before = (await rollout("singleton", "Status")).body["rollout_id"];
