@@ -97,9 +97,41 @@ describe.skipIf(!hasBrowser)("the fleet", () => {
     expect(await differences.getByRole("row").count()).toBe(2);
   });
 
+  it("says that it searches while its rows are those of another question", async () => {
+    const { page } = await console.open("/fleet");
+    await page.getByText("1–50 of 120").waitFor();
+    const answer = Promise.withResolvers<void>();
+    await page.route("**/read/fleet*", async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+
+    await page.getByLabel("Search").fill("tier=canary");
+    const list = page.getByRole("region", { name: "Sentinels", exact: true });
+    await list.getByText("Searching…").waitFor();
+    const isBusy = await list.getAttribute("aria-busy");
+    answer.resolve();
+    await page.getByText("1–1 of 1", { exact: true }).waitFor();
+
+    expect(isBusy).toBe("true");
+    expect(await list.getByText("Searching…").count()).toBe(0);
+  });
+
+  it("offers no other question where the server does not answer", async () => {
+    const { page, address } = await console.open();
+    await page.route("**/read/fleet*", (route) => route.abort());
+
+    await page.goto(`${address}/fleet`);
+    await page.getByText(/does not answer/).waitFor();
+
+    await heading(page, "Fleet");
+    expect(await page.getByRole("button", { name: "Show the whole fleet" }).count()).toBe(0);
+  });
+
   it("says what is wrong with an address that asks for what no fleet has", async () => {
     const { page } = await console.open("/fleet?health=splendid");
 
+    await heading(page, "Fleet");
     await page.getByText("health:").waitFor();
     await page.getByRole("button", { name: "Show the whole fleet" }).click();
 

@@ -16,9 +16,17 @@ import type { FleetOverview } from "#fleet/overview/contract.ts";
 export function FleetPage() {
   const asked = searchOf(query.value);
   const list = useRef<HTMLElement>(null);
-  const { latest, data, error } = useRead("fleet", { ...asked, limit: pageSize }, 5_000);
+  const { latest, data, error, isMissing } = useRead("fleet", { ...asked, limit: pageSize }, 5_000);
   // The address may ask for something that no fleet has: its answer is the refusal, not the page before.
-  if (latest === undefined) return <Refused error={error} />;
+  if (latest === undefined) {
+    return (
+      <>
+        <h1>Fleet</h1>
+        <Refused error={error} isMissing={isMissing} />
+      </>
+    );
+  }
+  const isCurrent = data !== undefined;
   const show = (wanted: Record<string, string>) => {
     setQuery({ ...noFilters, ...wanted });
     list.current?.focus();
@@ -27,7 +35,7 @@ export function FleetPage() {
   return (
     <>
       <Head overview={latest} />
-      {error !== undefined && <Refused error={error} />}
+      {error !== undefined && <Refused error={error} isMissing={isMissing} />}
       <ListProblem list={latest.list} />
       <Tiles overview={latest} show={(filter, value) => show({ [filter]: value })} />
       <VersionTable
@@ -39,11 +47,16 @@ export function FleetPage() {
         ref={list}
         class="panel"
         aria-labelledby="sentinels-title"
-        aria-busy={data === undefined}
+        aria-busy={!isCurrent}
         tabIndex={-1}
       >
         <header class="panel-head">
           <h2 id="sentinels-title">Sentinels</h2>
+          {!isCurrent && error === undefined && (
+            <span class="quiet" role="status">
+              Searching…
+            </span>
+          )}
           {isRefined(asked) && (
             <button type="button" class="small" onClick={() => setQuery(noFilters)}>
               Show all
@@ -51,17 +64,20 @@ export function FleetPage() {
           )}
         </header>
         <FilterFields choices={latest.choices} />
-        <SentinelList overview={latest} page={asked.page} />
+        <SentinelList overview={latest} page={asked.page} isCurrent={isCurrent} />
       </section>
     </>
   );
 }
 
-function Refused({ error }: { error: string | undefined }) {
+type Refusal = { error: string | undefined; isMissing: boolean };
+
+/** Another question is offered only where the fleet cannot answer this one. */
+function Refused({ error, isMissing }: Refusal) {
   return (
     <>
       <Waiting error={error} />
-      {error !== undefined && (
+      {isMissing && (
         <p>
           <button type="button" onClick={() => setQuery(noFilters)}>
             Show the whole fleet

@@ -11,9 +11,14 @@ import type { FleetOverview, FoundSentinel } from "#fleet/overview/contract.ts";
 import { pageSize, pathOfSentinel, placeOf } from "./search.ts";
 import { healthWords, stateWords } from "./words.ts";
 
-type Props = { overview: FleetOverview; page: number };
+type Props = {
+  overview: FleetOverview;
+  page: number;
+  /** Whether the overview is the answer to what is asked, not to the question before. */
+  isCurrent: boolean;
+};
 
-export function SentinelList({ overview, page }: Props) {
+export function SentinelList({ overview, page, isCurrent }: Props) {
   const { sentinels, found } = overview;
   const pages = Math.max(1, Math.ceil(found / pageSize));
   return (
@@ -24,7 +29,7 @@ export function SentinelList({ overview, page }: Props) {
         <Table sentinels={sentinels} />
       )}
       <nav class="row pager" aria-label="Pages of the list">
-        <span role="status">{placeOf(page, sentinels.length, found)}</span>
+        <span role="status">{isCurrent && placeOf(page, sentinels.length, found)}</span>
         <button
           type="button"
           disabled={page <= 1}
