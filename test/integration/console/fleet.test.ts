@@ -82,6 +82,11 @@ describe.skipIf(!hasBrowser)("the fleet", () => {
     await page.getByText("101–120 of 120").waitFor();
 
     expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+    const list = page.getByRole("region", { name: "Sentinels", exact: true });
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-labelledby')")).toBe(
+      "sentinels-title",
+    );
+    expect((await list.boundingBox())?.y).toBeLessThan(300);
     await page.getByRole("button", { name: "Previous" }).click();
     await page.getByText("51–100 of 120").waitFor();
   });

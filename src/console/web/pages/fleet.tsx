@@ -27,10 +27,13 @@ export function FleetPage() {
     );
   }
   const isCurrent = data !== undefined;
-  const show = (wanted: Record<string, string>) => {
-    setQuery({ ...noFilters, ...wanted });
+  const goToList = () => {
     list.current?.focus();
     list.current?.scrollIntoView();
+  };
+  const show = (wanted: Record<string, string>) => {
+    setQuery({ ...noFilters, ...wanted });
+    goToList();
   };
   return (
     <>
@@ -64,7 +67,7 @@ export function FleetPage() {
           )}
         </header>
         <FilterFields choices={latest.choices} />
-        <SentinelList overview={latest} page={asked.page} isCurrent={isCurrent} />
+        <SentinelList overview={latest} page={asked.page} isCurrent={isCurrent} onTurn={goToList} />
       </section>
     </>
   );

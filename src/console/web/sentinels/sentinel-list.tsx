@@ -16,11 +16,17 @@ type Props = {
   page: number;
   /** Whether the overview is the answer to what is asked, not to the question before. */
   isCurrent: boolean;
+  /** After another page was asked for. */
+  onTurn: () => void;
 };
 
-export function SentinelList({ overview, page, isCurrent }: Props) {
+export function SentinelList({ overview, page, isCurrent, onTurn }: Props) {
   const { sentinels, found } = overview;
   const pages = Math.max(1, Math.ceil(found / pageSize));
+  const turnTo = (to: number) => {
+    setQuery({ page: to <= 1 ? undefined : String(to) });
+    onTurn();
+  };
   return (
     <>
       {sentinels.length === 0 ? (
@@ -43,10 +49,6 @@ export function SentinelList({ overview, page, isCurrent }: Props) {
       </nav>
     </>
   );
-}
-
-function turnTo(page: number): void {
-  setQuery({ page: page <= 1 ? undefined : String(page) });
 }
 
 function Table({ sentinels }: { sentinels: readonly FoundSentinel[] }) {
