@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)("the log of a failed sentinel", () => {
   it("is in its details, from its end on, without what looks like a secret", async () => {
     const { page } = await console.open();
     const panel = await openDetails(page);
-    const lines = panel.getByRole("region", { name: "Log of gw-0002" });
+    const lines = panel.getByRole("region", { name: "Log of the failed deploy of gw-0002" });
     await lines.waitFor();
 
     const text = (await lines.textContent()) ?? "";
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)("the log of a failed sentinel", () => {
     const { page } = await console.open();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const panel = await openDetails(page);
-    const lines = panel.getByRole("region", { name: "Log of gw-0002" });
+    const lines = panel.getByRole("region", { name: "Log of the failed deploy of gw-0002" });
 
     await lines.press("Home");
     const isAtStart = () => lines.evaluate((block) => block.scrollTop === 0);
@@ -76,6 +76,18 @@ describe.skipIf(!hasBrowser)("the log of a failed sentinel", () => {
 
     const copied = await page.evaluate("navigator.clipboard.readText()");
     expect(copied).toMatch(/^line 0\nline 1\n.*password=\*\*\*$/s);
+  });
+
+  it("is told from that of what runs, which says so when it could not be read again", async () => {
+    const { page } = await console.open("/fleet/gw-0002");
+    await page.getByRole("region", { name: "Log of gw-0002", exact: true }).waitFor();
+    await page.getByRole("region", { name: "Log of the failed deploy of gw-0002" }).waitFor();
+    await page.route("**/read/sentinel-log*", (route) => route.abort());
+
+    await page.getByRole("button", { name: "Read again" }).click();
+
+    await page.getByText(/^Not read again: .*does not answer/).waitFor();
+    expect(await page.getByRole("region", { name: /^Log of / }).count()).toBe(2);
   });
 
   it("is not for an operator who may only read, neither on the page nor behind it", async () => {

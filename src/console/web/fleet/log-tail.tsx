@@ -40,14 +40,20 @@ function Reading({ sentinel, which, pageOf }: Props) {
         <p class="grow quiet">
           {lines.length === 0 ? `No log: ${note ?? "there is none"}.` : captionOf(data)}
         </p>
+        {error !== undefined && <p role="alert">Not read again: {error}</p>}
         {again}
         {lines.length > 0 && <Copy text={lines.join("\n")} />}
       </div>
-      {lines.length > 0 && <Lines lines={lines} label={`Log of ${sentinel}`} />}
+      {lines.length > 0 && <Lines lines={lines} label={labelOf(sentinel, which)} />}
       {lines.length > 0 && note !== undefined && <p class="quiet">Note: {note}.</p>}
       {similar.length > 0 && <Similar ids={similar} pageOf={pageOf} />}
     </div>
   );
+}
+
+/** A sentinel's page has both. */
+function labelOf(sentinel: string, which: Props["which"]): string {
+  return which === "failed" ? `Log of the failed deploy of ${sentinel}` : `Log of ${sentinel}`;
 }
 
 function captionOf({ lines, image, at }: SentinelLog): string {
