@@ -58,6 +58,19 @@ describe.skipIf(!hasBrowser)("the image of a new rollout", () => {
     expect(await field.inputValue()).toBe(image("v3"));
   });
 
+  it("has a list that an Enter closes which sends the form", async () => {
+    const { page } = await console.open("/start");
+    await page.getByRole("combobox", { name: "Image" }).fill(image("v"));
+    await list(page).getByRole("option", { name: "sentinel:v2" }).waitFor();
+
+    await page.route("**/read/plan*", (route) => route.abort());
+
+    await page.keyboard.press("Enter");
+    await page.getByText(/does not answer/).waitFor();
+
+    expect(await list(page).count()).toBe(0);
+  });
+
   it("has a list that Escape closes and that has no barriers", async () => {
     const { page } = await console.open("/start");
     await page.getByRole("combobox", { name: "Image" }).focus();

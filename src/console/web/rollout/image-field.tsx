@@ -67,7 +67,11 @@ function useList(options: readonly Suggestion[], choose: (option: Suggestion) =>
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const act = actionOf(event, { isOpen, active, walk, take, close });
-    if (act === undefined) return;
+    if (act === undefined) {
+      // It sends the form, whose answer the list would cover.
+      if (event.key === "Enter") close();
+      return;
+    }
     event.preventDefault();
     act();
   };
