@@ -22,11 +22,23 @@ export class BundlerMissing extends Error {}
  */
 export async function buildConsole(): Promise<string> {
   if (!existsSync(source)) return requirePage();
-  const stamp = stampOf();
-  const stampFile = path.join(target, stampName);
-  const isFresh = existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp;
-  if (!isFresh) await buildAside(stamp);
+  if (!isFresh()) await buildAside();
   return target;
+}
+
+/** Of what a page was built: `shared` are the sources outside of its folder, which the server uses, too. */
+type Stamp = { shared: string[]; hash: string };
+
+function isFresh(): boolean {
+  const file = path.join(target, stampName);
+  if (!existsSync(file)) return false;
+  try {
+    const { shared, hash } = JSON.parse(readFileSync(file, "utf8")) as Stamp;
+    return hashOf(shared) === hash;
+  } catch {
+    // An earlier version wrote it, or a source is not there any more.
+    return false;
+  }
 }
 
 function requirePage(): string {
@@ -36,40 +48,46 @@ function requirePage(): string {
   );
 }
 
-/** A hash of all sources of the page. Contracts of other folders are not among them: it imports only their types. */
-function stampOf(): string {
+/** Of all sources of the page, those that only name types aside. */
+function hashOf(shared: readonly string[]): string {
   const hash = createHash("sha256");
   const files = globSync("**/*", { cwd: source, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
-  const all = [...files, path.join(root, "src/console/build.ts"), path.join(root, "package.json")];
+  const others = ["src/console/build.ts", "package.json", ...shared];
+  const all = [...files, ...others.map((file) => path.join(root, file))];
   for (const file of all.sort()) hash.update(path.relative(root, file)).update(readFileSync(file));
   return hash.digest("hex");
 }
 
 /** Two programs may start at once: each builds in a folder of its own, and the last one replaces the target. */
-async function buildAside(stamp: string): Promise<void> {
+async function buildAside(): Promise<void> {
   const aside = `${target}-${randomUUID()}`;
   await mkdir(path.dirname(target), { recursive: true });
   try {
-    await runVite(aside);
+    const shared = await runVite(aside);
     await compress(path.join(aside, "assets"));
-    await writeFile(path.join(aside, stampName), stamp);
+    const stamp: Stamp = { shared, hash: hashOf(shared) };
+    await writeFile(path.join(aside, stampName), JSON.stringify(stamp));
     await replace(aside);
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
 }
 
-/** Loads the bundler only when there is something to build. */
-async function runVite(outDir: string): Promise<void> {
+/** Loads the bundler only when there is something to build. Returns the sources of the page outside of its folder. */
+async function runVite(outDir: string): Promise<string[]> {
   const [{ build }, { default: preact }] = await importBundler();
+  const used = new Set<string>();
   await build({
     root: source,
     base: "/console/",
     configFile: false,
     logLevel: "warn",
-    plugins: [preact({ devToolsEnabled: false })],
+    plugins: [
+      preact({ devToolsEnabled: false }),
+      { name: "note", moduleParsed: ({ id }) => void used.add(id) },
+    ],
     // The page's content security policy forbids inline content: small files must not be inlined.
     build: {
       outDir,
@@ -79,6 +97,11 @@ async function runVite(outDir: string): Promise<void> {
       target: "es2023",
     },
   });
+  const sources = path.join(root, "src") + path.sep;
+  return [...used]
+    .filter((id) => id.startsWith(sources) && !id.startsWith(source + path.sep))
+    .map((id) => path.relative(root, id))
+    .sort();
 }
 
 /** The bundler is optional: an installation that contains the built page does not need it. */
