@@ -82,6 +82,18 @@ describe.skipIf(!hasBrowser)("what was not answered", () => {
     expect(asked).toBeGreaterThan(0);
   });
 
+  it("is found missing where the file of a chart has the name of an earlier version", async () => {
+    const { page, address } = await console.open();
+    await page.route("**/assets/chart-*.js", (route) => route.fulfill({ status: 404 }));
+
+    await page.goto(`${address}/checks/liveness`);
+    await page.getByText("this page may be of an earlier version").first().waitFor();
+    await page.unroute("**/assets/chart-*.js");
+    await page.getByRole("button", { name: "Reload the page" }).first().click();
+
+    await page.getByRole("img", { name: /^Response times of Liveness/ }).waitFor();
+  });
+
   it("is no order: a change that was not answered is not sent again by itself", async () => {
     const { page } = await console.open("/checks/liveness");
     const answer = await unanswered(page, "**/api/check/mute*");

@@ -1,7 +1,8 @@
 /** Loads the charting library when the first chart is shown, not with the first page. */
 import { signal } from "@preact/signals";
 import type { ComponentProps } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { connection } from "#console/web/live.ts";
 import { tryUntilDone } from "#console/web/retry.ts";
 import type { Chart } from "./chart.tsx";
 
@@ -11,9 +12,35 @@ async function load(): Promise<void> {
   loaded.value ??= (await import("./chart.tsx")).Chart;
 }
 
+/**
+ * A server that answers and has no such file so often may be of another version than the page. Some browsers remember,
+ * too, that a file was not there: a reload helps in both cases.
+ */
+const mostFailures = 3;
+
 export function LazyChart(props: ComponentProps<typeof Chart>) {
-  useEffect(() => tryUntilDone(load), []);
+  const [failures, setFailures] = useState(0);
+  useEffect(() => {
+    const attempt = () =>
+      load().catch((problem: unknown) => {
+        if (connection.peek() === "live") setFailures((before) => before + 1);
+        throw problem;
+      });
+    return tryUntilDone(attempt);
+  }, []);
   const { value: Loaded } = loaded;
-  if (Loaded === undefined) return <div class="chart waiting">Drawing…</div>;
-  return <Loaded {...props} />;
+  if (Loaded !== undefined) return <Loaded {...props} />;
+  if (failures >= mostFailures) return <Outdated />;
+  return <div class="chart waiting">Drawing…</div>;
+}
+
+function Outdated() {
+  return (
+    <div class="chart waiting" role="status">
+      <p>No chart can be loaded: this page may be of an earlier version.</p>
+      <button type="button" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    </div>
+  );
 }
