@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser)("a rollout with approvals", () => {
     const barriers = await findBarriers(alice);
 
     const ben = await openAs("ben");
-    await ben.getByText("may read, approve", { exact: true }).waitFor();
+    await ben.getByText("may read, approve", { exact: true }).waitFor({ state: "attached" });
     await approveButton(ben).press("Enter");
     const dialog = ben.getByRole("dialog");
     const words = await dialog.textContent();
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("an operator who may only read", () => {
     begin("v5", "every_wave");
     const rita = await openAs("rita");
     await heading(rita, "Waiting for an approval of the first wave");
-    await rita.getByText("may read", { exact: true }).waitFor();
+    await rita.getByText("may read", { exact: true }).waitFor({ state: "attached" });
 
     const offered = await buttons(rita);
 

@@ -46,7 +46,7 @@ describe.skipIf(!isPossible)("the link of a start", () => {
     expect(await page.evaluate("history.length")).toBeLessThanOrEqual(2);
     expect(requests.filter((url) => url.includes(ticket))).toEqual([]);
     expect(complaints.filter((line) => !line.includes("401"))).toEqual([]);
-    await page.getByRole("button", { name: /ingress-token\s+Sign out/ }).waitFor();
+    await page.getByTitle("Signed in as ingress-token").waitFor();
     expect(program.output()).toMatch(/"?how"?: "ticket"/);
   });
 
