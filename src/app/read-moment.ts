@@ -5,7 +5,7 @@ import { createFleetReader } from "#fleet/reader.ts";
 import { type Database, inSnapshot, type Queries } from "#kernel/database.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
 
-type Asked = Parameters<ReadMoment>[0];
+type Request = Parameters<ReadMoment>[0];
 
 export function createReadMoment(database: Database): ReadMoment {
   return (asked) =>
@@ -16,7 +16,7 @@ export function createReadMoment(database: Database): ReadMoment {
     });
 }
 
-async function readAll(snapshot: Queries, { rolloutId, fleet }: Asked): Promise<Moment> {
+async function readAll(snapshot: Queries, { rolloutId, fleet }: Request): Promise<Moment> {
   const rollouts = createRolloutReader(snapshot);
   const recorded = rolloutId === null ? undefined : await rollouts.recorded(rolloutId);
   const name = fleet ?? recorded?.status.fleet ?? defaultFleet;

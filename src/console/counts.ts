@@ -31,7 +31,7 @@ export type RolloutCounts = Counts & {
 };
 
 /** A picture of the fleet; both have an entry per sentinel. */
-export type Marked = { marks: Iterable<string>; waves: readonly number[] };
+export type Marks = { marks: Iterable<string>; waves: readonly number[] };
 
 type Cells = { marks: readonly SentinelMark[]; waves: readonly number[] };
 
@@ -39,7 +39,7 @@ type Tally = Partial<Record<string, number>>;
 
 /** `of`: how many sentinels the rollout has, and its waves. */
 export function countsOf(
-  { marks, waves }: Marked,
+  { marks, waves }: Marks,
   of: { total: number; waves: readonly { size: number }[] },
 ): RolloutCounts {
   const tallies = of.waves.map((): Tally => ({}));
@@ -97,10 +97,10 @@ export function regionCounts({ marks, waves }: Cells): RegionCounts {
   };
 }
 
-type Pictured = Parameters<typeof failuresOf>[0] & { waves: readonly number[] };
+type Picture = Parameters<typeof failuresOf>[0] & { waves: readonly number[] };
 
 /** The rollout with every number from this picture of its sentinels. */
-export function detailOf(recorded: RecordedRollout, fleet: Pictured): RolloutDetail {
+export function detailOf(recorded: RecordedRollout, fleet: Picture): RolloutDetail {
   const { status, waves } = recorded;
   const counts = countsOf(fleet, { total: status.total, waves });
   return {

@@ -2,7 +2,7 @@
 import type { Failure } from "#rollout/history/contract.ts";
 import type { SentinelMark } from "./contract.ts";
 
-type Pictured = {
+type Picture = {
   ids: readonly string[];
   marks: readonly SentinelMark[];
   /** By the sentinel's index. */
@@ -14,7 +14,7 @@ const namedIds = 20;
 const namedReasons = 3;
 
 /** Those that failed, and those that a rollback could not revert, by the code of their reason. */
-export function failuresOf({ ids, marks, reasons }: Pictured): Failure[] {
+export function failuresOf({ ids, marks, reasons }: Picture): Failure[] {
   const hit = [...marks.keys()].filter((index) => marks[index] === "f" || marks[index] === "n");
   const reasonOf = (index: number) => reasons.get(index) ?? "unknown";
   const groups = [...Map.groupBy(hit, (index) => codeOf(reasonOf(index)))];

@@ -1,6 +1,7 @@
 /** The fleet as columns: what became of each sentinel in the shown rollout, as one letter. Pure. */
 import type { RolloutStateName } from "#rollout/contract.ts";
 import type { FleetColumns, SentinelMark } from "./contract.ts";
+import { outcomeMarks } from "./outcome-marks.ts";
 import { toRuns } from "./runs.ts";
 
 /** A sentinel with its part in the shown rollout; null: it has none, or not yet. */
@@ -31,14 +32,6 @@ export type ShownRollout = {
  * began; now it has all of them as soon as it has the first.
  */
 type Shown = ShownRollout & { hasMore: boolean };
-
-const outcomeMarks: Record<string, SentinelMark> = {
-  succeeded: "s",
-  failed: "f",
-  reverted: "r",
-  not_reverted: "n",
-  left_out: "l",
-};
 
 const activeStates: readonly RolloutStateName[] = ["in_progress", "paused", "rolling_back"];
 

@@ -1,4 +1,5 @@
 /** Makes the moments of a rollout's past from what history has of its sentinels. Pure. */
+import { outcomeMarks } from "#console/outcome-marks.ts";
 import type { MemberHistory } from "#rollout/history/contract.ts";
 import type { PastMark, RolloutPast } from "./contract.ts";
 
@@ -12,14 +13,6 @@ const maxChanges = 40_000;
 
 /** Of one sentinel, even in the largest fleet: its deploy, and the end of it. */
 const fewestChanges = 2;
-
-const outcomeMarks: Record<string, PastMark> = {
-  succeeded: "s",
-  failed: "f",
-  reverted: "r",
-  not_reverted: "n",
-  left_out: "l",
-};
 
 type Change = { atMs: number; mark: PastMark };
 

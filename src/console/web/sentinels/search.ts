@@ -8,10 +8,10 @@ export type Filter = (typeof filters)[number];
 
 export const pageSize = 50;
 
-type Asked = Partial<FleetSearch>;
+type Refinement = Partial<FleetSearch>;
 
 /** By the query of the address. What no request may have is left out: the address may come from anywhere. */
-export function searchOf(query: Readonly<URLSearchParams>): Asked & { page: number } {
+export function searchOf(query: Readonly<URLSearchParams>): Refinement & { page: number } {
   const asked: Record<string, string> = {};
   for (const name of ["search", ...filters]) {
     const value = query.get(name) ?? "";
@@ -19,7 +19,7 @@ export function searchOf(query: Readonly<URLSearchParams>): Asked & { page: numb
   }
   const page = Number(query.get("page") ?? "1");
   const isPage = Number.isInteger(page) && page >= 1 && page <= 100_000;
-  return { ...(asked as Asked), page: isPage ? page : 1 };
+  return { ...(asked as Refinement), page: isPage ? page : 1 };
 }
 
 /** A change of a filter begins at the first page again. */
@@ -31,7 +31,7 @@ export const noFilters: Record<string, undefined> = Object.fromEntries(
   ["search", ...filters, "page"].map((name) => [name, undefined]),
 );
 
-export function isRefined({ page: _, ...asked }: Asked): boolean {
+export function isRefined({ page: _, ...asked }: Refinement): boolean {
   return Object.keys(asked).length > 0;
 }
 

@@ -1,5 +1,6 @@
 /** The states of sentinels and the outcomes of their deploys, as people read them. */
 import type { SentinelMark } from "#console/contract.ts";
+import { outcomeMarks } from "#console/outcome-marks.ts";
 import type { Tone } from "#console/web/parts/mark.tsx";
 import type { FoundSentinel, ImageState } from "#fleet/overview/contract.ts";
 
@@ -14,14 +15,6 @@ export const healthWords: Record<FoundSentinel["health"], { name: string; tone: 
   healthy: { name: "Healthy", tone: "good" },
   unhealthy: { name: "Unhealthy", tone: "bad" },
   unknown: { name: "Not known", tone: "mute" },
-};
-
-const outcomeMarks: Record<string, SentinelMark> = {
-  succeeded: "s",
-  failed: "f",
-  reverted: "r",
-  not_reverted: "n",
-  left_out: "l",
 };
 
 /** null: it has no outcome yet. */

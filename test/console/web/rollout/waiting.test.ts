@@ -1,11 +1,11 @@
 /** What the page of a rollout says while a wave may not start yet. */
 import { describe, expect, it } from "vitest";
-import type { LiveRollout } from "#console/contract.ts";
 import { cancelQuestion, resumeQuestion } from "#console/web/rollout/questions.ts";
 import { isSkippable, seenWait, skipLabel, skipQuestion } from "#console/web/rollout/skip.ts";
 import { titleOf } from "#console/web/rollout/title.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { SkipRequest } from "#rollout/requests/contract.ts";
+import { liveRollout } from "../../../support/rollout/live-rollout.ts";
 
 const waiting: RolloutStatus = {
   rollout_id: "inv_1",
@@ -24,20 +24,8 @@ const waiting: RolloutStatus = {
   reason: "waits for its start",
 };
 
-const live = (status: Partial<RolloutStatus>): LiveRollout => ({
-  status: { ...waiting, ...status },
-  requested_image: null,
-  started_by: null,
-  ended_at: null,
-  wave_percentages: [50, 100],
-  reverted: 0,
-  waves: [],
-  messages: [],
-  previous_images: [],
-  failures: [],
-  legal: [],
-  per_second: 0,
-});
+const live = (status: Partial<RolloutStatus>) =>
+  liveRollout({ ...waiting, ...status }, { legal: [] });
 
 const afterFirst = { current_wave: 1, total_waves: 2 };
 
