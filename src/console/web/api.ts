@@ -22,7 +22,7 @@ import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import type { promotionHandlers } from "#rollout/promotions/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
-import { session } from "./session.ts";
+import { session, tellOtherTabs } from "./session.ts";
 import { takeTicket } from "./ticket.ts";
 
 /** Why the session has ended, shown on the sign-in page. */
@@ -95,6 +95,7 @@ export function change<Answer = unknown>(name: string, body: object): Promise<An
 export async function signIn(token: string): Promise<void> {
   session.value = await call<Session>("POST", "session", { token });
   signedOutBecause.value = null;
+  tellOtherTabs();
 }
 
 /** How people sign in here, and why the last sign-in at the identity provider failed. */
@@ -111,6 +112,7 @@ export async function signInAtProvider(returnTo: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await call("DELETE", "session");
   session.value = null;
+  tellOtherTabs();
 }
 
 /**
@@ -158,5 +160,15 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
     signedOutBecause.value = "Your session has ended. Sign in again; rollouts are not affected.";
     session.value = null;
   }
+  if (parsed.code === "foreign_page" && (await hasChangedHands())) {
+    throw new Refusal(answer.status, "Somebody else has signed in in this browser; try again.");
+  }
   throw new Refusal(answer.status, parsed.detail ?? `The server answered ${answer.status}.`);
+}
+
+/** Whether this page's session is another one by now: then it is shown from here on. */
+async function hasChangedHands(): Promise<boolean> {
+  const before = session.value?.csrf;
+  await readSession().catch(() => {});
+  return session.value != null && session.value.csrf !== before;
 }

@@ -22,7 +22,7 @@ import { Missing } from "./parts/missing.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { tryUntilDone } from "./retry.ts";
 import { Link, path } from "./router.tsx";
-import { session } from "./session.ts";
+import { onOtherTab, session, tellOtherTabs } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
 import { onTicket } from "./ticket.ts";
 import { ownTitle } from "./use-title.ts";
@@ -30,15 +30,19 @@ import { ownTitle } from "./use-title.ts";
 export function App() {
   useEffect(() => {
     let stop = () => {};
-    const begin = () => {
+    const begin = (attempt: () => Promise<void>) => {
       stop();
-      stop = tryUntilDone(readSession);
+      stop = tryUntilDone(attempt);
     };
-    begin();
-    const forget = onTicket(begin);
+    // Whoever comes back from the identity provider has signed in on another page.
+    const arrive = () => begin(() => readSession().then(tellOtherTabs));
+    arrive();
+    const forgetTicket = onTicket(arrive);
+    const forgetTabs = onOtherTab(() => begin(readSession));
     return () => {
       stop();
-      forget();
+      forgetTicket();
+      forgetTabs();
     };
   }, []);
   if (session.value === undefined)

@@ -17,16 +17,13 @@ import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
 
-/** In which what the page shows may still change. */
-const activeStates: readonly string[] = ["in_progress", "paused", "rolling_back"];
-
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";
   const [isOver, setOver] = useState(true);
   const asked = { rollout_id: id, moments: true };
   const { data, error, isMissing } = useRead("past-rollout", asked, isOver ? undefined : 5_000);
-  const state = data?.detail.status.state;
-  useEffect(() => setOver(state === undefined || !activeStates.includes(state)), [state]);
+  const endedAt = data?.detail.ended_at;
+  useEffect(() => setOver(endedAt !== null), [endedAt]);
   const image = data?.detail.status.image;
   useTitle(image == null ? undefined : `${shortImage(image)} · History`);
   if (isMissing) return <NoRollout id={id} />;

@@ -35,6 +35,9 @@ export function ask(what: Question): void {
   question.value = what;
 }
 
+const otherSession =
+  "Somebody has signed in in another tab of this browser. Nothing was done; go back and look again.";
+
 export function Confirmation() {
   const asked = question.value;
   return asked === undefined ? null : <Dialog key={asked.title} {...asked} />;
@@ -47,6 +50,8 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
   const [given, setGiven] = useState<Given>({ isTicked: false, text: "" });
   const isTextDue = field?.kind === "text" && field.isOptional !== true;
   const isComplete = !isTextDue || given.text.trim() !== "";
+  const [askedIn] = useState(session.value?.csrf);
+  const refusal = session.value?.csrf === askedIn ? error : otherSession;
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     // An operation that ends late may find another question, of another session.
@@ -70,9 +75,9 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
         <p key={line}>{line}</p>
       ))}
       {field !== undefined && <Field {...field} given={given} change={setGiven} />}
-      {error !== undefined && (
+      {refusal !== undefined && (
         <p role="alert" class="refused">
-          {error}
+          {refusal}
         </p>
       )}
       <div class="row end">
@@ -82,7 +87,7 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
         <button
           type="button"
           class={isGrave ? "grave" : "main"}
-          disabled={isBusy || !isComplete}
+          disabled={isBusy || !isComplete || refusal === otherSession}
           onClick={() => void go()}
         >
           {isBusy ? "Sending…" : verb}
