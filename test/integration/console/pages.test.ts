@@ -6,6 +6,7 @@ import {
   findBarriers,
   startConsoleProgram,
 } from "../../support/program/console-browser.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -14,11 +15,20 @@ const themes = ["Light", "Dark"];
 const widths = [360, 1_440];
 
 let console: ConsoleProgram;
+let staging: FakeFleet;
 let paths: string[];
 
 beforeAll(async () => {
   if (!hasBrowser) return;
-  console = await startConsoleProgram({ size: 30, behave: () => ({ readyAfterMs: 20 }) });
+  staging = await startFakeFleet({ size: 4, token: "token-of-staging" });
+  console = await startConsoleProgram(
+    { size: 30, behave: () => ({ readyAfterMs: 20 }) },
+    {
+      VEDETTE_FLEETS__STAGING__DRIVER: "http",
+      VEDETTE_FLEETS__STAGING__HTTP__URL: staging.url,
+      VEDETTE_FLEETS__STAGING__HTTP__TOKEN: staging.token,
+    },
+  );
   const rollouts: string[] = [];
   for (const version of ["v2", "v3"]) {
     const image = `registry.example.com/vedette/sentinel:${version}`;
@@ -36,18 +46,23 @@ beforeAll(async () => {
     "/fleet/gw-0005",
     "/windows",
     "/pins",
+    "/promotions",
     "/history",
     ...history,
     "/checks",
     ...checks,
     "/routes",
     "/keys",
+    "/fleet?fleet=staging",
     // What is not there.
     ...["/checks/nope", "/history/nope", "/keys?workspace=nope", "/routes?source=nope", "/nope"],
   ];
 });
 
-afterAll(() => console?.stop());
+afterAll(async () => {
+  await console?.stop();
+  await staging?.stop();
+});
 
 type Page = Awaited<ReturnType<typeof openPage>>["page"];
 
@@ -125,7 +140,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
     const first = await page.evaluate("document.activeElement.textContent");
 
     const reached: unknown[] = [];
-    for (let n = 0; n < 8; n += 1) {
+    for (let n = 0; n < 10; n += 1) {
       await page.keyboard.press("Tab");
       reached.push(await page.evaluate("document.activeElement.textContent"));
     }
