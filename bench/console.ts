@@ -3,6 +3,10 @@
  * viewer meanwhile. Other sizes: `node bench/console.ts 2000`.
  */
 import { type Browser, chromium } from "playwright-core";
+import { createReadMoment } from "#app/read-moment.ts";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
 import { type Program, startProgram } from "../test/support/program/program.ts";
 import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
 
@@ -74,6 +78,33 @@ function report(name: string, times: readonly number[]): void {
   );
 }
 
+const reads = 10;
+
+/** What each poll of a fleet that somebody looks at reads, whatever has changed: the rollout and all sentinels. */
+async function readAll(program: Program): Promise<void> {
+  const log = createLog({ level: "silent", format: "json" });
+  const database = openDatabase(runningDatabaseUrl(program.dataDir), log);
+  try {
+    const { body } = await program.call("Status");
+    const rolloutId = String(body["rollout_id"]);
+    const readMoment = createReadMoment(database);
+    const times: number[] = [];
+    const cpu = process.cpuUsage();
+    for (let n = 0; n < reads; n += 1) {
+      const begunMs = performance.now();
+      await readMoment({ rolloutId });
+      times.push(performance.now() - begunMs);
+    }
+    const { user, system } = process.cpuUsage(cpu);
+    const median = times.toSorted((a, b) => a - b)[reads / 2]?.toFixed(0);
+    console.log(
+      `one read of all: p50 ${median} ms, ${Math.round((user + system) / reads / 1_000)} ms of CPU`,
+    );
+  } finally {
+    await database.end();
+  }
+}
+
 async function measure(program: Program, browser: Browser, size: number): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
   page.setDefaultTimeout(120_000);
@@ -116,6 +147,7 @@ try {
     });
     try {
       await measure(program, browser, size);
+      await readAll(program);
     } finally {
       await program.dispose();
       await fleet.stop();

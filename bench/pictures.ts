@@ -10,6 +10,7 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
+import { promotionsName } from "#rollout/promotions/contract.ts";
 import { startProgram } from "../test/support/program/program.ts";
 import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
 import { waitFor } from "../test/support/wait-for.ts";
@@ -88,6 +89,7 @@ const fleet = await startFakeFleet({
   },
   readLog: (_, deployId) => (deployId === null ? lines(servingLog) : lines(crashLog)),
 });
+const staging = await startFakeFleet({ size: 12, token: "token-of-staging" });
 const program = await startProgram({
   VEDETTE_FLEET__DRIVER: "http",
   VEDETTE_FLEET__HTTP__URL: fleet.url,
@@ -96,11 +98,11 @@ const program = await startProgram({
 });
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-const address = `${program.endpoints().control}/console`;
+const addressOf = (to: string) => `${program.endpoints().control}/console${to}`;
 
 async function openPage(): Promise<Page> {
   const page = await browser.newPage();
-  await page.goto(address);
+  await page.goto(addressOf(""));
   await page.getByLabel("Token").fill(program.token());
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
@@ -134,7 +136,7 @@ async function settled(page: Page): Promise<void> {
 }
 
 async function visit(page: Page, to: string, name: string): Promise<void> {
-  await page.goto(`${address}${to}`);
+  await page.goto(addressOf(to));
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await take(page, name);
 }
@@ -215,6 +217,23 @@ async function takeRollouts(page: Page): Promise<string[]> {
   return [first, String(back.body["rollout_id"])];
 }
 
+/** What only an installation with several fleets has. */
+async function takeFleets(): Promise<void> {
+  await program.stop();
+  await program.start({
+    VEDETTE_FLEETS__STAGING__DRIVER: "http",
+    VEDETTE_FLEETS__STAGING__HTTP__URL: staging.url,
+    VEDETTE_FLEETS__STAGING__HTTP__TOKEN: staging.token,
+  });
+  const promotion = { id: "staging-first", fleet: "singleton", after: "staging" };
+  const reason = "OPS-130: a day on staging found the last two faults";
+  const { status } = await program.post(`${promotionsName}/Add`, { ...promotion, reason });
+  if (status >= 300) throw new Error(`the promotion is refused: ${status}`);
+  const page = await openPage();
+  await visit(page, "/promotions", "promotions");
+  await visit(page, "/fleet?fleet=staging", "fleet-staging");
+}
+
 try {
   mkdirSync(folder, { recursive: true });
   const page = await openPage();
@@ -239,17 +258,19 @@ try {
     ["/nowhere", "nowhere"],
   ];
   for (const [to, name] of pages) await visit(page, to, name);
-  await page.goto(`${address}/start`);
+  await page.goto(addressOf("/start"));
   await page.getByLabel("Image").fill(image("v1.9.2"));
   await page.getByRole("button", { name: "Show the plan" }).click();
   await page.getByRole("button", { name: "Start this rollout…" }).waitFor();
   await take(page, "plan");
   const stranger = await browser.newPage();
-  await stranger.goto(address);
+  await stranger.goto(addressOf(""));
   await stranger.getByLabel("Token").waitFor();
   await take(stranger, "sign-in");
+  await takeFleets();
 } finally {
   await browser.close();
   await program.dispose();
   await fleet.stop();
+  await staging.stop();
 }
