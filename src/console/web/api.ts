@@ -161,10 +161,13 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
     session.value = null;
   }
   if (parsed.code === "foreign_page" && (await hasChangedHands())) {
-    throw new Refusal(answer.status, "Somebody else has signed in in this browser; try again.");
+    throw new Refusal(answer.status, handedOver);
   }
   throw new Refusal(answer.status, parsed.detail ?? `The server answered ${answer.status}.`);
 }
+
+const handedOver =
+  "Somebody else has signed in in this browser. Nothing was done; look again before you repeat it.";
 
 /** Whether this page's session is another one by now: then it is shown from here on. */
 async function hasChangedHands(): Promise<boolean> {

@@ -51,7 +51,8 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
   const isTextDue = field?.kind === "text" && field.isOptional !== true;
   const isComplete = !isTextDue || given.text.trim() !== "";
   const [askedIn] = useState(session.value?.csrf);
-  const refusal = session.value?.csrf === askedIn ? error : otherSession;
+  const isOfOthers = session.value?.csrf !== askedIn;
+  const refusal = isBusy ? undefined : (error ?? (isOfOthers ? otherSession : undefined));
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     // An operation that ends late may find another question, of another session.
@@ -87,7 +88,7 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
         <button
           type="button"
           class={isGrave ? "grave" : "main"}
-          disabled={isBusy || !isComplete || refusal === otherSession}
+          disabled={isBusy || !isComplete || isOfOthers}
           onClick={() => void go()}
         >
           {isBusy ? "Sending…" : verb}
