@@ -139,9 +139,7 @@ try {
   for (const size of sizes) {
     const fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 300 }) });
     const program = await startProgram({
-      VEDETTE_FLEET__DRIVER: "http",
-      VEDETTE_FLEET__HTTP__URL: fleet.url,
-      VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+      ...fleet.environment(),
       VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
       VEDETTE_ROLLOUT__MAX_PARALLEL: String(Math.min(mostParallel, size / fleetShare)),
     });

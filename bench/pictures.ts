@@ -91,9 +91,7 @@ const fleet = await startFakeFleet({
 });
 const staging = await startFakeFleet({ size: 12, token: "token-of-staging" });
 const program = await startProgram({
-  VEDETTE_FLEET__DRIVER: "http",
-  VEDETTE_FLEET__HTTP__URL: fleet.url,
-  VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+  ...fleet.environment(),
   VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
 });
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -221,9 +219,7 @@ async function takeRollouts(page: Page): Promise<string[]> {
 async function takeFleets(): Promise<void> {
   await program.stop();
   await program.start({
-    VEDETTE_FLEETS__STAGING__DRIVER: "http",
-    VEDETTE_FLEETS__STAGING__HTTP__URL: staging.url,
-    VEDETTE_FLEETS__STAGING__HTTP__TOKEN: staging.token,
+    ...staging.environment("VEDETTE_FLEETS__STAGING"),
   });
   const promotion = { id: "staging-first", fleet: "singleton", after: "staging" };
   const reason = "OPS-130: a day on staging found the last two faults";

@@ -3,22 +3,9 @@ import type { LiveEvent } from "#console/events.ts";
 import { createLive } from "#console/live.ts";
 import type { Moment } from "#console/moment.ts";
 import { createLog } from "#kernel/log.ts";
-import type { RolloutStatus } from "#rollout/contract.ts";
+import { toStatus } from "#rollout/handlers/answer.ts";
 
-const idle: RolloutStatus = {
-  rollout_id: null,
-  state: "idle",
-  image: null,
-  current_wave: 0,
-  total_waves: 0,
-  total: 0,
-  succeeded: 0,
-  failed: 0,
-  in_flight: 0,
-  failed_sentinels: [],
-  started_at: null,
-  updated_at: null,
-};
+const idle = toStatus(null);
 
 const nothing: Moment = { recorded: undefined, members: [], fleet: [] };
 

@@ -24,9 +24,7 @@ beforeAll(async () => {
   console = await startConsoleProgram(
     { size: 30, behave: () => ({ readyAfterMs: 20 }) },
     {
-      VEDETTE_FLEETS__STAGING__DRIVER: "http",
-      VEDETTE_FLEETS__STAGING__HTTP__URL: staging.url,
-      VEDETTE_FLEETS__STAGING__HTTP__TOKEN: staging.token,
+      ...staging.environment("VEDETTE_FLEETS__STAGING"),
     },
   );
   const rollouts: string[] = [];

@@ -22,9 +22,7 @@ let withoutStaging: Record<string, undefined>;
 beforeAll(async () => {
   staging = await startFakeFleet({ size: 4, token: "token-of-staging" });
   const ofStaging = {
-    VEDETTE_FLEETS__STAGING__DRIVER: "http",
-    VEDETTE_FLEETS__STAGING__HTTP__URL: staging.url,
-    VEDETTE_FLEETS__STAGING__HTTP__TOKEN: staging.token,
+    ...staging.environment("VEDETTE_FLEETS__STAGING"),
     VEDETTE_FLEETS__STAGING__OPERATORS: "ada",
   };
   withoutStaging = Object.fromEntries(Object.keys(ofStaging).map((name) => [name, undefined]));

@@ -22,9 +22,7 @@ export async function startConsoleProgram(
 ): Promise<ConsoleProgram> {
   const fleet = await startFakeFleet(options);
   const program = await startProgram({
-    VEDETTE_FLEET__DRIVER: "http",
-    VEDETTE_FLEET__HTTP__URL: fleet.url,
-    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    ...fleet.environment(),
     // The same one after a restart, so that a page which is open finds the program again.
     VEDETTE_CONTROL__PORT: String(await freePort()),
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",

@@ -84,9 +84,16 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   server.listen(wanted, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     token,
+    /** The settings of a fleet that is this one, by the start of their names. */
+    environment: (prefix = "VEDETTE_FLEET") => ({
+      [`${prefix}__DRIVER`]: "http",
+      [`${prefix}__HTTP__URL`]: url,
+      [`${prefix}__HTTP__TOKEN`]: token,
+    }),
     puts,
     behave: (decide: typeof behave) => {
       behave = decide;

@@ -20,9 +20,7 @@ let imageNumber = 1;
 beforeAll(async () => {
   fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 150 }) });
   program = await startProgram({
-    VEDETTE_FLEET__DRIVER: "http",
-    VEDETTE_FLEET__HTTP__URL: fleet.url,
-    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    ...fleet.environment(),
     VEDETTE_ROLLOUT__MAX_PARALLEL: "20",
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
   });

@@ -22,9 +22,7 @@ beforeAll(async () => {
   chat = await startFakeChat();
   program = await startProgram({
     VEDETTE_ANALYTICS__ENABLED: "true",
-    VEDETTE_FLEET__DRIVER: "http",
-    VEDETTE_FLEET__HTTP__URL: fleet.url,
-    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    ...fleet.environment(),
     VEDETTE_ROLLOUT__MAX_PARALLEL: "5",
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
     VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,

@@ -27,9 +27,7 @@ beforeAll(async () => {
   fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs }) });
   chat = await startFakeChat();
   program = await startProgram({
-    VEDETTE_FLEET__DRIVER: "http",
-    VEDETTE_FLEET__HTTP__URL: fleet.url,
-    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    ...fleet.environment(),
     VEDETTE_ROLLOUT__MAX_PARALLEL: "3",
     VEDETTE_CONTROL__OPERATORS__BEN: createHash("sha256").update(approverToken).digest("hex"),
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",

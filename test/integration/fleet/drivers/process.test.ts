@@ -68,6 +68,16 @@ async function deploy(driver: Driver, tag: string) {
   );
 }
 
+/** Until another process serves. */
+async function killServing(directory: string): Promise<void> {
+  const dead = stateIn(directory).serving;
+  signalProcess(dead, "SIGKILL");
+  await waitFor(() => stateIn(directory).serving.pid !== dead.pid, {
+    withinMs: 10_000,
+    what: "another process",
+  });
+}
+
 const healthOf = async (directory: string) => {
   const answer = await fetch(`http://127.0.0.1:${stateIn(directory).publicPort}/.sentinel/health`);
   return (await answer.json()) as { id: string; image: string };
@@ -135,14 +145,9 @@ describe("the process driver", () => {
     const driver = await startFleet(directory);
     onTestFinished(() => driver.stop());
     await deploy(driver, "v2-crash");
-    const dead = stateIn(directory).serving;
 
-    signalProcess(dead, "SIGKILL");
+    await killServing(directory);
 
-    await waitFor(() => stateIn(directory).serving.pid !== dead.pid, {
-      withinMs: 10_000,
-      what: "another process",
-    });
     expect(await healthOf(directory)).toMatchObject({ image: image("v1") });
   });
 
@@ -151,12 +156,7 @@ describe("the process driver", () => {
     const driver = await startFleet(directory);
     onTestFinished(() => driver.stop());
     await deploy(driver, "v2-crash");
-    const dead = stateIn(directory).serving;
-    signalProcess(dead, "SIGKILL");
-    await waitFor(() => stateIn(directory).serving.pid !== dead.pid, {
-      withinMs: 10_000,
-      what: "another process",
-    });
+    await killServing(directory);
 
     const running = await readLog(driver);
     const failed = await readLog(driver, "deploy-v2-crash");
