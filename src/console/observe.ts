@@ -68,10 +68,13 @@ export function createObserve(parts: ObserveParts) {
 const olderWords = "the numbers are older than the rollout's state";
 const lateWords = `it is behind the rollout: ${olderWords}`;
 
-type Settled<Value> = { value: Value } | { detail: string };
+type ReadResult<Value> = { value: Value } | { detail: string };
 
-async function settle<Value>(read: () => Promise<Value>, limitMs: number): Promise<Settled<Value>> {
-  const ask = (): Promise<Settled<Value>> =>
+async function settle<Value>(
+  read: () => Promise<Value>,
+  limitMs: number,
+): Promise<ReadResult<Value>> {
+  const ask = (): Promise<ReadResult<Value>> =>
     read().then(
       (value) => ({ value }),
       (error: unknown) => ({ detail: describe(error) }),
@@ -93,8 +96,8 @@ function oneAtATime(read: ReadMoment): ReadMoment {
   };
 }
 
-function troubleOf(part: string, settled: Settled<unknown>): WholeState["trouble"] {
-  return "detail" in settled ? [{ part, detail: settled.detail }] : [];
+function troubleOf(part: string, result: ReadResult<unknown>): WholeState["trouble"] {
+  return "detail" in result ? [{ part, detail: result.detail }] : [];
 }
 
 /** Whether history lacks what the rollout has done: its step, or results of a wave that is over. */
@@ -173,7 +176,7 @@ function keep(
 }
 
 /** What to add when the sentinels that stay on the page are not those that the rollout itself counts by now. */
-function agedWords({ rollout, fleet }: WholeState, live: Settled<RolloutStatus>): string {
+function agedWords({ rollout, fleet }: WholeState, live: ReadResult<RolloutStatus>): string {
   if (rollout === null || fleet === null || !("value" in live)) return "";
   const { status, waves } = rollout;
   if (status.rollout_id !== live.value.rollout_id) return "";

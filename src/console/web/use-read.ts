@@ -68,7 +68,7 @@ function wordsOf(problem: unknown): Omit<Failure, "to"> {
   };
 }
 
-type Reading<Answer> = {
+type ReadLoop<Answer> = {
   ask: () => Promise<Answer>;
   take: (answer: Answer) => void;
   fail: (problem: unknown) => void;
@@ -76,7 +76,7 @@ type Reading<Answer> = {
 };
 
 /** Returns a function that stops it. */
-function keepReading<Answer>({ ask, take, fail, everyMs }: Reading<Answer>): () => void {
+function keepReading<Answer>({ ask, take, fail, everyMs }: ReadLoop<Answer>): () => void {
   let asked = 0;
   let shown = 0;
   let failures = 0;

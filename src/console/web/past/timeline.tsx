@@ -19,9 +19,9 @@ import {
   spanOf,
   timeOf,
 } from "./moments.ts";
-import type { Shown } from "./use-moment.ts";
+import type { MomentControl } from "./use-moment.ts";
 
-type Props = { past: Past; shown: Shown; messages: readonly MessageView[] };
+type Props = { past: Past; shown: MomentControl; messages: readonly MessageView[] };
 
 const layerNames: Record<Layer, string> = {
   fresh: "New image",

@@ -9,7 +9,7 @@ const noteAfterMs = 400;
 const frameMs = 50;
 const playSeconds = 20;
 
-export type Shown = {
+export type MomentControl = {
   moment: number;
   isPlaying: boolean;
   /** By the operator, which ends playing. */
@@ -18,7 +18,7 @@ export type Shown = {
   pause: () => void;
 };
 
-export function useMoment(past: Past): Shown {
+export function useMoment(past: Past): MomentControl {
   const asked = query.value.get("at");
   const [moment, setMoment] = useState(() => momentOf(past, asked));
   const [isPlaying, setPlaying] = useState(false);

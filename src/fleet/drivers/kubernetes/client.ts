@@ -132,10 +132,10 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
   };
 }
 
-type Open = (asked: ClusterRequest, whole: AbortSignal) => Promise<Dispatcher.ResponseData>;
+type OpenCall = (asked: ClusterRequest, whole: AbortSignal) => Promise<Dispatcher.ResponseData>;
 
 /** Reads the end of an answer that is text, whatever its status. What came until the signal ended the call counts. */
-function createTexts(open: Open) {
+function createTexts(open: OpenCall) {
   const limit = pLimit(mostTexts);
   return async ({ path, signal, keepBytes, maxBytes }: TextRequest) => {
     // With connections of its own, and few at once: one that drips must not keep other calls waiting.
