@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
-import { createDeployer, type Deployer } from "#fleet/deployer.ts";
+import { createBeginDeploys } from "#fleet/deploys/begin.ts";
+import { createDeployer, type Deployer } from "#fleet/deploys/deployer.ts";
+import { createSentinelService } from "#fleet/deploys/service.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
-import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -110,16 +111,14 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
   const store = createFleetStore(database);
   const deployer = createDeployer(fleet.driver, store);
   const deployTimeoutMs = 60_000;
+  const fleets = new Map([["singleton", { deployer, deployTimeoutMs }]]);
   const endpoint = await serveEndpoint({
     host: "127.0.0.1",
     port: 0,
     identityKeys: [],
     log,
     services: [
-      createSentinelService({
-        fleets: new Map([["singleton", { deployer, deployTimeoutMs }]]),
-        abandon: store.abandon,
-      }),
+      createSentinelService({ fleets, store }),
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
         fleets: [
@@ -134,6 +133,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
         ],
         readMembers: store.members,
         orders: store,
+        beginDeploys: createBeginDeploys(fleets),
         readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],
         database,

@@ -38,7 +38,13 @@ const mayImport: Record<string, readonly string[]> = {
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],
-  rollout: ["kernel/", "ci/contract.ts", "fleet/contract.ts", "notify/contract.ts"],
+  rollout: [
+    "kernel/",
+    "ci/contract.ts",
+    "fleet/contract.ts",
+    "fleet/deploys/contract.ts",
+    "notify/contract.ts",
+  ],
   control: ["kernel/", contracts],
   client: [contracts],
   /** The only one that knows everybody. */

@@ -1,8 +1,9 @@
 /** Wires the fleets: each one's driver and list, and how its sentinels are deployed. */
 import path from "node:path";
 import { defaultFleet } from "#fleet/contract.ts";
-import { createCountDeploys } from "#fleet/deploy-metrics.ts";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
+import { createCountDeploys } from "#fleet/deploys/metrics.ts";
+import type { Deploying } from "#fleet/deploys/service.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
@@ -14,7 +15,6 @@ import { createKeepLog } from "#fleet/logs/keep.ts";
 import type { FleetLogs } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { showMembers } from "#fleet/member-metrics.ts";
-import type { Deploying } from "#fleet/service.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";

@@ -5,11 +5,12 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
+import { createBeginDeploys } from "#fleet/deploys/begin.ts";
+import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
-import { createSentinelService } from "#fleet/service.ts";
-import { type Actor, createReadActor } from "#kernel/actor.ts";
+import { type Actor, createReadActor, type ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { readInstallation } from "#kernel/installation.ts";
 import { listening } from "#kernel/listen.ts";
@@ -129,17 +130,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
-    createSentinelService({ fleets: byName(fleets, (one) => one), abandon: store.abandon }),
-    createFleetService({
-      store,
-      listings: byName(fleets, ({ listing }) => listing),
-      readLog: createReadLog({
-        store: createLogStore(database),
-        fleets: byName(fleets, ({ logs }) => logs),
-      }),
-      readActor,
-      requireOperator: (actor, fleet) => requireOperatorOf(fleets, actor, fleet),
-    }),
+    ...createFleetServices(parts, readActor),
     results.reads,
     ...parts.definitions.createService(readActor),
     ...parts.monitor.createServices(readActor),
@@ -182,12 +173,32 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       fleets: fleets.map((one) => toRolloutFleet(base, one)),
       readMembers: store.members,
       orders: store,
+      beginDeploys: createBeginDeploys(byName(fleets, (one) => one)),
       readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
       database,
       registry,
       endInvocations,
       actorKey: parts.actorKey,
+    }),
+  ];
+}
+
+function createFleetServices(
+  { store, fleets, database }: ServiceParts,
+  readActor: ReadActor,
+): EndpointOptions["services"] {
+  return [
+    createSentinelService({ fleets: byName(fleets, (one) => one), store }),
+    createFleetService({
+      store,
+      listings: byName(fleets, ({ listing }) => listing),
+      readLog: createReadLog({
+        store: createLogStore(database),
+        fleets: byName(fleets, ({ logs }) => logs),
+      }),
+      readActor,
+      requireOperator: (actor, fleet) => requireOperatorOf(fleets, actor, fleet),
     }),
   ];
 }

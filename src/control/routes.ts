@@ -7,10 +7,9 @@ import {
   ConfirmListRequest,
   FleetListRequest,
   fleetService,
-  NotifyReadyRequest,
   SentinelLogRequest,
-  sentinelService,
 } from "#fleet/contract.ts";
+import { NotifyReadyRequest, sentinelService } from "#fleet/deploys/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
 import type { Role } from "#kernel/roles.ts";
 import { drillHandlers, drillService } from "#monitor/drills/contract.ts";

@@ -96,58 +96,6 @@ export function hasReasonCode(reason: string): boolean {
   return reasonCodeOf(reason) !== undefined;
 }
 
-const DeployRequest = z.strictObject({
-  image: z
-    .string()
-    .max(512)
-    .meta({
-      title: "Image",
-      description:
-        "The image that the sentinel is to run; empty: it is not known, and the deploy fails.",
-      examples: ["registry.example.com/vedette/sentinel:v2"],
-    }),
-  run: z.string().max(200).optional().meta({
-    title: "Run",
-    description: "The run of a rollout that wants it: once that has stopped nothing is ordered.",
-  }),
-  fleet: fleetOrNone("The fleet of the sentinel; without it the default fleet."),
-});
-export type DeployRequest = z.infer<typeof DeployRequest>;
-
-export const DeployResult = z.object({
-  status: z.enum(["ready", "failed"]),
-  /** Only with `failed`: a reason code, and mostly `": "` and a sentence. */
-  reason: z.string().optional(),
-  /** Only with `failed`, and false: the order was never sent, the sentinel is unchanged. */
-  ordered: z.boolean().optional(),
-  /** Only with `failed`, and true: the fleet's API failed, which says nothing about the image. */
-  unasked: z.boolean().optional(),
-});
-export type DeployResult = z.infer<typeof DeployResult>;
-
-export const NotifyReadyRequest = z.strictObject({
-  image: z.string().min(1).max(512).meta({
-    title: "Image",
-    description: "The image that the sentinel now runs and serves with. Another one is ignored.",
-  }),
-});
-
-/** One object per sentinel, keyed by the sentinel's id. */
-export const sentinelService = iface.object("vedette.v1.SentinelService", {
-  /** Replaces the sentinel's image and answers once it is ready or has failed; never throws for a failed deploy. */
-  Deploy: iface.schemas({ input: DeployRequest, output: DeployResult }),
-  /** A push from the platform that runs the sentinel. Ignored for an image that is not being deployed. */
-  NotifyReady: iface.shared.schemas({
-    input: NotifyReadyRequest,
-    output: z.object({ accepted: z.boolean() }),
-  }),
-  /** Records that a deploy ended without a result, because its invocation was killed. */
-  Abandon: iface.schemas({
-    input: z.strictObject({ image: z.string(), reason: z.string() }),
-    output: z.null(),
-  }),
-});
-
 /** The error codes of the fleet's handlers, besides the common ones. */
 export type FleetProblemCode =
   | "fleet_list_refused"

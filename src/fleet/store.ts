@@ -16,6 +16,8 @@ export type DeployRecord = {
   deployId?: string | undefined;
   /** The run that wants it; absent: none, and it is always wanted. */
   run?: string | undefined;
+  /** Changes nothing while another deploy of the sentinel is in progress. */
+  onlyIfIdle?: boolean | undefined;
   /**
    * The deploy that has ended. Ignored once another deploy's order was sent: an attempt that hung, while
    * Restate retried it elsewhere, may end at any time.
@@ -32,6 +34,8 @@ export type RecordResult = {
   failedBefore?: boolean;
   /** Another deploy of the sentinel was ordered after this one: the record is late, and changes nothing. */
   isFollowed?: boolean;
+  /** With `onlyIfIdle`: another deploy is in progress. */
+  isBusy?: boolean;
 };
 
 type Page = { fleet: string; limit: number; cursor?: string | undefined };
@@ -53,6 +57,16 @@ export function createFleetStore(database: Database) {
     /** Marks a deploy in progress as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
       await database.query(abandonDeploy, [id, image, reason]);
+    },
+
+    /** Notes that the sentinel is ready, for the deploy of this image in progress. False: there is none. */
+    async notePush({ id, image }: { id: string; image: string }): Promise<boolean> {
+      return (await database.query(notePush, [id, image])).rowCount !== 0;
+    },
+
+    /** Whether such a note is there for this deploy. */
+    async wasPushed({ id, deployId }: { id: string; deployId: string }): Promise<boolean> {
+      return (await database.query(findPush, [id, deployId])).rowCount !== 0;
     },
 
     /** Those of these sentinels that are known. */
@@ -81,6 +95,7 @@ async function writeRecords(
     records.map(({ deployId }) => deployId ?? null),
     records.map(({ run }) => run ?? null),
     records.map(({ endedId }) => endedId ?? null),
+    records.map(({ onlyIfIdle = false }) => onlyIfIdle),
   ]);
   const byId = new Map(rows.map((row) => [row.id as string, row]));
   return records.map(({ id }) => {
@@ -90,6 +105,7 @@ async function writeRecords(
       orderedMsAgo: row.ordered_ms_ago,
       failedBefore: row.failed_before,
       isFollowed: row.is_followed,
+      isBusy: row.is_busy,
     };
   });
 }
@@ -102,7 +118,8 @@ async function writeRecords(
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-      $7::text[], $8::text[]) AS t (id, image, status, reason, running_image, deploy_id, run, ended_id)
+      $7::text[], $8::text[], $9::boolean[])
+      AS t (id, image, status, reason, running_image, deploy_id, run, ended_id, only_if_idle)
   ), asked AS (
     SELECT t.*, EXISTS (SELECT FROM stopped_runs AS r WHERE r.run = t.run) AS is_stopped FROM t
   ), updated AS (
@@ -126,6 +143,9 @@ const updateSentinels = `
     WHERE s.id = t.id AND NOT t.is_stopped
       AND (t.ended_id IS NULL OR s.deploy_id IS NULL OR s.deploy_id = t.ended_id)
       AND NOT coalesce(s.before_deploy->'deploys' ? t.deploy_id, false)
+      AND NOT (t.only_if_idle AND s.deploy_status = 'progressing'
+        AND s.deploy_id IS DISTINCT FROM t.deploy_id)
+    RETURNING s.id
   )
   SELECT t.id, t.is_stopped,
     CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id
@@ -133,13 +153,23 @@ const updateSentinels = `
     coalesce(CASE WHEN s.deploy_id = t.deploy_id
       THEN s.before_deploy->>'image' = t.image AND s.before_deploy->>'status' <> 'ready'
       ELSE s.image = t.image AND s.deploy_status <> 'ready' END, false) AS failed_before,
-    coalesce(s.before_deploy->'deploys' ? t.deploy_id, false) AS is_followed
-  FROM asked AS t LEFT JOIN sentinels AS s ON s.id = t.id`;
+    coalesce(s.before_deploy->'deploys' ? t.deploy_id, false) AS is_followed,
+    t.only_if_idle AND s.id IS NOT NULL AND u.id IS NULL AND (
+      s.deploy_status = 'progressing' AND s.deploy_id IS DISTINCT FROM t.deploy_id
+      OR NOT t.is_stopped AND NOT coalesce(s.before_deploy->'deploys' ? t.deploy_id, false)
+    ) AS is_busy
+  FROM asked AS t LEFT JOIN sentinels AS s ON s.id = t.id LEFT JOIN updated AS u ON u.id = t.id`;
 
 const abandonDeploy = `
   UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $3, health = 'unknown',
     updated_at = now()
   WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
+
+const notePush = `
+  UPDATE sentinels SET pushed_deploy = deploy_id
+  WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
+
+const findPush = "SELECT FROM sentinels WHERE id = $1 AND pushed_deploy = $2";
 
 const membersById = `
   SELECT id, region, image, running_image, health, labels FROM sentinels WHERE id = ANY($1)`;

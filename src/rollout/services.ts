@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
+import type { BeginDeploys } from "#fleet/deploys/contract.ts";
 import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -41,6 +42,7 @@ export type RolloutParts = {
   readChecks: ReadChecks;
   readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
+  beginDeploys: BeginDeploys;
   database: Database;
   endInvocations: EndInvocations;
   /** Absent: there are no metrics of the newest rollouts. */
@@ -82,7 +84,10 @@ export function createRolloutServices(parts: RolloutParts) {
       },
     }),
     createRunService((name) => ({ ...fleets.get(name), readChecks, readStrays, readWindows })),
-    createBatchService(createReadPinned(readPins, parts.readMembers)),
+    createBatchService({
+      readPinned: createReadPinned(readPins, parts.readMembers),
+      beginDeploys: parts.beginDeploys,
+    }),
     createCapture({ fleets, readPins, listForMs }),
     watchService,
     createRelease({ endInvocations: parts.endInvocations, fleets }),

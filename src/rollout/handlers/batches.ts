@@ -1,6 +1,6 @@
 /** Launches batches, and closes those that were killed. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { sentinelService } from "#fleet/contract.ts";
+import { sentinelService } from "#fleet/deploys/contract.ts";
 import { freeSlots } from "#rollout/conditions/availability.ts";
 import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";

@@ -1,6 +1,6 @@
 /** Ends invocations that another version has begun and that cannot continue, and repairs the rollout. */
 import { type Context, implement } from "@restatedev/restate-sdk";
-import { sentinelService } from "#fleet/contract.ts";
+import { sentinelService } from "#fleet/deploys/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
 import { rolloutPins } from "#rollout/choice/interface.ts";
 import type { Fleets } from "#rollout/fleets.ts";

@@ -3,11 +3,11 @@
 import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { fleetConfig } from "#fleet/config.ts";
-import { type DeployResult, sentinelService } from "#fleet/contract.ts";
-import { createDeployer } from "#fleet/deployer.ts";
+import { type DeployResult, sentinelService } from "#fleet/deploys/contract.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
+import { createSentinelService } from "#fleet/deploys/service.ts";
 import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
-import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -356,7 +356,7 @@ describe("a deploy", () => {
     const store = createFleetStore(database);
     const fleets = deploying(createDeployer(driver, store), deployTimeoutMs);
     restate = await startTestRestate({
-      services: [createSentinelService({ fleets, abandon: store.abandon }), caller],
+      services: [createSentinelService({ fleets, store }), caller],
     });
   });
 

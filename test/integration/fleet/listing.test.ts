@@ -1,7 +1,7 @@
 /** What the fleet lists, written down in a real Postgres. */
 import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetStore } from "#fleet/store.ts";

@@ -1,6 +1,6 @@
 /** What is kept of logs, in a real Postgres. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
 import { createKeepLog } from "#fleet/logs/keep.ts";

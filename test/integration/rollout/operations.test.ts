@@ -5,7 +5,7 @@ import { modes } from "../../support/replay.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
-import { startOver, untilInFlight } from "../../support/rollout/standstill.ts";
+import { startOver, untilInFlight, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -49,6 +49,36 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
       failed_sentinels: [],
     });
     expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV2]));
+  });
+
+  const deploys =
+    "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.SentinelService'";
+
+  it("needs no invocation for a deploy that ends at once", async () => {
+    const [before, ordered] = [bench.ownSteps(), bench.fleet.applied.length];
+
+    const { body } = await bench.call("Rollout", { image: imageV2 });
+
+    expect(body).toMatchObject({ state: "completed", succeeded: 12 });
+    expect(bench.ownSteps()).toBe(before);
+    expect(bench.fleet.applied).toHaveLength(ordered + 12);
+  });
+
+  it("orders a sentinel once whose deploy takes its time", async () => {
+    const [before, ordered] = [bench.ownSteps(), bench.fleet.applied.length];
+    bench.fleet.hold();
+    await bench.send("Rollout", { image: imageV2, wave_percentages: [100] });
+    await untilInFlight(bench, 4);
+    await waitFor(async () => (await bench.query(deploys)).length === 4, {
+      withinMs: 10_000,
+      what: "invocations that follow the deploys",
+    });
+
+    bench.fleet.release();
+
+    expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12 });
+    expect(bench.fleet.applied).toHaveLength(ordered + 12);
+    expect(bench.ownSteps()).toBeGreaterThan(before);
   });
 
   it("leaves out sentinels that run the image already, and completes at once without any", async () => {

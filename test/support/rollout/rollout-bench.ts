@@ -1,12 +1,13 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 
 import { type Context, service } from "@restatedev/restate-sdk";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createBeginDeploys } from "#fleet/deploys/begin.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
+import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
-import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -60,6 +61,25 @@ const testService = service({
   },
 });
 
+/** Counts the steps of deploys that have an invocation of their own. */
+function countSteps(fleets: ReadonlyMap<string, Deploying>) {
+  let steps = 0;
+  const counting = <Given extends unknown[], Step>(step: (...given: Given) => Step) => {
+    return (...given: Given) => {
+      steps++;
+      return step(...given);
+    };
+  };
+  const counted = [...fleets].map(([name, { deployer, ...deploying }]): [string, Deploying] => {
+    const { begin, observe } = deployer;
+    return [
+      name,
+      { ...deploying, deployer: { begin: counting(begin), observe: counting(observe) } },
+    ];
+  });
+  return { fleets: new Map(counted), steps: () => steps };
+}
+
 export async function startRolloutBench(options: BenchOptions = {}) {
   const { size = 12, maxParallel = 100, alwaysReplay = false, killsPostgres = false } = options;
   const log = createLog({ level: "silent", format: "json" });
@@ -77,18 +97,17 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     drivers.map(({ name, driver }) => [name, createTestListing(database, driver, { fleet: name })]),
   );
   const deployTimeoutMs = 20_000;
+  const fleets = new Map(
+    drivers.map(({ name, driver }) => [
+      name,
+      { deployer: createDeployer(driver, store), deployTimeoutMs },
+    ]),
+  );
+  const counted = countSteps(fleets);
   const restate = await startTestRestate({
     alwaysReplay,
     services: [
-      createSentinelService({
-        fleets: new Map(
-          drivers.map(({ name, driver }) => [
-            name,
-            { deployer: createDeployer(driver, store), deployTimeoutMs },
-          ]),
-        ),
-        abandon: store.abandon,
-      }),
+      createSentinelService({ fleets: counted.fleets, store }),
       createFleetService({
         store,
         listings,
@@ -110,6 +129,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         })),
         readMembers: store.members,
         orders: store,
+        beginDeploys: createBeginDeploys(fleets),
         readGateChecks: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],
@@ -141,6 +161,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
   const query = (sql: string) => queryRestate(restate.adminUrl, sql);
 
   return {
+    ownSteps: counted.steps,
     fleet,
     maxParallel,
     chat,

@@ -1,18 +1,21 @@
 /** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
+import type { BeginDeploys, DeployStart } from "#fleet/deploys/contract.ts";
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
-import { abandon, deploy, type Event, stopEvent } from "./events.ts";
+import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 import { Slots } from "./slots.ts";
 
 /** How many calls of `record` that were killed a batch repeats in all. */
 const recordAttempts = 20;
 
-export function createBatchService(readPinned: ReadPinned) {
+export type BatchParts = { readPinned: ReadPinned; beginDeploys: BeginDeploys };
+
+export function createBatchService(parts: BatchParts) {
   return implement(rolloutBatch, {
-    handlers: { run: (ctx, run) => runBatch(ctx, run, readPinned) },
+    handlers: { run: (ctx, run) => runBatch(ctx, run, parts) },
     options: {
       ingressPrivate: true,
       // A cancelled batch starts no more deploys and lets those in flight finish.
@@ -25,9 +28,9 @@ export function createBatchService(readPinned: ReadPinned) {
 async function runBatch(
   ctx: Context,
   run: BatchRun,
-  readPinned: ReadPinned,
+  parts: BatchParts,
 ): Promise<{ stopped: boolean }> {
-  const work = new BatchWork(ctx, run, readPinned);
+  const work = new BatchWork(ctx, run, parts);
   while (!work.isDone()) {
     work.readPins();
     work.launch();
@@ -44,7 +47,11 @@ class BatchWork {
   readonly #stop: RestatePromise<Event>;
   readonly #pins: PinWatch;
   readonly #slots: Slots;
+  readonly #beginDeploys: BeginDeploys;
+  /** What each deploy is awaited by, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
+  /** Whether deploys end in a moment, so that beginning them in groups pays. */
+  #isQuick = true;
   #waiting: Target[];
   #unrecorded: DeployOutcome[] = [];
   #recording: RestatePromise<Event> | undefined;
@@ -54,9 +61,11 @@ class BatchWork {
   #isClosed = false;
   isStopped = false;
 
-  constructor(ctx: Context, { targets, ...run }: BatchRun, readPinned: ReadPinned) {
+  constructor(ctx: Context, { targets, ...run }: BatchRun, parts: BatchParts) {
+    const { readPinned } = parts;
     this.#ctx = ctx;
     this.#run = run;
+    this.#beginDeploys = parts.beginDeploys;
     this.#stop = stopEvent(ctx);
     // A rollback takes what the rollout has changed.
     const readOf = (ids: readonly string[]) => readPinned(ids, keyOf(run));
@@ -79,11 +88,25 @@ class BatchWork {
   /** Starts as many deploys as the bounds allow. With a failure budget, none before a failure is judged. */
   launch(): void {
     if (!this.#pins.areKnown || !this.#mayLaunchMore() || this.#awaitsJudgement()) return;
-    while (this.#inFlight.size < this.#run.parallel && this.#slots.mayTake(this.#waiting[0])) {
+    const targets: Target[] = [];
+    const free = this.#run.parallel - this.#inFlight.size;
+    while (targets.length < free && this.#slots.mayTake(this.#waiting[0])) {
       const target = this.#waiting.shift() as Target;
       this.#slots.take(target);
-      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run));
+      targets.push(target);
     }
+    if (this.#isQuick && targets.length > 0) this.#begin(targets);
+    else for (const target of targets) this.#deploy(target);
+  }
+
+  #begin(targets: readonly Target[]): void {
+    const group = begin(this.#ctx, targets, { run: this.#run, beginDeploys: this.#beginDeploys });
+    for (const { index } of targets) this.#inFlight.set(index, group);
+  }
+
+  #deploy(target: Target, start?: DeployStart): void {
+    const deployed = deploy(this.#ctx, target, { run: this.#run, ...(start && { start }) });
+    this.#inFlight.set(target.index, deployed);
   }
 
   #mayLaunchMore(): boolean {
@@ -135,12 +158,13 @@ class BatchWork {
       this.#mayLaunchMore() ? this.#pins.next : undefined,
     ];
     return RestatePromise.race([
-      ...this.#inFlight.values(),
+      ...new Set(this.#inFlight.values()),
       ...others.filter((other) => other !== undefined),
     ]);
   }
 
   take(event: Event): void {
+    if (event.type === "begun") this.#takeBegun(event);
     if (event.type === "stop") this.isStopped = true;
     if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
     if (event.type === "pins read") this.#leaveOut(this.#pins.takeReading(event.pinned));
@@ -150,11 +174,30 @@ class BatchWork {
       this.#inFlight.delete(event.index);
       this.isStopped = true;
     }
-    if (event.type !== "deployed") return;
-    this.#inFlight.delete(event.outcome.index);
-    this.#unrecorded.push(event.outcome);
-    if (event.outcome.ok) this.#slots.giveBack();
-    if (event.wasKilled) abandon(this.#ctx, event);
+    if (event.type === "deployed") this.#takeDeployed(event);
+  }
+
+  /** Deploys that have not ended get invocations of their own. */
+  #takeBegun({ targets, starts, isQuick }: Extract<Event, { type: "begun" }>): void {
+    this.#isQuick &&= isQuick;
+    targets.forEach((target, i) => {
+      const { result, ...start } = starts[i] ?? {};
+      if (result === undefined) this.#deploy(target, start);
+      else this.take(toEvent(target, result));
+    });
+  }
+
+  #takeDeployed(event: Extract<Event, { type: "deployed" }>): void {
+    const { target, outcome, wasKilled } = event;
+    this.#inFlight.delete(target.index);
+    this.#unrecorded.push(outcome);
+    if (outcome.ok) this.#slots.giveBack();
+    else this.#warnOf(target, outcome);
+    if (wasKilled) abandon(this.#ctx, event);
+  }
+
+  #warnOf({ id: sentinel, image }: Target, { reason }: DeployOutcome): void {
+    this.#ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
   }
 
   /** Those that a pin holds back have their result. */

@@ -5,7 +5,12 @@ import {
   RestatePromise,
   type TerminalError,
 } from "@restatedev/restate-sdk";
-import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import {
+  type BeginDeploys,
+  type DeployResult,
+  type DeployStart,
+  sentinelService,
+} from "#fleet/deploys/contract.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
 import type { BatchRun } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
@@ -15,6 +20,7 @@ export type Pinned = { id: string; reason: string };
 
 /** `pinned`: null: the pins could not be read. */
 export type Event =
+  | { type: "begun"; targets: readonly Target[]; starts: readonly DeployStart[]; isQuick: boolean }
   | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
   | { type: "recorded"; wasKilled: boolean }
@@ -28,20 +34,61 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
   return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
 }
 
+type DeployRun = Pick<BatchRun, "run" | "fleet">;
+
+/** Begins the deploys of a group, in one entry of the journal. */
+export function begin(
+  ctx: Context,
+  targets: readonly Target[],
+  { run, beginDeploys }: { run: DeployRun; beginDeploys: BeginDeploys },
+): RestatePromise<Event> {
+  const orders = targets.map((target) => ({
+    sentinelId: target.id,
+    image: target.image,
+    deployId: deployIdOf(ctx, target),
+    ...wantedBy(run),
+  }));
+  return ctx
+    .run("begin-deploys", () => beginDeploys(orders, keyOf(run)))
+    .map((begun = { starts: [], isQuick: false }): Event => ({ type: "begun", targets, ...begun }));
+}
+
+/** The same whenever this invocation is repeated, and another one's is different. */
+function deployIdOf(ctx: Context, { index }: Target): string {
+  return `${ctx.request().id}-${index}`;
+}
+
+function wantedBy({ run }: DeployRun): { run?: string } {
+  return run === undefined ? {} : { run };
+}
+
+/** `start`: what `begin` has done of it; absent: nothing. */
 export function deploy(
   ctx: Context,
   target: Target,
-  { run, ...of }: Pick<BatchRun, "run" | "fleet">,
+  { run, start }: { run: DeployRun; start?: DeployStart },
 ): RestatePromise<Event> {
-  const { index, id, image } = target;
+  const { id, image } = target;
+  const begun = start && {
+    deployId: deployIdOf(ctx, target),
+    ...(start.step && { step: start.step }),
+  };
   return ctx
     .client(sentinelService, id)
-    .Deploy({ image, ...(run !== undefined && { run }), ...ofFleet(keyOf(of)) })
-    .map((result, failure): Event => {
-      if (result?.ordered === false) return { type: "unordered", index };
-      const outcome = { index, id, ...judge(result, failure) };
-      return { type: "deployed", target, outcome, wasKilled: failure !== undefined };
-    });
+    .Deploy({ image, ...wantedBy(run), ...ofFleet(keyOf(run)), ...(begun && { begun }) })
+    .map((result, failure) => toEvent(target, result, failure));
+}
+
+/** How a deploy has ended. */
+export function toEvent(
+  target: Target,
+  result: DeployResult | undefined,
+  failure?: TerminalError,
+): Event {
+  const { index, id } = target;
+  if (result?.ordered === false) return { type: "unordered", index };
+  const outcome = { index, id, ...judge(result, failure) };
+  return { type: "deployed", target, outcome, wasKilled: failure !== undefined };
 }
 
 function judge(

@@ -1,14 +1,14 @@
 /** Deploys of a run that has stopped, or that another has followed, on a real Postgres. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDeployer, type Deployer } from "#fleet/deployer.ts";
+import { createDeployer, type Deployer } from "#fleet/deploys/deployer.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createTestListing } from "../../support/rollout/fleet-listing.ts";
-import { createMemoryFleet } from "../../support/rollout/memory-fleet.ts";
-import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
-import { createTestDatabase } from "../../support/run/shared-postgres.ts";
-import type { TestDatabase } from "../../support/servers/servers.ts";
+import { createTestListing } from "../../../support/rollout/fleet-listing.ts";
+import { createMemoryFleet } from "../../../support/rollout/memory-fleet.ts";
+import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
+import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../../support/servers/servers.ts";
 
 const timeoutMs = 10_000;
 
@@ -99,5 +99,74 @@ describe("a deploy that is no longer wanted", () => {
     await store.record({ id, image: imageV2, status: "failed", reason: "x", endedId: "early" });
 
     expect(await row(id)).toMatchObject({ image: imageV1, deploy_status: "progressing" });
+  });
+});
+
+describe("a deploy that is ordered only if the sentinel is idle", () => {
+  const fleet = createMemoryFleet(4);
+  let server: TestDatabase;
+  let database: Database;
+  let store: FleetStore;
+  let deployer: Deployer;
+
+  beforeAll(async () => {
+    server = await createTestDatabase();
+    database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
+    store = createFleetStore(database);
+    deployer = createDeployer(fleet.driver, store);
+    await createTestListing(database, fleet.driver).list();
+  });
+
+  afterAll(async () => {
+    await database.end();
+    await server.stop();
+  });
+
+  const begin = (sentinelId: string, deployId: string, run = "run-a") =>
+    deployer.begin({ sentinelId, deployId, image: imageV2, run, onlyIfIdle: true }, timeoutMs);
+
+  const row = async (id: string) =>
+    (await database.query("SELECT * FROM sentinels WHERE id = $1", [id])).rows[0];
+
+  it("is refused while another one is in progress, and changes nothing", async () => {
+    await store.record({ id: "s01", image: imageV1, status: "progressing", deployId: "other" });
+    const before = await row("s01");
+
+    await expect(begin("s01", "d1")).rejects.toThrow("another deploy of the sentinel");
+
+    expect(await row("s01")).toEqual(before);
+    expect(fleet.applied).toEqual([]);
+  });
+
+  it("is refused even though its run has stopped: the other one goes on", async () => {
+    await store.stopRun("run-b");
+    await store.record({ id: "s02", image: imageV1, status: "progressing", deployId: "other" });
+
+    await expect(begin("s02", "d2", "run-b")).rejects.toThrow("another deploy of the sentinel");
+
+    expect(await row("s02")).toMatchObject({ deploy_id: "other", deploy_status: "progressing" });
+  });
+
+  it("is carried out when what is in progress is this deploy itself", async () => {
+    await store.record({ id: "s03", image: imageV2, status: "progressing", deployId: "d3" });
+
+    expect(await begin("s03", "d3")).toMatchObject({ status: "ready" });
+    expect(await row("s03")).toMatchObject({ running_image: imageV2, deploy_status: "ready" });
+  });
+
+  it("is refused to all but one of many at the same moment", async () => {
+    const steps = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, i) =>
+        store.record({
+          ...{ id: "s04", image: imageV2, status: "progressing", deployId: `many-${i}` },
+          onlyIfIdle: true,
+        }),
+      ),
+    );
+
+    const free = steps.filter(({ status, ...one }) =>
+      status === "fulfilled" && "value" in one ? one.value.isBusy !== true : false,
+    );
+    expect(free).toHaveLength(1);
   });
 });

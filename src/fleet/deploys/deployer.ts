@@ -1,29 +1,18 @@
 /** The steps of one deploy: order and poll through the driver, record the result, return it as a value. */
-import { isOfData } from "#kernel/unwritable.ts";
-import { hasReasonCode, type ReasonCode } from "./contract.ts";
+
+import { hasReasonCode, type ReasonCode } from "#fleet/contract.ts";
 import {
   type Driver,
   type DriverCall,
   type SentinelObservation,
   UnreachableError,
-} from "./drivers/driver.ts";
+} from "#fleet/drivers/driver.ts";
+import type { KeepLog } from "#fleet/logs/keep.ts";
+import type { FleetStore } from "#fleet/store.ts";
+import { isOfData } from "#kernel/unwritable.ts";
+import type { DeployStep } from "./contract.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
-import type { KeepLog } from "./logs/keep.ts";
-import type { FleetStore } from "./store.ts";
 import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
-
-export type DeployStep = {
-  /** `unordered`: its run was stopped before the order was sent. */
-  status: "progressing" | "ready" | "failed" | "unordered";
-  reason?: string;
-  /** Only with `failed`: the fleet's API did not answer, or refused access. */
-  isOfApi?: boolean;
-  /** The driver has not accepted the order yet: the next poll sends it again. */
-  isPending?: boolean;
-  /** Since when a failure that the fleet reports may be that of the previous deploy (Unix ms). */
-  doubtedSinceMs?: number;
-  watch?: Watch;
-};
 
 /** The input of a poll: the state from the previous step, and the reason for this one. */
 export type NextPoll = {
@@ -37,6 +26,8 @@ export type NextPoll = {
   isDue: boolean;
   /** A push has said that the sentinel is ready. */
   isPushed: boolean;
+  /** One may have, before there was an invocation that it could be delivered to. */
+  mayBePushed?: boolean | undefined;
 };
 
 export type Deployer = {
@@ -68,17 +59,24 @@ export function createDeployer(driver: Driver, store: FleetStore, keepLog?: Keep
       return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
     },
 
-    async observe(order, { watch: before, pollMs, isPending, doubtedSinceMs, ...next }, timeoutMs) {
+    async observe(order, given, timeoutMs) {
+      const { watch: before, pollMs, isPending, doubtedSinceMs, ...next } = given;
       const watch = before && extendWatch(before, { nowMs: Date.now(), pollMs, timeoutMs });
       const leftMs = timeoutMs - (watch?.watchedMs ?? 0);
       const limitMs = Math.min(maxPollTimeoutMs, Math.max(minPollTimeoutMs, leftMs));
       const isDue = next.isDue && isWatchedEnough(watch, timeoutMs);
       const doubted = isDue ? undefined : doubtedSinceMs;
       const found = await poll(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
-      const step = await recordPoll(order, judge(found, { ...next, isDue }), parts);
+      const isPushed =
+        next.isPushed || (next.mayBePushed === true && (await wasPushed(order, store)));
+      const step = await recordPoll(order, judge(found, { isPushed, isDue }), parts);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
   };
+}
+
+function wasPushed({ sentinelId: id, deployId }: WantedOrder, store: FleetStore): Promise<boolean> {
+  return store.wasPushed({ id, deployId });
 }
 
 type DeployParts = OrderParts & { keepLog: KeepLog | undefined };

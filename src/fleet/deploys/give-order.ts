@@ -1,5 +1,5 @@
 /** Gives an order to the driver, as long as the run that wants it has not been stopped. */
-import type { ReasonCode } from "./contract.ts";
+import type { ReasonCode } from "#fleet/contract.ts";
 import {
   type ApplyResult,
   type DeployOrder,
@@ -7,11 +7,14 @@ import {
   type SentinelObservation,
   UnreachableError,
   UnwantedError,
-} from "./drivers/driver.ts";
-import type { FleetStore, RecordResult } from "./store.ts";
+} from "#fleet/drivers/driver.ts";
+import type { FleetStore, RecordResult } from "#fleet/store.ts";
 
-/** `run` is the rollout's run that wants the order; absent: it is always wanted. */
-export type WantedOrder = DeployOrder & { run?: string | undefined };
+/**
+ * `run` is the rollout's run that wants the order; absent: it is always wanted. `onlyIfIdle`: it is refused while another
+ * deploy of the sentinel is in progress.
+ */
+export type WantedOrder = DeployOrder & { run?: string | undefined; onlyIfIdle?: boolean };
 
 /** The result of one poll of the sentinel. */
 export type PollResult = Omit<SentinelObservation, "status"> & {
@@ -39,6 +42,9 @@ const lastPermissionMs = 2_000;
 /** An order that was sent before a kill has reached its fleet after this time, or never will. */
 const arrivalMs = 5_000;
 
+/** Another deploy of the sentinel is in progress. */
+class BusyError extends Error {}
+
 /**
  * Checks in the database whether the order is still wanted, and gives it. Throws `UnreachableError` for
  * temporary failures.
@@ -48,13 +54,12 @@ export async function giveOrder(
   signal: AbortSignal,
   parts: OrderParts,
 ): Promise<GivenOrder> {
-  const { sentinelId: id, image, deployId, run } = order;
   const { store } = parts;
   let before: RecordResult | undefined;
   let permissionMs = firstPermissionMs;
   while (!signal.aborted) {
     const untilMs = performance.now() + permissionMs;
-    const asked = await store.record({ id, image, status: "progressing", deployId, run });
+    const asked = await ask(order, store);
     // Only the first answer counts: an order that was held back was not sent in between.
     before ??= asked;
     const { failedBefore = false } = before;
@@ -62,7 +67,7 @@ export async function giveOrder(
     if (asked.isStopped) {
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
-    const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
+    const isWanted = () => !store.isStoppedHere(order.run) && performance.now() < untilMs;
     // If it is too late already no connection is taken: aborting the request later would break it.
     const applied = isWanted() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
@@ -72,6 +77,15 @@ export async function giveOrder(
     return { ended: { status: "failed", reason, isOfApi }, failedBefore };
   }
   throw new UnreachableError("unreachable: the order could not be given in time");
+}
+
+/** Permission to send it. */
+async function ask(order: WantedOrder, store: FleetStore): Promise<RecordResult> {
+  const { sentinelId: id, image, deployId, run, onlyIfIdle } = order;
+  const status = "progressing";
+  const asked = await store.record({ id, image, status, deployId, run, onlyIfIdle });
+  if (asked.isBusy === true) throw new BusyError("another deploy of the sentinel is in progress");
+  return asked;
 }
 
 const followed: PollResult = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextPollMs } from "#fleet/service.ts";
+import { nextPollMs } from "#fleet/deploys/service.ts";
 
 /** How often a deploy of so long is looked at. */
 const countLooks = (deployMs: number) => {

@@ -1,7 +1,8 @@
 /** Metrics of deploys, in the process that made their last step. */
 import { Counter, Histogram, type Registry } from "prom-client";
-import { reasonCodeOf, reasonCodes } from "./contract.ts";
-import type { Deployer, DeployStep } from "./deployer.ts";
+import { reasonCodeOf, reasonCodes } from "#fleet/contract.ts";
+import type { DeployStep } from "./contract.ts";
+import type { Deployer } from "./deployer.ts";
 
 /** Upper bounds of the buckets, seconds. */
 const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];

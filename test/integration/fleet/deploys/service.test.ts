@@ -1,8 +1,10 @@
 /** SentinelService on a real Restate and Postgres, over the fake fleet's http protocol. */
 import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type DeployResult, sentinelService } from "#fleet/contract.ts";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createBeginDeploys } from "#fleet/deploys/begin.ts";
+import { type DeployRequest, type DeployResult, sentinelService } from "#fleet/deploys/contract.ts";
+import { createDeployer } from "#fleet/deploys/deployer.ts";
+import { createSentinelService } from "#fleet/deploys/service.ts";
 import { boundDriver } from "#fleet/drivers/bounded.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
@@ -10,21 +12,20 @@ import { createLogBudget } from "#fleet/logs/budget.ts";
 import { createKeepLog } from "#fleet/logs/keep.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
-import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { deploying } from "../../support/rollout/deploying.ts";
-import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
-import { createTestListing } from "../../support/rollout/fleet-listing.ts";
-import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import { deploying } from "../../../support/rollout/deploying.ts";
+import { type FakeFleet, startFakeFleet } from "../../../support/rollout/fake-fleet.ts";
+import { createTestListing } from "../../../support/rollout/fleet-listing.ts";
+import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
 import {
   startTestRestate,
   type TestDatabase,
   type TestRestate,
-} from "../../support/servers/servers.ts";
-import { postSigned, readActor } from "../../support/signed-call.ts";
-import { waitFor } from "../../support/wait-for.ts";
+} from "../../../support/servers/servers.ts";
+import { postSigned, readActor } from "../../../support/signed-call.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
 const v2 = "registry.example.com/vedette/sentinel:v2";
 const v3 = "registry.example.com/vedette/sentinel:v3";
@@ -34,14 +35,17 @@ const log = createLog({ level: "silent", format: "json" });
 const caller = service({
   name: "Caller",
   handlers: {
-    deploy: (ctx: Context, request: { id: string; image: string }): Promise<DeployResult> =>
-      ctx.client(sentinelService, request.id).Deploy({ image: request.image }),
+    deploy: (
+      ctx: Context,
+      { id, ...request }: { id: string } & DeployRequest,
+    ): Promise<DeployResult> => ctx.client(sentinelService, id).Deploy(request),
   },
 });
 
 let fleet: FakeFleet;
 let server: TestDatabase;
 let database: Database;
+let fleets: ReturnType<typeof deploying>;
 let restate: TestRestate;
 let next = 0;
 let id = "";
@@ -65,10 +69,10 @@ beforeAll(async () => {
   });
   const listing = createTestListing(database, driver);
   await listing.list();
-  const fleets = deploying(createDeployer(driver, store, keepLog), 4_000);
+  fleets = deploying(createDeployer(driver, store, keepLog), 4_000);
   restate = await startTestRestate({
     services: [
-      createSentinelService({ fleets, abandon: store.abandon }),
+      createSentinelService({ fleets, store }),
       createFleetService({
         store,
         listings: new Map([["singleton", listing]]),
@@ -209,6 +213,56 @@ describe("NotifyReady", () => {
     await deploy(v2);
 
     expect(await notify(v2)).toEqual({ accepted: false });
+  });
+});
+
+describe("a deploy that a batch has begun", () => {
+  /** Begins it as a batch does, without an invocation. */
+  const begin = async (deployId: string) => {
+    const { starts } = await createBeginDeploys(fleets)(
+      [{ sentinelId: id, image: v2, deployId }],
+      "singleton",
+    );
+    return { deployId, ...starts[0] };
+  };
+
+  const follow = async (begun: DeployRequest["begun"]) =>
+    (await post("Caller/deploy", { id, image: v2, begun })).body;
+
+  const putsHere = () => fleet.puts.filter((put) => put.id === id);
+
+  it("is followed to its end, and not ordered again", async () => {
+    fleet.behave(() => ({ readyAfterMs: 300 }));
+    const { deployId, step } = await begin("b-1");
+
+    expect(await follow({ deployId, step })).toEqual({ status: "ready" });
+    expect(putsHere()).toMatchObject([{ deployId: "b-1" }]);
+    expect(await row()).toMatchObject({ deploy_id: "b-1", running_image: v2 });
+  });
+
+  it("ends by a push that came before anybody followed it", async () => {
+    fleet.behave(() => "hang");
+    const { deployId, step } = await begin("b-2");
+    const answer = await notify(v2);
+
+    expect(answer).toEqual({ accepted: true });
+    expect(await follow({ deployId, step })).toEqual({ status: "ready" });
+  });
+
+  it("does not end by a push for the deploy before it", async () => {
+    fleet.behave(() => "hang");
+    await begin("b-3");
+    await notify(v2);
+    await database.query("UPDATE sentinels SET deploy_status = 'failed' WHERE id = $1", [id]);
+    const { deployId, step } = await begin("b-4");
+
+    expect(await follow({ deployId, step })).toMatchObject({ status: "failed" });
+  });
+
+  it("is begun under its own id when it is not known whether it was", async () => {
+    await follow({ deployId: "b-5" });
+
+    expect(putsHere()).toMatchObject([{ deployId: "b-5" }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createDeployer, judge, type NextPoll } from "#fleet/deployer.ts";
+import { createDeployer, judge, type NextPoll } from "#fleet/deploys/deployer.ts";
 import {
   type Driver,
   type SentinelObservation,

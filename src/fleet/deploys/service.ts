@@ -1,6 +1,5 @@
 /** `SentinelService`: one virtual object per sentinel, which replaces its image. */
 import {
-  type Context,
   InvocationIdParser,
   implement,
   type ObjectContext,
@@ -8,16 +7,17 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
+import { defaultFleet, type ReasonCode } from "#fleet/contract.ts";
+import type { FleetStore } from "#fleet/store.ts";
 import {
   type DeployRequest,
   type DeployResult,
-  defaultFleet,
-  type ReasonCode,
+  type DeployStep,
   sentinelService,
 } from "./contract.ts";
-import type { Deployer, DeployStep } from "./deployer.ts";
+import type { Deployer } from "./deployer.ts";
 import type { WantedOrder } from "./give-order.ts";
-import type { FleetStore } from "./store.ts";
+import { toResult } from "./result.ts";
 
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
@@ -28,8 +28,8 @@ export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
 export type SentinelServiceParts = {
   /** By the fleet's name. */
   fleets: ReadonlyMap<string, Deploying>;
-  /** Records that a deploy ended without a result. */
-  abandon: FleetStore["abandon"];
+  /** `abandon`: records that a deploy ended without a result. */
+  store: Pick<FleetStore, "abandon" | "notePush">;
 };
 
 const firstPollMs = 200;
@@ -41,45 +41,55 @@ export function createSentinelService(parts: SentinelServiceParts) {
   return implement(sentinelService, {
     handlers: {
       Deploy: (ctx, request) => deploy(ctx, request, parts),
-      NotifyReady: (ctx, { image }) => notifyReady(ctx, image),
+      NotifyReady: (ctx, { image }) => notifyReady(ctx, image, parts),
       Abandon: async (ctx, { image, reason }) => {
         ctx.clear("deploying");
-        await ctx.run("abandon", () => parts.abandon({ id: ctx.key, image, reason }));
+        await ctx.run("abandon", () => parts.store.abandon({ id: ctx.key, image, reason }));
         return null;
       },
     },
     options: {
       // Otherwise a fleet of 50,000 would leave as many journals for a day.
       journalRetention: 0,
-      handlers: { Deploy: { ingressPrivate: true }, Abandon: { ingressPrivate: true } },
+      handlers: {
+        Deploy: { ingressPrivate: true },
+        Abandon: { ingressPrivate: true },
+        // It reads its state after it has noted the push, and not as it was before.
+        NotifyReady: { enableLazyState: true },
+      },
     },
   });
 }
 
 async function deploy(
   ctx: ObjectContext,
-  { image, run, fleet = defaultFleet }: DeployRequest,
+  { image, run, fleet = defaultFleet, begun }: DeployRequest,
   parts: SentinelServiceParts,
 ): Promise<DeployResult> {
-  if (image === "") return toResult(ctx, image, { status: "failed", reason: unknownImage });
-  const order = { sentinelId: ctx.key, image, deployId: ctx.request().id, run };
+  if (image === "") return { status: "failed", reason: unknownImage };
+  const invocation = ctx.request().id;
+  const order = { sentinelId: ctx.key, image, deployId: begun?.deployId ?? invocation, run };
   // Before the order is given: a push that comes at once must find this invocation.
-  ctx.set<DeployInProgress>("deploying", { image, invocation: order.deployId });
+  ctx.set<DeployInProgress>("deploying", { image, invocation });
   try {
     // A single journaled step for a quick deploy, because a fleet has very many of them.
     const deploying = parts.fleets.get(fleet) ?? unknownFleet;
     const { deployer, deployTimeoutMs } = deploying;
-    const first = await ctx.run("deploy", () => deployer.begin(order, deployTimeoutMs));
+    const first =
+      begun?.step ?? (await ctx.run("deploy", () => deployer.begin(order, deployTimeoutMs)));
+    const mayBePushed = begun !== undefined && first.isPending !== true;
     const result =
-      first.status === "progressing" ? await waitReady(ctx, { order, first }, deploying) : first;
+      first.status === "progressing"
+        ? await waitReady(ctx, { order, first, mayBePushed }, deploying)
+        : first;
     ctx.clear("deploying");
-    return toResult(ctx, image, result);
+    return toResult(result);
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
     const reason = `cancelled: ${error.message}`;
     ctx.clear("deploying");
-    await ctx.run("abandon", () => parts.abandon({ id: ctx.key, image, reason }));
-    return toResult(ctx, image, { status: "failed", reason });
+    await ctx.run("abandon", () => parts.store.abandon({ id: ctx.key, image, reason }));
+    return { status: "failed", reason };
   }
 }
 
@@ -104,7 +114,7 @@ type Cause = "pushed" | "deadline" | "poll";
 
 async function waitReady(
   ctx: ObjectContext,
-  { order, first }: { order: WantedOrder; first: DeployStep },
+  { order, first, ...given }: { order: WantedOrder; first: DeployStep; mayBePushed: boolean },
   { deployer, deployTimeoutMs }: Deploying,
 ): Promise<DeployStep> {
   const leftMs = Math.max(0, deployTimeoutMs - (first.watch?.watchedMs ?? 0));
@@ -114,6 +124,7 @@ async function waitReady(
   ]);
   let step = first;
   let isPushed = false;
+  let { mayBePushed } = given;
   for (let pollMs = firstPollMs; ; pollMs = nextPollMs(pollMs, step)) {
     const poll = ctx.sleep(pollMs).map(() => "poll" as const);
     const cause = await RestatePromise.race([...awaited.values(), poll]);
@@ -122,9 +133,10 @@ async function waitReady(
     isPushed ||= cause === "pushed" && step.isPending !== true;
     const { isPending = false, watch, doubtedSinceMs } = step;
     const isDue = !awaited.has("deadline");
-    const next = { isPending, doubtedSinceMs, watch, pollMs, isPushed, isDue };
+    const next = { isPending, doubtedSinceMs, watch, pollMs, isPushed, isDue, mayBePushed };
     step = await ctx.run("observe", () => deployer.observe(order, next, deployTimeoutMs));
     if (step.status !== "progressing") return step;
+    mayBePushed = false;
   }
 }
 
@@ -134,24 +146,15 @@ export function nextPollMs(pollMs: number, { watch }: Pick<DeployStep, "watch">)
   return Math.min(pollMs * 2, Math.max(lastPollMs, Math.min(longestPollMs, hundredthMs)));
 }
 
-function toResult(ctx: Context, image: string, step: DeployStep): DeployResult {
-  if (step.status === "ready") return { status: "ready" };
-  const reason = step.reason ?? "timeout_unknown";
-  const sentinel = (ctx as ObjectContext).key;
-  if (step.status === "unordered") {
-    ctx.console.info("sentinel deploy not ordered", { sentinel, image, reason });
-    return { status: "failed", reason, ordered: false };
-  }
-  ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
-  return { status: "failed", reason, ...(step.isOfApi === true && { unasked: true }) };
-}
-
 async function notifyReady(
   ctx: ObjectSharedContext,
   image: string,
+  { store }: SentinelServiceParts,
 ): Promise<{ accepted: boolean }> {
+  // First the note, then the look: whoever begins to follow a deploy does it the other way round.
+  const isNoted = await ctx.run("note-push", () => store.notePush({ id: ctx.key, image }));
   const deploying = await ctx.get<DeployInProgress>("deploying");
-  if (deploying?.image !== image) return { accepted: false };
+  if (deploying?.image !== image) return { accepted: isNoted };
   const invocation = InvocationIdParser.fromString(deploying.invocation);
   ctx.invocation(invocation).signal<null>("ready").resolve(null);
   return { accepted: true };
