@@ -4,17 +4,21 @@
  * BENCH_EPISODES, BENCH_BESIDE, BENCH_AT_ONCE; BENCH_PARTS=episodes or at-once.
  */
 import type { RequestListener } from "node:http";
-import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { Pool } from "undici";
 import type { AlertOrder } from "#alerts/contract.ts";
-import { countFrom, spread } from "./measure.ts";
+import { countFrom, median, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan } from "./monitor-plan.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const episodes = countFrom("BENCH_EPISODES", 100);
 const atOnce = countFrom("BENCH_AT_ONCE", 1_000);
+
+/** The aims (docs/measured.md, "Aims"). */
+const episodeWithinMs = 110;
+const atOnceWithinMs = 1_000;
 
 const flapping = { prefix: "flapping", count: 20, frequencySeconds: 5 };
 const beside = { prefix: "well", count: countFrom("BENCH_BESIDE", 500), frequencySeconds: 60 };
@@ -63,10 +67,11 @@ async function measureEpisodes(): Promise<void> {
   });
   console.log(
     `ms from the answer that failed, or was well again, to the receiver; ${tookMs.resolved.length} ` +
-      `episodes beside ${beside.count} checks a minute; load ${load()}`,
+      `episodes beside ${beside.count} checks a minute`,
   );
-  const all = [...tookMs.opened, ...tookMs.resolved];
-  console.table({ ...toSpreads(tookMs), both: spread(all) });
+  const both = spread([...tookMs.opened, ...tookMs.resolved]);
+  console.table({ ...toSpreads(tookMs), both });
+  judge("an alert, both kinds, p99", both.p99, { atMost: episodeWithinMs, unit: "ms" });
 }
 
 async function measureAtOnce(): Promise<void> {
@@ -93,11 +98,22 @@ async function measureAtOnce(): Promise<void> {
         };
       }
     }
-    console.log(`${atOnce} events handed over in one moment: ms to the receiver; load ${load()}`);
+    console.log(`${atOnce} events handed over in one moment: ms to the receiver`);
     console.table(spreads);
     console.log("CPU ms of each, until it is written down");
     console.table(costs);
+    judgeAtOnce(Object.values(spreads).map(({ p99 }) => p99));
   });
+}
+
+/** In order; the code of the first round is not compiled yet, and so it does not count. */
+function judgeAtOnce(p99s: readonly number[]): void {
+  const aim = { under: atOnceWithinMs, unit: "ms" };
+  judge(
+    "events of one moment, p99, median of the rounds but the first",
+    median(p99s.slice(1)),
+    aim,
+  );
 }
 
 type Round = { episode: number; kind: Kind };
@@ -182,11 +198,7 @@ function toSpreads(tookMs: Record<string, readonly number[]>) {
   return Object.fromEntries(Object.entries(tookMs).map(([name, times]) => [name, spread(times)]));
 }
 
-/** Of the last minute, including this measurement. */
-function load(): string {
-  return (loadavg()[0] ?? 0).toFixed(1);
-}
-
+beginBench();
 const parts = (process.env["BENCH_PARTS"] ?? "episodes,at-once").split(",");
 if (parts.includes("episodes")) await measureEpisodes();
 if (parts.includes("at-once")) await measureAtOnce();

@@ -12,8 +12,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
   behaveBadly,
+  judge as countFaults,
   createRandom,
-  judge,
   playScenarios,
 } from "../test/support/alerts/alert-episodes.ts";
 import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
@@ -24,6 +24,7 @@ import {
   startVedetteAlerts,
 } from "../test/support/alerts/alert-systems.ts";
 import { countFrom } from "./measure.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const interrupted = Promise.withResolvers<never>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -37,10 +38,12 @@ const rounds = countFrom("BENCH_ROUNDS", 10);
 /** Ends when nothing arrives for this long: longer than a hanging request, and than Alertmanager's flush. */
 const stillMs = 30_000;
 
+type Row = { system: string; scenario: string } & ReturnType<typeof countFaults>;
+
 async function measure(
   system: string,
   start: (receiver: AlertReceiver) => Promise<AlertSystem>,
-): Promise<object[]> {
+): Promise<Row[]> {
   const receiver = await startAlertReceiver();
   receiver.behave = behaveBadly(createRandom(1));
   const alerting = await start(receiver);
@@ -49,8 +52,8 @@ async function measure(
     const played = await Promise.race([playing, interrupted.promise]);
     await Promise.race([untilStill(receiver), interrupted.promise]);
     return played.map((count) => {
-      const verdict = judge(receiver, alerting.checkId, count);
-      return { system, scenario: count.scenario, ...verdict };
+      const faults = countFaults(receiver, alerting.checkId, count);
+      return { system, scenario: count.scenario, ...faults };
     });
   } finally {
     await alerting.stop();
@@ -66,11 +69,28 @@ async function untilStill(receiver: AlertReceiver): Promise<void> {
   }
 }
 
+function judgeOurs(rows: readonly Row[]): void {
+  const sum = (of: (row: Row) => number) => rows.reduce((all, row) => all + of(row), 0);
+  judge(
+    "events lost",
+    sum((row) => row.lostFailures + row.lostRecoveries),
+    { atMost: 0 },
+  );
+  judge(
+    "events out of order",
+    sum((row) => row.outOfOrder),
+    { atMost: 0 },
+  );
+}
+
+beginBench();
 if (!hasAlertmanager()) throw new Error("Alertmanager is not installed");
 // Waits for both, so that a failure of one leaves no process of the other.
 const measured = await Promise.allSettled([
   measure("Vedette", startVedetteAlerts),
   measure("Alertmanager", startAlertmanager),
 ]);
-console.table(measured.flatMap((of) => (of.status === "fulfilled" ? of.value : [])));
+const rows = measured.flatMap((of) => (of.status === "fulfilled" ? of.value : []));
+console.table(rows);
 for (const of of measured) if (of.status === "rejected") throw of.reason;
+judgeOurs(rows.filter(({ system }) => system === "Vedette"));

@@ -2,6 +2,7 @@
 import type { Served } from "./api-fixture.ts";
 import { type Load, type LoadResult, load, mediansOf } from "./load.ts";
 import { countFrom } from "./measure.ts";
+import { judge } from "./verdict.ts";
 
 const seconds = countFrom("BENCH_SECONDS", 5);
 const runs = countFrom("BENCH_RUNS", 5);
@@ -50,10 +51,14 @@ async function checkAnswer({ url, path, body, headers, says = "" }: Contender): 
   if (!answer.includes(says)) throw new Error(`${path}: ${response.status} ${answer}`);
 }
 
-/** Prints a ratio and its aim. A missed aim makes the measurement end with exit code 1. */
-export function judge(what: string, found: number, aim: { atLeast: number } | { under: number }) {
-  const isMet = "atLeast" in aim ? found >= aim.atLeast : found < aim.under;
-  const wanted = "atLeast" in aim ? `at least ${aim.atLeast}` : `under ${aim.under}`;
-  console.log(`${isMet ? "met" : "MISSED"}: ${what}: ${found.toFixed(2)} (aim: ${wanted})`);
-  if (!isMet) process.exitCode = 1;
+/** The floor's CPU time where the aims for CPU times are to hold; it differs from machine to machine. */
+const floorMicros = 20;
+
+/** Judges the CPU time of a request, scaled to a machine on which the floor takes as long as the aims assume. */
+export function judgeCpu(found: LoadResult, floor: LoadResult, mostMicros: number): void {
+  const micros = (found.cpuMicros / floor.cpuMicros) * floorMicros;
+  judge(`its CPU where the floor takes ${floorMicros} µs`, micros, {
+    atMost: mostMicros,
+    unit: "µs",
+  });
 }

@@ -2,7 +2,6 @@
  * A rollout over three Docker hosts by the command, beside the engines' own time for the same changes. Root, with
  * dockerd, docker-registry and busybox. BENCH_EACH: containers on each host.
  */
-import { loadavg } from "node:os";
 import pLimit from "p-limit";
 import { startDockerEngine, type TestEngine } from "../test/support/docker/engine.ts";
 import { pushImage } from "../test/support/docker/images.ts";
@@ -10,6 +9,7 @@ import { startProgram } from "../test/support/program/program.ts";
 import { openDockerRegistry } from "../test/support/servers/docker-registry.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
 import { measureRollout } from "./rollout-command.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const hosts = ["edge-1", "edge-2", "edge-3"];
 const each = countFrom("BENCH_EACH", 10);
@@ -17,6 +17,9 @@ const total = hosts.length * each;
 /** As many as a host is asked for at once by the driver. */
 const atOnce = 4;
 const stableSeconds = 1;
+
+/** The aims (docs/measured.md, "Aims"). */
+const mostTimes = { pulled: 2.3, next: 1.9 };
 
 async function runContainers(engine: TestEngine, image: string): Promise<void> {
   for (let n = 1; n <= each; n++) await engine.run(`gw-${n}`, { image });
@@ -53,6 +56,7 @@ async function measureByHand(engines: readonly TestEngine[], image: string): Pro
   return performance.now() - startedAt;
 }
 
+beginBench();
 const registry = await openDockerRegistry({ auth: "open" });
 const [v1 = "", v2 = "", v3 = ""] = await Promise.all(
   ["v1", "v2", "v3"].map((tag) => pushImage(registry, tag)),
@@ -78,9 +82,13 @@ try {
     "a second one": { s: seconds(rolloutMs[1]) },
     "the engines alone, without waiting": { s: seconds(handMs) },
   });
-  const load = (loadavg()[0] ?? 0).toFixed(1);
   console.log(`${total} containers on ${hosts.length} hosts, ${hosts.length * atOnce} at once, `);
-  console.log(`stable after ${stableSeconds} s; ${cpuMs.toFixed(0)} ms of CPU each; load ${load}`);
+  console.log(`stable after ${stableSeconds} s; ${cpuMs.toFixed(0)} ms of CPU each`);
+  judge("a rollout, its image pulled, against the engines alone", (rolloutMs[0] ?? 0) / handMs, {
+    atMost: mostTimes.pulled,
+    unit: "times",
+  });
+  judge("the next one", (rolloutMs[1] ?? 0) / handMs, { atMost: mostTimes.next, unit: "times" });
 } finally {
   await program.dispose();
   for (const engine of engines) await engine.stop();

@@ -3,7 +3,6 @@
  * tests' own, in this process: its controller and pods take no time of their own but what BENCH_READY_MS says.
  * BENCH_SIZE: Deployments.
  */
-import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { Agent, request } from "undici";
@@ -16,10 +15,13 @@ import { addDeployment, kubeImage, writeKubeconfig } from "../test/support/kuber
 import { startProgram } from "../test/support/program/program.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
 import { measureRollout } from "./rollout-command.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const size = countFrom("BENCH_SIZE", 200);
 const readyMs = countFrom("BENCH_READY_MS", 2_000);
 const atOnce = 100;
+/** The aim (docs/measured.md, "Aims"). */
+const mostTimes = 1.2;
 const names = Array.from({ length: size }, (_, n) => `gw-${n}`);
 
 const agent = new Agent({ connections: 32 });
@@ -59,6 +61,7 @@ async function measureByHand(server: ApiServer, image: string): Promise<number> 
   return performance.now() - startedAt;
 }
 
+beginBench();
 const server = await openApiServer({ observeMs: 100, readyMs });
 for (const name of names) addDeployment(server, name);
 const kubeconfig = writeKubeconfig(server.url);
@@ -81,9 +84,12 @@ try {
     "rollout by the command": { s: (rolloutMs / 1_000).toFixed(1) },
     "the changes alone": { s: (handMs / 1_000).toFixed(1) },
   });
-  const load = (loadavg()[0] ?? 0).toFixed(1);
   console.log(`${size} Deployments, ready after ${readyMs} ms, ${atOnce} at once: `);
-  console.log(`${cpuMs.toFixed(1)} ms of CPU and ${calls.toFixed(1)} calls each; load ${load}`);
+  console.log(`${cpuMs.toFixed(1)} ms of CPU and ${calls.toFixed(1)} calls each`);
+  judge("a rollout against the changes alone", rolloutMs / handMs, {
+    atMost: mostTimes,
+    unit: "times",
+  });
 } finally {
   await program.dispose();
   await agent.close();

@@ -8,13 +8,15 @@
  */
 import { startTestRedis } from "../test/support/servers/redis.ts";
 import { type ApiBench, rootKey, type Served, withApi } from "./api-fixture.ts";
-import { compare, judge } from "./compare.ts";
+import { compare, judgeCpu } from "./compare.ts";
 import { nextLimitBody } from "./limit-body.ts";
 import { profile } from "./load.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 /** The aims (docs/measured.md, "Aims"). */
 const leastShare = 0.6;
 const mostP99 = 4;
+const mostMicros = 27;
 const leastTimes = 2;
 
 const profiled = process.env["BENCH_PROFILE"];
@@ -50,17 +52,23 @@ async function measure({ serve }: ApiBench, redisUrl: string): Promise<void> {
     found[one].perSecond / found[other].perSecond;
   judge("limit against the floor", ratio("limit", "floor"), { atLeast: leastShare });
   judge("its p99 against the floor's", found.limit.p99Ms / found.floor.p99Ms, { under: mostP99 });
+  judgeCpu(found.limit, found.floor, mostMicros);
   const peer = "Express over Redis";
   judge("limit, by its preset, against Express over Redis", ratio("limit", peer), {
     atLeast: leastTimes,
+    unit: "times",
   });
   judge("limit against Express, both over Redis", ratio("limit over Redis", peer), {
     atLeast: leastTimes,
+    unit: "times",
   });
-  const inProcess = ratio("limit", "Express, in process");
-  console.log(`limit against Express, both in process: ${inProcess.toFixed(2)}`);
+  judge("limit against Express, both in process", ratio("limit", "Express, in process"), {
+    atLeast: leastTimes,
+    unit: "times",
+  });
 }
 
+beginBench();
 const redis = await startTestRedis();
 try {
   await withApi((bench) => measure(bench, redis.url));

@@ -12,6 +12,7 @@ import { Pool } from "undici";
 import { countFrom, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan, pingTokenOf } from "./monitor-plan.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const minutes = countFrom("BENCH_MINUTES", 2);
 
@@ -32,6 +33,11 @@ const steady = {
   count: countFrom("BENCH_CHECKS", 500),
   frequencySeconds: 60,
 };
+
+/** The aims (docs/measured.md, "Aims"). */
+const mostPingMs = 0.15;
+const toldWithinMs = 1_000;
+
 const plan: Plan = { heartbeats: [pinged, expiring], checks: [steady] };
 
 async function register({ ingressUrl }: MonitorBench, ids: readonly string[]): Promise<void> {
@@ -82,7 +88,7 @@ function keepPinging({ controlUrl }: MonitorBench, ids: readonly string[]) {
 }
 
 /** Percent of one core. */
-async function measureLoad(bench: MonitorBench, seconds: number): Promise<Record<string, number>> {
+async function measureLoad(bench: MonitorBench, seconds: number) {
   const before = bench.cpu();
   const startedMs = nowMs();
   await delay(seconds * 1_000);
@@ -128,6 +134,9 @@ async function measureSteady(bench: MonitorBench): Promise<void> {
   console.table(rows);
   console.log(`${pings.length} pings answered, ${pinging.state.failed} not; answer times:`);
   console.table({ ms: spread(pings) });
+  const pingMs = ((heartbeatsOnly["all three"] / 100) * 60_000) / pinged.count;
+  judge("pings that were not answered", pinging.state.failed, { atMost: 0 });
+  judge("a ping, CPU of all three", pingMs, { atMost: mostPingMs, unit: "ms" });
 }
 
 /** Waits until all are ok. */
@@ -171,7 +180,7 @@ async function measureExpiry(bench: MonitorBench, acceptedMs: readonly number[])
 /** Measures until each alert is handed over to its delivery, and in another run until its event is accepted. */
 async function measureLateness(): Promise<void> {
   const plan = { heartbeats: [expiring], checks: [] };
-  const measured: Record<string, object> = {};
+  const measured: Record<string, { count: number; p99: number }> = {};
   for (const isNoting of [true, false]) {
     const acceptedMs: number[] = [];
     const takeEvent = () => void acceptedMs.push(nowMs());
@@ -183,8 +192,12 @@ async function measureLateness(): Promise<void> {
   }
   console.log(`${expiring.count} heartbeats with one deadline; ms after it`);
   console.table(measured);
+  const told = measured["event accepted"] ?? { count: 0, p99: Number.NaN };
+  judge("deadlines of one moment that were not told", expiring.count - told.count, { atMost: 0 });
+  judge("from such a deadline to its event, p99", told.p99, { under: toldWithinMs, unit: "ms" });
 }
 
+beginBench();
 const parts = (process.env["BENCH_PARTS"] ?? "steady,expiry").split(",");
 const isProbing = process.env["BENCH_PROBING"] !== "0";
 const takeEvent = (eventId: string) => {

@@ -21,6 +21,7 @@ import { createEngineParts, type Engine, type StartEngines } from "./engine.ts";
 import { callRollout, checkFleet, createFleet, type Servers, withServers } from "./fixture.ts";
 import { countFrom, median } from "./measure.ts";
 import { loadPeer } from "./packages.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 const { startDbos } = await loadPeer<{ startDbos: StartEngines }>("dbos.ts");
 const { startBullmq } = await loadPeer<{ startBullmq: StartEngines }>("bullmq.ts");
@@ -28,6 +29,9 @@ const { startBullmq } = await loadPeer<{ startBullmq: StartEngines }>("bullmq.ts
 const size = countFrom("BENCH_SIZE", 5_000);
 const rounds = countFrom("BENCH_ROUNDS", 3);
 const warmUpSize = Math.min(size, 500);
+
+/** The aims: our time against that of an engine. */
+const mostTimes = { "DBOS, a step each": 0.7, "BullMQ, a job each": 4 };
 
 const fleet = createFleet();
 
@@ -66,8 +70,15 @@ function report(times: ReadonlyMap<string, number[]>): void {
     "times ours": (median(taken) / own).toFixed(2),
   }));
   console.table(rows);
+  for (const [engine, atMost] of Object.entries(mostTimes)) {
+    const taken = times.get(engine);
+    // Without a Redis there is no BullMQ.
+    const ratio = taken && own / median(taken);
+    judge(`against ${engine}`, ratio, { atMost, unit: "times" });
+  }
 }
 
+beginBench();
 await withServers(fleet, async (servers) => {
   const parts = createEngineParts(servers, fleet);
   const engines = [ours(servers), ...(await startDbos(parts)), ...(await startBullmq(parts))];

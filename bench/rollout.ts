@@ -1,6 +1,5 @@
 /**
- * How long a rollout takes when its deploys take no time, to measure our own overhead. Ends with exit code 1
- * when a limit is missed. BENCH_SIZES: sizes of fleets, separated by commas; BENCH_ROUNDS: tries of each.
+ * How long a rollout takes when its deploys take no time, to measure our own overhead. BENCH_SIZES: sizes of fleets, separated by commas; BENCH_ROUNDS: tries of each.
  */
 import {
   callRollout,
@@ -11,6 +10,7 @@ import {
   withServers,
 } from "./fixture.ts";
 import { countFrom, countsFrom, cpuMsOf, forgetPeak, median, peakMbOf } from "./measure.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 /** Limits: the time per sentinel at 10,000, and its ratio between 50,000 and 5,000. */
 const limits = { wallMsAt10k: 1.5, growth: 1.2 };
@@ -80,18 +80,18 @@ function spread(values: readonly number[]): string {
   return `${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)}`;
 }
 
-function judge(eachMs: (size: number) => number): void {
-  const report = (what: string, measured: number, limit: number) => {
-    // A size that was not measured has no result.
-    if (Number.isNaN(measured)) return;
-    const isMet = measured <= limit;
-    console.log(`${isMet ? "met" : "MISSED"}: ${what} ${measured.toFixed(3)}, limit ${limit}`);
-    if (!isMet) process.exitCode = 1;
-  };
-  report("wall ms per sentinel at 10,000:", eachMs(10_000), limits.wallMsAt10k);
-  report("growth from 5,000 to 50,000:", eachMs(50_000) / eachMs(5_000), limits.growth);
+/** By size: the time of a sentinel. Empty for a size that was not measured. */
+function judgeSizes(eachMs: ReadonlyMap<number, number>): void {
+  const [few, some, many] = [5_000, 10_000, 50_000].map((size) => eachMs.get(size));
+  judge("a sentinel of 10,000", some, { atMost: limits.wallMsAt10k, unit: "ms" });
+  const growth = few === undefined || many === undefined ? undefined : many / few;
+  judge("a sentinel of 50,000 against one of 5,000", growth, {
+    atMost: limits.growth,
+    unit: "times",
+  });
 }
 
+beginBench();
 const fleet = createFleet();
 await withServers(fleet, async (servers) => {
   await rollOut(fleet, servers, 1_000);
@@ -100,6 +100,9 @@ await withServers(fleet, async (servers) => {
     for (const [size, taken] of samples) taken.push(await rollOut(fleet, servers, size));
   }
   console.table([...samples].map(([size, taken]) => toRow(size, taken)));
-  judge((size) => median((samples.get(size) ?? []).map(({ wallMs }) => wallMs)) / size);
+  const eachMs = [...samples].map(
+    ([size, taken]) => [size, median(taken.map(({ wallMs }) => wallMs)) / size] as const,
+  );
+  judgeSizes(new Map(eachMs));
 });
 process.exit();

@@ -10,8 +10,9 @@ import {
   type Served,
   withApi,
 } from "./api-fixture.ts";
-import { compare, judge } from "./compare.ts";
+import { compare, judgeCpu } from "./compare.ts";
 import { profile } from "./load.ts";
+import { beginBench, judge } from "./verdict.ts";
 
 /** Few enough that all are cached. */
 const keyCount = 1_000;
@@ -19,6 +20,7 @@ const keyCount = 1_000;
 /** The aims (docs/measured.md, "Aims"). */
 const leastShare = 0.55;
 const mostP99 = 4;
+const mostMicros = 28;
 
 const asked = (server: Served, says = '"valid":true') => ({
   ...server,
@@ -42,6 +44,8 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
   const share = verifyKey.perSecond / floor.perSecond;
   judge("verifyKey against the floor", share, { atLeast: leastShare });
   judge("its p99 against the floor's", verifyKey.p99Ms / floor.p99Ms, { under: mostP99 });
+  judgeCpu(verifyKey, floor, mostMicros);
 }
 
+beginBench();
 await withApi(measure);
