@@ -21,9 +21,9 @@ const mostParallel = 500;
 /** A rollout of 50,000 takes a quarter of an hour on 2 cores that have other work as well. */
 const endsWithinMs = 2_400_000;
 
-/** The aims (docs/measured.md, "Aims"): 60 frames a second while the page moves; 1 MB to a viewer of 10,000. */
+/** The aims (docs/measured.md, "Aims"). 17 ms: 60 frames a second. */
 const mostFrameMs = 17;
-const mostBytesEach = 100;
+const mostMegabytes = (size: number) => Math.max(1, size / 10_000);
 
 type Sent = { events: number; bytes: number; longest: number };
 
@@ -141,7 +141,7 @@ async function measure(program: Program, browser: Browser, size: number): Promis
   const what = `of ${size} sentinels`;
   const frameAim = { atMost: mostFrameMs, unit: "ms" };
   judge(`between moving frames ${what}, p95`, percentile(moving, 95), frameAim);
-  judge(`to a viewer ${what}, each`, all / size, { atMost: mostBytesEach, unit: "bytes" });
+  judge(`to a viewer ${what}`, all / 1e6, { atMost: mostMegabytes(size), unit: "MB" });
 }
 
 beginBench();
