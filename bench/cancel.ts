@@ -1,7 +1,9 @@
 /**
  * How quickly Cancel and Status answer in the middle of a wave, called through the control gateway as
- * operators do, and how soon deploys stop. BENCH_TRIES: how many rollouts are cancelled.
+ * operators do, and how soon deploys stop. BENCH_TRIES: how many rollouts are cancelled. BENCH_DEPLOYS: how long deploys
+ * take, ms, separated by commas. BENCH_BUSY: how many busy processes there are beside it.
  */
+import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { createControl } from "#control/control.ts";
 import {
@@ -13,17 +15,22 @@ import {
   type Servers,
   withServers,
 } from "./fixture.ts";
-import { countFrom, percentile } from "./measure.ts";
+import { countFrom, countsFrom, percentile } from "./measure.ts";
 import { beginBench, judge } from "./verdict.ts";
 
 const tries = countFrom("BENCH_TRIES", 200);
 
-/** Long enough that no wave ends before its Cancel: two batches, each deploy polled after 200 ms. */
-const size = 500;
+/** How long deploys take: some are over in the step that begins them, others have invocations of their own. */
+const deploysMs = countsFrom("BENCH_DEPLOYS", [50, 500]);
+/** Large enough that no wave ends before its Cancel. */
+const size = 4_000;
 const token = "bench-token";
 /** A deploy that starts later than this after a Cancel is an error. */
 const quietMs = 250;
-const limitMs = 100;
+/** For p99. */
+const limits = { quietMs: 100, loadedMs: 250 };
+/** Six beside two processors are a load of 6. */
+const busyProcesses = process.env["BENCH_BUSY"] === undefined ? 0 : countFrom("BENCH_BUSY", 6);
 
 type Call = (handler: string, body?: unknown) => Promise<Record<string, unknown>>;
 
@@ -92,11 +99,19 @@ async function cancelOne(
   };
 }
 
-beginBench();
-const fleet = createFleet(50);
-const starts = watchStarts(fleet);
-await withServers(fleet, async (servers) => {
-  const call = await serveControl(servers);
+/** Busy processes beside the measurement, as on a machine that does other things too. */
+function startLoad(count: number): () => void {
+  const args = ["-e", "for (;;);"];
+  const busy = Array.from({ length: count }, () => spawn(process.execPath, args));
+  return () => {
+    for (const one of busy) one.kill("SIGKILL");
+  };
+}
+
+type Parts = { fleet: Fleet; starts: ReturnType<typeof watchStarts>; deployMs: number };
+
+async function measure(call: Call, { fleet, starts, deployMs }: Parts): Promise<Sample[]> {
+  fleet.takes(deployMs);
   const samples: Sample[] = [];
   // The first tries warm up.
   for (let i = -5; i < tries; i++) {
@@ -104,6 +119,11 @@ await withServers(fleet, async (servers) => {
     const sample = await cancelOne(call, { fleet, starts, delayMs: (Math.max(0, i) * 7) % 220 });
     if (i >= 0) samples.push(sample);
   }
+  return samples;
+}
+
+function report(deployMs: number, samples: readonly Sample[]): void {
+  const limitMs = busyProcesses > 0 ? limits.loadedMs : limits.quietMs;
   const row = (measured: string, of: (sample: Sample) => number) => {
     const values = samples.map(of);
     return {
@@ -115,6 +135,7 @@ await withServers(fleet, async (servers) => {
       [`over ${limitMs} ms`]: values.filter((value) => value > limitMs).length,
     };
   };
+  console.log(`deploys of ${deployMs} ms, ${maxParallel} in flight`);
   console.table([
     row("Status answers during a wave", ({ statusMs }) => statusMs),
     row("Cancel answers", ({ cancelMs }) => cancelMs),
@@ -127,5 +148,16 @@ await withServers(fleet, async (servers) => {
   judgeP99("Cancel answers", ({ cancelMs }) => cancelMs);
   judgeP99("the blocked Rollout answers, from the call of Cancel", (s) => s.rolloutEndsMs);
   judgeP99("last deploy started, from the call of Cancel", (s) => s.lastStartAfterCallMs);
+}
+
+beginBench();
+const fleet = createFleet();
+const starts = watchStarts(fleet);
+await withServers(fleet, async (servers) => {
+  const call = await serveControl(servers);
+  servers.defer(startLoad(busyProcesses));
+  for (const deployMs of deploysMs) {
+    report(deployMs, await measure(call, { fleet, starts, deployMs }));
+  }
 });
 process.exit();

@@ -25,12 +25,15 @@ export const log = createLog({ level: "silent", format: "json" });
 export type Fleet = {
   driver: Driver;
   sizeTo: (size: number) => void;
+  /** How long deploys take from now on. */
+  takes: (ms: number) => void;
   /** An image that no rollout had before. */
   image: () => string;
 };
 
-/** Sentinels in this process: every deploy succeeds at once, or after `delayMs`. */
-export function createFleet(delayMs = 0): Fleet {
+/** Sentinels in this process: every deploy succeeds, at once until told otherwise. */
+export function createFleet(): Fleet {
+  let delayMs = 0;
   const running = new Map<string, string>();
   const readyAtMs = new Map<string, number>();
   const regions = ["eu-central-1", "us-east-1", "ap-southeast-1"];
@@ -55,6 +58,9 @@ export function createFleet(delayMs = 0): Fleet {
   };
   return {
     driver,
+    takes(ms) {
+      delayMs = ms;
+    },
     sizeTo(size) {
       running.clear();
       const first = "registry.example.com/vedette/sentinel:v1";

@@ -22,7 +22,7 @@ import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { requireHead, withoutStop } from "./legal.ts";
 import { withRetry } from "./retry.ts";
-import { drainOf, startRun, stopWork, waitList } from "./runs.ts";
+import { cancelRun, drainOf, startRun, stopWork, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */
@@ -101,6 +101,7 @@ export async function pause(ctx: ObjectContext, readActor: ReadActor): Promise<R
 export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
   stopWork(ctx, before);
+  cancelRun(ctx, before);
   const transition = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
   return toStatus(await announce(ctx, { ...before, state: "cancelled" }, transition));
 }

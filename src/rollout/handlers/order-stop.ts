@@ -1,9 +1,18 @@
 /** Every handler that ends a run stops its orders, durably, before it answers. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { together } from "#kernel/together.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
-import { type RolloutHead, readBatch, readHead, readOutcome, writeHead } from "#rollout/state.ts";
+import {
+  type Batch,
+  type Outcome,
+  type RolloutHead,
+  readBatch,
+  readHead,
+  readOutcome,
+  writeHead,
+} from "#rollout/state.ts";
 import { toStatus, wasRolledBack } from "./answer.ts";
 
 export type OrderStop = {
@@ -51,8 +60,9 @@ export async function stopOrders(
   if (head === null || isRunning(head.state)) return null;
   // Stopped already: an unavailable database must not block the key without need.
   if (head.stoppedRun === head.runner) return head;
-  await ctx.run("stop-orders", () => stopRun(head.runner), retryOptions);
-  const ids = await unresolvedIds(ctx, head);
+  const stop = ctx.run("stop-orders", () => stopRun(head.runner), retryOptions);
+  const [open] = await together([readOpen(ctx, head), stop]);
+  const ids = unresolvedIds(head, open);
   const count = () => countOrdered(runsOf(head), ids);
   const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, retryOptions);
   const stopped = { ...head, orderedAtStop, stoppedRun: head.runner };
@@ -68,24 +78,25 @@ function runsOf({ runner, openBatches }: RolloutHead): string[] {
 
 const retryOptions = { initialRetryInterval: 50, maxRetryInterval: 1_000 };
 
+type OpenBatch = [Batch | null, Outcome | null];
+
+function readOpen(ctx: ObjectContext, { openBatches }: RolloutHead): Promise<OpenBatch[]> {
+  const numbers = Object.keys(openBatches).map(Number);
+  return together(
+    numbers.map((n) => together<OpenBatch>([readBatch(ctx, n), readOutcome(ctx, n)])),
+  );
+}
+
 /**
  * The members of open batches without a result. Those that were ordered count as in flight until their
  * result is recorded, even if their deploy has ended by now: otherwise they would not count at all.
  */
-async function unresolvedIds(ctx: ObjectContext, head: RolloutHead): Promise<string[]> {
+function unresolvedIds(head: RolloutHead, open: readonly OpenBatch[]): string[] {
   const kind = wasRolledBack(head) ? "rollback" : "rollout";
-  const ids: string[] = [];
-  for (const n of Object.keys(head.openBatches).map(Number)) {
-    const batch = await readBatch(ctx, n);
-    if (batch === null) continue;
-    const outcome = (await readOutcome(ctx, n)) ?? emptyOutcome(batch);
-    ids.push(
-      ...targetsOf(batch, outcome, {
-        kind,
-        image: head.image,
-        includeFailed: head.includeFailed,
-      }).map(({ id }) => id),
-    );
-  }
-  return ids;
+  const { image, includeFailed } = head;
+  return open.flatMap(([batch, known]) => {
+    if (batch === null) return [];
+    const outcome = known ?? emptyOutcome(batch);
+    return targetsOf(batch, outcome, { kind, image, includeFailed }).map(({ id }) => id);
+  });
 }

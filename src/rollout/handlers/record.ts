@@ -1,5 +1,7 @@
 /** The exclusive handler that records the results of a batch, and stops the rollout when they are too bad. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { toIso } from "#kernel/time.ts";
+import { together } from "#kernel/together.ts";
 import { withEndedDeploys } from "#rollout/conditions/availability.ts";
 import type { RecordRequest } from "#rollout/internal.ts";
 import {
@@ -10,12 +12,11 @@ import {
   type OutcomeChange,
 } from "#rollout/rules/outcome.ts";
 import { applyStep } from "#rollout/rules/progress.ts";
-import type { RolloutHead } from "#rollout/state.ts";
-import { stamp } from "./announce.ts";
+import { type RolloutHead, readBatch, readHead, readOutcome } from "#rollout/state.ts";
 import { judgeDeploy } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
 import { stopFor } from "./stop.ts";
-import { clearLate, readRollout } from "./superseded.ts";
+import { clearLate, currentRollout, readKept } from "./superseded.ts";
 import { tellLateOutcomes, tellMembers, tellOutcomes } from "./tell-history.ts";
 
 /** Records results, also those of a superseded rollout. */
@@ -24,14 +25,13 @@ export async function record(
   request: RecordRequest,
   orders: OrderStop,
 ): Promise<null> {
-  const rollout = await readRollout(ctx, request.rolloutId);
-  const batch = rollout === null ? null : await rollout.batch(request.batch);
+  const { rollout, batch, outcome: known, nowMs } = await read(ctx, request);
   if (rollout === null || batch === null) {
     await tellLateOutcomes(ctx, request.rolloutId, changesOf(request));
     return null;
   }
   const { head } = rollout;
-  const before = (await rollout.outcome(request.batch)) ?? emptyOutcome(batch);
+  const before = known ?? emptyOutcome(batch);
   const run = { ...request, includeFailed: request.includeFailed ?? head.includeFailed };
   const { outcome, changes } = applyResults(batch, before, run);
   const openBatches = updateOpen(head, request);
@@ -45,7 +45,7 @@ export async function record(
     sequence,
     ...unavailableAfter(head, request),
   };
-  const stamped = await stamp(ctx, next);
+  const stamped = { ...next, updatedAt: toIso(nowMs) };
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) tellMembers(ctx, head.rolloutId, batch);
@@ -53,6 +53,22 @@ export async function record(
   tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
   return null;
+}
+
+/** Everything at once: each round trip to Restate alone would be time in which Cancel waits for the key. */
+async function read(ctx: ObjectContext, { rolloutId, batch: n }: RecordRequest) {
+  const [current, batch, outcome, nowMs] = await together([
+    readHead(ctx),
+    readBatch(ctx, n),
+    readOutcome(ctx, n),
+    ctx.date.now(),
+  ]);
+  if (current?.rolloutId === rolloutId) {
+    return { rollout: currentRollout(ctx, current), batch, outcome, nowMs };
+  }
+  const rollout = await readKept(ctx, rolloutId);
+  const late = { batch: await rollout?.batch(n), outcome: await rollout?.outcome(n) };
+  return { rollout, batch: late.batch ?? null, outcome: late.outcome ?? null, nowMs };
 }
 
 function unavailableAfter(

@@ -61,7 +61,14 @@ export function waitList(before: RolloutHead | null): string[] {
  */
 export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
   const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
-  for (const invocation of [...open, head.runner]) {
-    ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>("stop").resolve(null);
-  }
+  for (const invocation of [...open, head.runner]) signal(ctx, invocation, "stop");
+}
+
+/** The run ends without waiting for what is in flight, which is recorded all the same. */
+export function cancelRun(ctx: ObjectContext, { runner }: RolloutHead): void {
+  signal(ctx, runner, "cancel");
+}
+
+function signal(ctx: ObjectContext, invocation: string, name: "stop" | "cancel"): void {
+  ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>(name).resolve(null);
 }

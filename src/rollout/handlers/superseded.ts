@@ -1,5 +1,6 @@
 /** The state of superseded rollouts: a later one began while deploys of theirs were in flight. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { together } from "#kernel/together.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import {
   type Batch,
@@ -44,9 +45,17 @@ export function readSupersededHead(ctx: Reader, id: string): Promise<RolloutHead
 /** null: it is neither the current one nor kept. */
 export async function readRollout(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
   const current = await readHead(ctx);
-  if (current?.rolloutId === id) return currentRollout(ctx, current);
+  return current?.rolloutId === id ? currentRollout(ctx, current) : readKept(ctx, id);
+}
+
+/** null: it is not kept. */
+export async function readKept(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
   const head = await readSupersededHead(ctx, id);
-  if (head === null) return null;
+  return head === null ? null : keptRollout(ctx, head);
+}
+
+function keptRollout(ctx: ObjectContext, head: RolloutHead): KeptRollout {
+  const { rolloutId: id } = head;
   return {
     head,
     isCurrent: false,
@@ -74,9 +83,10 @@ export function currentRollout(ctx: ObjectContext, head: RolloutHead): KeptRollo
 export async function readRollouts(ctx: ObjectContext): Promise<KeptRollout[]> {
   const current = await readHead(ctx);
   const ids = (await readIds(ctx)).filter((id) => id !== current?.rolloutId);
-  const kept = await Promise.all(ids.map((id) => readRollout(ctx, id)));
+  const heads = await together(ids.map((id) => readSupersededHead(ctx, id)));
   const known = current === null ? [] : [currentRollout(ctx, current)];
-  return [...known, ...kept.filter((one) => one !== null)];
+  const kept = heads.filter((head) => head !== null);
+  return [...known, ...kept.map((head) => keptRollout(ctx, head))];
 }
 
 /** Stores the rollout that is about to be superseded: its head, and its open batches with results. */

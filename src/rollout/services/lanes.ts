@@ -27,19 +27,29 @@ type BatchesRun = OfFleet & {
   batches: SizedBatch[];
   /** One after the other: each knows how many may become unavailable. */
   oneByOne?: boolean | undefined;
+  /** Resolves when nobody is to wait for batches any more. */
+  cancelled?: RestatePromise<unknown>;
 };
 
-/** Runs batches, a few at once, until all have ended or one was stopped. */
+/**
+ * Runs batches, a few at once, until all have ended or one was stopped. `isCancelled`: the others go on and record what
+ * they have in flight.
+ */
 export async function runBatches(
   ctx: Context,
-  run: BatchesRun,
+  { cancelled, ...run }: BatchesRun,
   settings: LaneSettings,
-): Promise<void> {
+): Promise<{ isCancelled: boolean }> {
   const lanes = new BatchLanes(ctx, run, settings);
+  const cancel = cancelled === undefined ? [] : [cancelled.map(() => "cancelled" as const)];
   while (lanes.hasWork()) {
     await lanes.fill();
-    if (lanes.hasRunning()) lanes.take(await lanes.nextEnd());
+    if (!lanes.hasRunning()) continue;
+    const end = await RestatePromise.race([...lanes.ends(), ...cancel]);
+    if (end === "cancelled") return { isCancelled: true };
+    lanes.take(end);
   }
+  return { isCancelled: false };
 }
 
 type Job = SizedBatch & { attempts: number };
@@ -48,14 +58,14 @@ type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
 /** The running batches, which share the limit of deploys in flight. */
 class BatchLanes {
   readonly #ctx: Context;
-  readonly #run: BatchesRun;
+  readonly #run: Omit<BatchesRun, "cancelled">;
   readonly #waiting: Job[];
   readonly #running = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
   #freeSlots: number;
   readonly #atOnce: number;
   #isStopped = false;
 
-  constructor(ctx: Context, run: BatchesRun, settings: LaneSettings) {
+  constructor(ctx: Context, run: Omit<BatchesRun, "cancelled">, settings: LaneSettings) {
     this.#ctx = ctx;
     this.#run = run;
     this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
@@ -103,8 +113,8 @@ class BatchLanes {
     }));
   }
 
-  nextEnd(): RestatePromise<BatchEnd> {
-    return RestatePromise.race([...this.#running.values()].map(({ end }) => end));
+  ends(): RestatePromise<BatchEnd>[] {
+    return [...this.#running.values()].map(({ end }) => end);
   }
 
   take(end: BatchEnd): void {

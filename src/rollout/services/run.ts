@@ -79,7 +79,7 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     stop.map(() => true),
   ]);
   const asked = { rolloutId, runner: ctx.request().id };
-  let led: Led = { ...run, stop, settings };
+  let led: Led = { ...run, stop, cancelled: ctx.signal<null>("cancel"), settings };
   let next = await rollout.advance({
     ...asked,
     ...(isStopped ? { isStopped } : await look(ctx, led)),
@@ -97,7 +97,12 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
   return { ...status, reverted: 0, not_reverted: [], ...followed };
 }
 
-type Led = Run & { stop: RestatePromise<null>; settings: RunSettings };
+type Led = Run & {
+  stop: RestatePromise<null>;
+  /** Cancel's own signal: its callers do not wait for what is in flight, as those of a pause do. */
+  cancelled: RestatePromise<null>;
+  settings: RunSettings;
+};
 
 /** Does what the instruction says, and answers with what was done and what was read since. */
 async function follow(
@@ -110,7 +115,9 @@ async function follow(
     const captured = await capture(ctx, led);
     return captured ?? look(ctx, led);
   }
-  await runBatches(ctx, { ...led, batches: next.batches, oneByOne: next.oneByOne }, led.settings);
+  const { batches, oneByOne } = next;
+  const { isCancelled } = await runBatches(ctx, { ...led, batches, oneByOne }, led.settings);
+  if (isCancelled) return { isStopped: true };
   return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
 }
 

@@ -1,9 +1,10 @@
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import type { DeployStep } from "#fleet/deploys/contract.ts";
 import type { Deployer } from "#fleet/deploys/deployer.ts";
 
 type Begin = Deployer["begin"];
+type Observe = Deployer["observe"];
 
 const ids = ["s1", "s2", "s3", "s4"];
 const orders = ids.map((sentinelId) => ({ sentinelId, image: "r.io/a:v2", deployId: "b-1" }));
@@ -11,13 +12,21 @@ const orders = ids.map((sentinelId) => ({ sentinelId, image: "r.io/a:v2", deploy
 const ready: DeployStep = { status: "ready" };
 const progressing: DeployStep = { status: "progressing", isPending: false };
 
-function begun(begin: Begin, fleet = "singleton") {
-  const deployer = { begin, observe: begin } as unknown as Deployer;
-  return createBeginDeploys(new Map([["singleton", { deployer, deployTimeoutMs: 60_000 }]]))(
-    orders,
-    fleet,
-  );
+type Given = { observe?: Observe; fleet?: string };
+
+/** The answer once so much time has passed that every deploy was looked at for the last time. */
+async function begun(begin: Begin, given: Given = {}) {
+  const { observe = async () => progressing, fleet = "singleton" } = given;
+  const deployer: Deployer = { begin, observe };
+  const fleets = new Map([["singleton", { deployer, deployTimeoutMs: 60_000 }]]);
+  const answer = createBeginDeploys(fleets)(orders, fleet);
+  await vi.advanceTimersByTimeAsync(10_000);
+  return answer;
 }
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
 
 afterEach(() => {
   vi.useRealTimers();
@@ -60,13 +69,9 @@ it("leaves one that throws to its own invocation, and no other", async () => {
 });
 
 it("leaves one that hangs to its own invocation", async () => {
-  vi.useFakeTimers();
-  const answer = begun(({ sentinelId }) =>
+  const { starts, isQuick } = await begun(({ sentinelId }) =>
     sentinelId === "s2" ? new Promise(() => {}) : Promise.resolve(ready),
   );
-  await vi.advanceTimersByTimeAsync(5_000);
-
-  const { starts, isQuick } = await answer;
 
   expect(starts.map((start) => Object.keys(start))).toEqual([
     ["result"],
@@ -78,24 +83,64 @@ it("leaves one that hangs to its own invocation", async () => {
 });
 
 it("leaves the deploys of a fleet that is not in the settings to their own invocations", async () => {
-  expect(await begun(async () => ready, "lost")).toEqual({
+  expect(await begun(async () => ready, { fleet: "lost" })).toEqual({
     starts: [{}, {}, {}, {}],
     isQuick: false,
   });
 });
 
+it("looks again at one that goes on, and leaves it once it has not ended soon", async () => {
+  const beganMs = performance.now();
+  const looks: Record<string, number[]> = {};
+
+  const { starts } = await begun(async () => progressing, {
+    observe: async ({ sentinelId }) => {
+      const mine = [...(looks[sentinelId] ?? []), performance.now() - beganMs];
+      looks[sentinelId] = mine;
+      return sentinelId === "s1" && mine.length === 2 ? ready : progressing;
+    },
+  });
+
+  expect(looks["s1"]).toEqual([50, 150]);
+  expect(looks["s2"]).toEqual([50, 150, 350]);
+  expect(starts[0]).toEqual({ result: { status: "ready" } });
+  expect(starts[1]).toEqual({ step: progressing });
+});
+
+it("does not look again at one that the fleet has not taken, or whose looks take long", async () => {
+  const looked: string[] = [];
+  const pending: DeployStep = {
+    status: "progressing",
+    isPending: true,
+    reason: "unreachable: 503",
+  };
+
+  const { starts } = await begun(
+    async ({ sentinelId }) => (sentinelId === "s1" ? pending : progressing),
+    {
+      observe: async ({ sentinelId }) => {
+        looked.push(sentinelId);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return progressing;
+      },
+    },
+  );
+
+  expect(looked).toEqual(["s2", "s3", "s4"]);
+  expect(starts[0]).toEqual({ step: pending });
+});
+
 it.each([
   { ended: 4, tookMs: 0, isQuick: true },
-  { ended: 2, tookMs: 500, isQuick: true },
-  { ended: 1, tookMs: 0, isQuick: false },
+  { ended: 4, tookMs: 500, isQuick: true },
   { ended: 4, tookMs: 501, isQuick: false },
+  { ended: 2, tookMs: 100, isQuick: true },
+  { ended: 1, tookMs: 0, isQuick: false },
 ])("is quick: $isQuick, when $ended of 4 end within $tookMs ms", async (given) => {
-  vi.useFakeTimers();
-  const answer = begun(async ({ sentinelId }) => {
+  const { isQuick } = await begun(async ({ sentinelId }) => {
     await new Promise((resolve) => setTimeout(resolve, given.tookMs));
     return ids.indexOf(sentinelId) < given.ended ? ready : progressing;
   });
-  await vi.advanceTimersByTimeAsync(given.tookMs);
 
-  expect((await answer).isQuick).toBe(given.isQuick);
+  expect(isQuick).toBe(given.isQuick);
 });

@@ -197,12 +197,14 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
 
     const cancelled = await bench.call("Cancel");
 
-    // Answered although nothing has moved since. How quickly is measured in bench/cancel.ts.
+    // Both answered although nothing has moved since. How quickly is measured in bench/cancel.ts.
+    const { body } = await rollout;
     const applied = bench.fleet.applied.length;
     bench.fleet.release();
-    const { body } = await rollout;
+    const after = await untilStill(bench);
     expect(cancelled.body).toMatchObject({ state: "cancelled", in_flight: 4 });
-    expect(body).toMatchObject({ state: "cancelled", succeeded: 4, in_flight: 0 });
+    expect(body).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 4 });
+    expect(after).toMatchObject({ state: "cancelled", succeeded: 4, in_flight: 0 });
     expect(bench.fleet.applied.length).toBe(applied);
   });
 
