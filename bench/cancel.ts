@@ -69,7 +69,7 @@ async function cancelOne(
 ): Promise<Sample> {
   const { fleet, starts, delayMs } = parts;
   starts.count = 0;
-  fleet.sizeTo(size);
+  await fleet.sizeTo(size);
   const rollout = call("Rollout", { image: fleet.image(), wave_percentages: [100] });
   const ended = rollout.then((answer) => ({ answer, at: performance.now() }));
   // A refused rollout throws where it is awaited.

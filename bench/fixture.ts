@@ -24,12 +24,18 @@ export const log = createLog({ level: "silent", format: "json" });
 
 export type Fleet = {
   driver: Driver;
-  sizeTo: (size: number) => void;
+  sizeTo: (size: number) => void | Promise<void>;
   /** How long deploys take from now on. */
   takes: (ms: number) => void;
   /** An image that no rollout had before. */
   image: () => string;
 };
+
+/** Names of images, each another one. */
+export function imagesOfBench(): () => string {
+  let number = 0;
+  return () => `registry.example.com/vedette/sentinel:b${++number}`;
+}
 
 /** Sentinels in this process: every deploy succeeds, at once until told otherwise. */
 export function createFleet(): Fleet {
@@ -37,7 +43,6 @@ export function createFleet(): Fleet {
   const running = new Map<string, string>();
   const readyAtMs = new Map<string, number>();
   const regions = ["eu-central-1", "us-east-1", "ap-southeast-1"];
-  let number = 0;
   const driver: Driver = {
     list: async () =>
       [...running].map(([id, image], i) => {
@@ -66,7 +71,7 @@ export function createFleet(): Fleet {
       const first = "registry.example.com/vedette/sentinel:v1";
       for (let i = 0; i < size; i++) running.set(`sentinel-${String(i).padStart(6, "0")}`, first);
     },
-    image: () => `registry.example.com/vedette/sentinel:b${++number}`,
+    image: imagesOfBench(),
   };
 }
 

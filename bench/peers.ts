@@ -46,7 +46,7 @@ function ours({ ingressUrl }: Servers): Engine {
 
 /** Runs one rollout and returns its duration. Flushes data that the engines before have not written yet. */
 async function time(engine: Engine, servers: Servers, fleetSize: number): Promise<number> {
-  fleet.sizeTo(fleetSize);
+  await fleet.sizeTo(fleetSize);
   const image = fleet.image();
   await servers.database.query("VACUUM sentinels");
   await servers.database.query("CHECKPOINT");

@@ -1,5 +1,7 @@
 /**
- * How long a rollout takes when its deploys take no time, to measure our own overhead. BENCH_SIZES: sizes of fleets, separated by commas; BENCH_ROUNDS: tries of each.
+ * How long a rollout takes when its deploys take no time, to measure our own overhead. BENCH_SIZES: sizes of fleets,
+ * separated by commas; BENCH_ROUNDS: tries of each; BENCH_DRIVER: `http` or `http-told`, a fleet in another process, which
+ * answers orders with the state of the deploy in the latter.
  */
 import {
   callRollout,
@@ -9,6 +11,7 @@ import {
   type Servers,
   withServers,
 } from "./fixture.ts";
+import { startHttpFleet } from "./http-fleet.ts";
 import { countFrom, countsFrom, cpuMsOf, forgetPeak, median, peakMbOf } from "./measure.ts";
 import { beginBench, judge } from "./verdict.ts";
 
@@ -17,6 +20,7 @@ const limits = { wallMsAt10k: 1.5, growth: 1.2 };
 
 const sizes = countsFrom("BENCH_SIZES", [5_000, 10_000, 50_000]);
 const rounds = countFrom("BENCH_ROUNDS", 3);
+const driver = process.env["BENCH_DRIVER"];
 
 type Sample = {
   wallMs: number;
@@ -28,7 +32,7 @@ type Sample = {
 };
 
 async function rollOut(fleet: Fleet, servers: Servers, size: number): Promise<Sample> {
-  fleet.sizeTo(size);
+  await fleet.sizeTo(size);
   const image = fleet.image();
   const restatePid = servers.restatePid();
   const readCpu = () => ({
@@ -92,7 +96,8 @@ function judgeSizes(eachMs: ReadonlyMap<number, number>): void {
 }
 
 beginBench();
-const fleet = createFleet();
+const fleet =
+  driver === undefined ? createFleet() : await startHttpFleet({ tells: driver === "http-told" });
 await withServers(fleet, async (servers) => {
   await rollOut(fleet, servers, 1_000);
   const samples = new Map(sizes.map((size) => [size, [] as Sample[]]));

@@ -93,15 +93,17 @@ async function poll(
 ): Promise<PollResult> {
   const signal = AbortSignal.timeout(limits.limitMs);
   let { isPending: mustGive, doubtedSinceMs } = limits;
+  let seen: SentinelObservation | undefined;
   try {
     if (mustGive) {
       const given = await giveOrder(order, signal, parts);
       if (given.ended !== undefined) return given.ended;
       mustGive = false;
       doubtedSinceMs = given.failedBefore ? Date.now() : undefined;
+      seen = given.seen;
     }
     const call = { signal, ...(keepLog && keepBefore(order, keepLog)) };
-    return doubt(await parts.driver.observe(order, call), doubtedSinceMs);
+    return doubt(seen ?? (await parts.driver.observe(order, call)), doubtedSinceMs);
   } catch (error) {
     if (isOfData(error)) return { status: "failed", reason: unwritable };
     if (!(error instanceof UnreachableError)) throw error;

@@ -26,8 +26,15 @@ export type PollResult = Omit<SentinelObservation, "status"> & {
   doubtedSinceMs?: number | undefined;
 };
 
-/** `ended`: the deploy's state when no order was sent; absent: the driver has accepted the order. */
-type GivenOrder = { ended?: PollResult | undefined; failedBefore: boolean };
+/**
+ * `ended`: the deploy's state when no order was sent; absent: the driver has accepted the order. `seen`: what the fleet has
+ * said of the deploy with that.
+ */
+type GivenOrder = {
+  ended?: PollResult | undefined;
+  seen?: SentinelObservation | undefined;
+  failedBefore: boolean;
+};
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
@@ -72,7 +79,7 @@ export async function giveOrder(
     const applied = isWanted() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
     if (applied === "held back") continue;
-    if (applied.failure === undefined) return { failedBefore };
+    if (applied.failure === undefined) return { failedBefore, seen: applied.seen };
     const { failure: reason, isOfApi } = applied;
     return { ended: { status: "failed", reason, isOfApi }, failedBefore };
   }

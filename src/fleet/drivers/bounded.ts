@@ -35,8 +35,9 @@ export function boundDriver(driver: Driver, log: Log): Driver {
       return usable.map(cleanSentinel);
     },
     apply: async (order, call) => {
-      const { failure, ...applied } = await bounded(() => driver.apply(order, call));
-      return failure === undefined ? {} : { ...applied, failure: cleanReason(failure) };
+      const { failure, seen, ...applied } = await bounded(() => driver.apply(order, call));
+      if (failure !== undefined) return { ...applied, failure: cleanReason(failure) };
+      return seen === undefined ? {} : { seen: cleanObservation(seen) };
     },
     observe: async (order, call) =>
       cleanObservation(await bounded(() => driver.observe(order, call && boundCall(call)))),

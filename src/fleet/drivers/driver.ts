@@ -63,7 +63,8 @@ export type DriverCall = {
   beforeRemoval?: (failed: FailedContainer) => Promise<void>;
 };
 
-export type ApplyResult = { failure?: string; isOfApi?: boolean };
+/** `seen`: what the fleet has answered to the order already says of this deploy; absent: it has to be asked. */
+export type ApplyResult = { failure?: string; isOfApi?: boolean; seen?: SentinelObservation };
 
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */

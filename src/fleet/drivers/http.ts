@@ -90,8 +90,9 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
     apply: async ({ sentinelId, image, deployId }, options) => {
       const body = { image, deploy_id: deployId };
       const answer = await call(sentinelPath(sentinelId), options, body);
-      if (answer.status < 300) return {};
-      return { failure: refusal(answer), ...apiFailure(answer) };
+      if (answer.status >= 300) return { failure: refusal(answer), ...apiFailure(answer) };
+      const seen = seenAt(answer, { sentinelId, image, deployId });
+      return seen === undefined ? {} : { seen };
     },
     observe: async ({ sentinelId, image, deployId }, options) => {
       const query = new URLSearchParams({ deploy_id: deployId });
@@ -169,6 +170,13 @@ function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Sentinel
   }
   const mayBeOfEarlier = deployId === undefined && status === "failed";
   return { status, running_image, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
+}
+
+/** What an order was answered with, if it says of this very deploy how it is. Fleets may answer with anything. */
+function seenAt({ status, body }: Answer, order: DeployOrder): SentinelObservation | undefined {
+  const reported = status === 200 ? Reported.safeParse(body).data : undefined;
+  if (reported?.id !== order.sentinelId || reported.deploy_id !== order.deployId) return undefined;
+  return judge(reported, order);
 }
 
 function sentinelPath(id: string): string {

@@ -214,6 +214,39 @@ describe("the driver http", () => {
     expect(await driver.list()).toEqual([none]);
   });
 
+  const told = { ...reported("gw-1", { status: "ready", running_image: v2 }), deploy_id: "d1" };
+
+  it("knows from the answer to its order how the deploy is", async () => {
+    const { driver } = await start((_, answer) => answerJson(answer, 200, told));
+
+    expect(await driver.apply(order)).toEqual({
+      seen: { status: "ready", running_image: v2, isOrdered: true },
+    });
+  });
+
+  it.each([
+    ["another sentinel", 200, { ...told, id: "gw-2" }],
+    ["another deploy", 200, { ...told, deploy_id: "d0" }],
+    ["no deploy", 200, { ...told, deploy_id: undefined }],
+    ["something that it only takes", 202, told],
+    ["something else", 200, { ok: true }],
+    ["nothing at all", 200, null],
+  ])("asks again when the answer to its order is about %s", async (_, status, body) => {
+    const { driver } = await start((_request, answer) => answerJson(answer, status, body));
+
+    expect(await driver.apply(order)).toEqual({});
+  });
+
+  it("does not take another image for ready, whatever the answer to its order says", async () => {
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, { ...told, running_image: v1 }),
+    );
+
+    const { seen } = await driver.apply(order);
+
+    expect(seen).toMatchObject({ status: "progressing", deniesReady: true });
+  });
+
   it("follows no redirect, and says so as the fault of the way to the fleet", async () => {
     const { fleet, driver } = await start((_, answer) => {
       answer.writeHead(302, { location: fleet.url }).end();

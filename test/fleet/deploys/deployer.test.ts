@@ -41,6 +41,18 @@ function buildParts({ driver = {}, recorded = [], refuse = () => undefined, keep
   return { records, putBacks, deployer };
 }
 
+it("is not looked at when the fleet said with the order how it is", async () => {
+  const { deployer, records } = buildParts({
+    driver: {
+      apply: async () => ({ seen: { status: "ready", running_image: order.image } }),
+      observe: async () => expect.unreachable("it was asked"),
+    },
+  });
+
+  expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "ready" });
+  expect(records.map(({ status }) => status)).toEqual(["progressing", "ready"]);
+});
+
 describe("a deploy that fails", () => {
   const end = (observe: Driver["observe"], apply: Driver["apply"] = async () => ({})) =>
     buildParts({ driver: { observe, apply } }).deployer.observe(
