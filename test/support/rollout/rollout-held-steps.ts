@@ -58,6 +58,8 @@ export class HeldRolloutStep extends Step {
         reverted: reverted.length,
       });
     }
+    // Cancel's callers do not wait for what is in flight.
+    await untilInFlight(bench, 0);
     await expectAgreement(model, bench, await bench.call("Status"));
   }
 

@@ -26,10 +26,10 @@ const edits = {
   },
   batch: {
     file: "rollout/services/batch/batch.ts",
-    from: "  const work = new BatchWork(ctx, run, readPinned);",
-    to: '  await ctx.run("new-step", () => 1);\n  const work = new BatchWork(ctx, run, readPinned);',
+    from: "  const work = new BatchWork(ctx, run, parts);",
+    to: '  await ctx.run("new-step", () => 1);\n  const work = new BatchWork(ctx, run, parts);',
   },
-  deploy: { file: "fleet/service.ts", from: 'ctx.run("deploy"', to: 'ctx.run("begin-deploy"' },
+  deploy: { file: "fleet/deploys/service.ts", from: 'ctx.run("observe"', to: 'ctx.run("look"' },
   capture: { file: "rollout/services/capture.ts", from: '"list-fleet"', to: '"read-fleet"' },
   watch: {
     file: "rollout/services/watch.ts",
@@ -90,6 +90,13 @@ describe("a rollout under way while the program is replaced by one with another 
       },
     );
 
+  /** A deploy that its batch has begun has an invocation of its own later on. */
+  const untilFollowed = (count: number) =>
+    waitFor(async () => (await bench.query(followed)).length === count, {
+      withinMs: 20_000,
+      what: `${count} deploys with an invocation of their own`,
+    });
+
   /** Nothing of a rollout has an invocation left, but for timers that are yet to come. */
   const untilNothingIsLeft = () =>
     waitFor(
@@ -103,6 +110,7 @@ describe("a rollout under way while the program is replaced by one with another 
     await bench.send("Rollout", request);
     await untilInFlight(2);
     await untilOrdered(2);
+    await untilFollowed(2);
   };
 
   const replace = async (edit: Edit) => {
@@ -290,6 +298,8 @@ function neededAddresses(): string {
 
 const ours = `target_service_name LIKE 'vedette.v1.Rollout%' OR target_service_name IN
   ('vedette.v1.SentinelRolloutService', 'vedette.v1.SentinelService', 'vedette.v1.ChatChannel')`;
+
+const followed = "SELECT DISTINCT id FROM sys_journal WHERE name = 'observe'";
 
 const unfinished = `SELECT id FROM sys_invocation
   WHERE (${ours}) AND status NOT IN ('completed', 'scheduled')`;

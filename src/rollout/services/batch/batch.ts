@@ -8,6 +8,9 @@ import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 import { Slots } from "./slots.ts";
 
+/** How many results of quick deploys are recorded at once. */
+const handful = 100;
+
 /** How many calls of `record` that were killed a batch repeats in all. */
 const recordAttempts = 20;
 
@@ -50,6 +53,8 @@ class BatchWork {
   readonly #beginDeploys: BeginDeploys;
   /** What each deploy is awaited by, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
+  /** How many groups are being begun, which takes a few seconds at most. */
+  #groups = 0;
   /** Whether deploys end in a moment, so that beginning them in groups pays. */
   #isQuick = true;
   #waiting: Target[];
@@ -102,6 +107,7 @@ class BatchWork {
   #begin(targets: readonly Target[]): void {
     const group = begin(this.#ctx, targets, { run: this.#run, beginDeploys: this.#beginDeploys });
     for (const { index } of targets) this.#inFlight.set(index, group);
+    this.#groups++;
   }
 
   #deploy(target: Target, start?: DeployStart): void {
@@ -128,7 +134,7 @@ class BatchWork {
     const isBlocked = this.#isBlocked();
     const isOver = !this.#mayLaunchMore() || isBlocked;
     const closed = this.#inFlight.size === 0 && isOver;
-    if (!closed && this.#unrecorded.length === 0) return;
+    if (!closed && (this.#unrecorded.length === 0 || this.#mayWait())) return;
     this.#recording = this.#ctx
       .client(rolloutObject, keyOf(this.#run))
       .record({
@@ -143,6 +149,12 @@ class BatchWork {
     this.#beingRecorded = this.#unrecorded;
     this.#unrecorded = [];
     this.#isClosed = closed;
+  }
+
+  /** While a group begins more results come in a moment, and a handful costs as much as one. */
+  #mayWait(): boolean {
+    const isEnough = this.#unrecorded.length >= handful || this.#unrecorded.some(({ ok }) => !ok);
+    return this.#groups > 0 && !isEnough;
   }
 
   /** Whether what waits can't start, because too many are unavailable and nothing in flight can change that. */
@@ -179,6 +191,7 @@ class BatchWork {
 
   /** Deploys that have not ended get invocations of their own. */
   #takeBegun({ targets, starts, isQuick }: Extract<Event, { type: "begun" }>): void {
+    this.#groups--;
     this.#isQuick &&= isQuick;
     targets.forEach((target, i) => {
       const { result, ...start } = starts[i] ?? {};
