@@ -275,6 +275,7 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
 /** Detects that a run has ended without reporting it. */
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<OfFleet & { rolloutId: string; runner: string }, null>(),
+  batches: iface.json<OfFleet & { rolloutId: string; invocations: string[] }, null>(),
 });
 
 /** Ends invocations of another version that block a rollout. */

@@ -109,7 +109,7 @@ function logOf(failed: readonly { id: string }[]): string[] {
 }
 
 function nextSteps(status: RolloutStatus): string[] {
-  const { state, succeeded, waiting_for: wait } = status;
+  const { state, succeeded, in_flight: inFlight, waiting_for: wait } = status;
   if (wait === "approval") return approvalSteps(status);
   if (state === "paused") {
     return [
@@ -118,7 +118,8 @@ function nextSteps(status: RolloutStatus): string[] {
       "      npx vedette rollout cancel     ends it and changes nothing",
     ];
   }
-  if (state === "cancelled" && succeeded > 0) {
+  // What is in flight is about to take the image.
+  if (state === "cancelled" && succeeded + inFlight > 0) {
     return ["Next: npx vedette rollout rollback   restores the previous images"];
   }
   return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];

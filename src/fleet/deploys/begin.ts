@@ -10,8 +10,10 @@ const beginLimitMs = 1_000;
 /** How long a deploy is waited for before each of the looks that follow, as long as they begin soon enough. */
 const looksMs = [50, 100, 200];
 const lastLookMs = 400;
-/** With what a slow database and the log of a failure take besides. */
+/** With what a slow database and the log of a failure take besides; and of a look with the same. */
 const wholeLimitMs = 5_000;
+const lookLimitMs = 3_000;
+const late = new Error("there was no answer in time");
 
 /** How long a quick fleet takes for a group at most. */
 const quickMs = 500;
@@ -20,32 +22,36 @@ export function createBeginDeploys(fleets: ReadonlyMap<string, Deploying>): Begi
   return async (orders, fleet) => {
     const deploying = fleets.get(fleet);
     // Its own invocation says why not.
-    if (deploying === undefined) return { starts: orders.map(() => ({})), isQuick: false };
+    if (deploying === undefined)
+      return { starts: orders.map(() => ({})), isQuick: false, tookMs: 0 };
     const beganMs = performance.now();
     const starts = await Promise.all(orders.map((order) => startOf(order, deploying)));
     const ended = starts.filter(({ result }) => result !== undefined).length;
-    const isQuick = performance.now() - beganMs <= quickMs && 2 * ended >= orders.length;
-    return { starts, isQuick };
+    const tookMs = Math.round(performance.now() - beganMs);
+    return { starts, isQuick: tookMs <= quickMs && 2 * ended >= orders.length, tookMs };
   };
 }
 
 /** Whatever goes wrong, its own invocation begins the deploy again, under the same id. */
 async function startOf(order: WantedOrder, deploying: Deploying): Promise<DeployStart> {
+  // An image that is not known is never ordered; its own invocation says so.
+  if (order.image === "") return {};
   const { deployer, deployTimeoutMs } = deploying;
   const limitMs = Math.min(beginLimitMs, deployTimeoutMs);
-  const begin = async () => {
-    const first = await deployer.begin({ ...order, onlyIfIdle: true }, limitMs);
-    return lookAgain(order, first, deploying);
-  };
+  const begin = () => deployer.begin({ ...order, onlyIfIdle: true }, limitMs);
   try {
-    const step = await unlessLate(begin, { limitMs: wholeLimitMs, late: new Error("late") });
+    const first = await unlessLate(begin, { limitMs: wholeLimitMs, late });
+    const step = await lookAgain(order, first, deploying);
     return step.status === "progressing" ? { step } : { result: toResult(step) };
   } catch {
     return {};
   }
 }
 
-/** Some more looks at a deploy that the fleet has taken: a replacement of a moment is over by then. */
+/**
+ * Some more looks at a deploy that the fleet has taken: a replacement of a moment is over by then. One that fails or hangs
+ * is the last, and changes nothing.
+ */
 async function lookAgain(
   order: WantedOrder,
   first: DeployStep,
@@ -59,7 +65,10 @@ async function lookAgain(
     await new Promise((resolve) => setTimeout(resolve, pollMs));
     const { doubtedSinceMs, watch } = step;
     const next = { isPending: false, doubtedSinceMs, watch, pollMs, isDue: false, isPushed: false };
-    step = await deployer.observe(order, next, deployTimeoutMs);
+    const look = () => deployer.observe(order, next, deployTimeoutMs);
+    const found = await unlessLate(look, { limitMs: lookLimitMs, late }).catch(() => undefined);
+    if (found === undefined) break;
+    step = found;
   }
   return step;
 }

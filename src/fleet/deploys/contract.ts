@@ -12,6 +12,8 @@ export const DeployStep = z.object({
   isOfApi: z.boolean().optional(),
   /** The driver has not accepted the order yet: the next poll sends it again. */
   isPending: z.boolean().optional(),
+  /** A push has said that the sentinel is ready. */
+  isPushed: z.boolean().optional(),
   /** Since when a failure that the fleet reports may be that of the previous deploy (Unix ms). */
   doubtedSinceMs: z.number().optional(),
   watch: z.object({ atMs: z.number(), watchedMs: z.number() }).optional(),
@@ -59,12 +61,13 @@ export type DeployStart = { result?: DeployResult; step?: DeployStep };
 
 /**
  * Begins deploys without invocations of their own: those that end at once need none. Refuses a sentinel that has another
- * deploy in progress. Never throws, and takes a few seconds at most. `isQuick`: most have ended, in a moment.
+ * deploy in progress. Never throws, and takes a few seconds at most. `isQuick`: most have ended, in a moment; `tookMs`:
+ * how long it took.
  */
 export type BeginDeploys = (
   orders: readonly { sentinelId: string; image: string; deployId: string; run?: string }[],
   fleet: string,
-) => Promise<{ starts: DeployStart[]; isQuick: boolean }>;
+) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;
 
 export const NotifyReadyRequest = z.strictObject({
   image: z.string().min(1).max(512).meta({

@@ -70,7 +70,8 @@ export function createDeployer(driver: Driver, store: FleetStore, keepLog?: Keep
       const isPushed =
         next.isPushed || (next.mayBePushed === true && (await wasPushed(order, store)));
       const step = await recordPoll(order, judge(found, { isPushed, isDue }), parts);
-      return { ...step, ...(watch && { watch: extendToNow(watch) }) };
+      const pushed = isPushed && step.status === "progressing" ? { isPushed } : {};
+      return { ...step, ...pushed, ...(watch && { watch: extendToNow(watch) }) };
     },
   };
 }

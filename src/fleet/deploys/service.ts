@@ -9,6 +9,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { defaultFleet, type ReasonCode } from "#fleet/contract.ts";
 import type { FleetStore } from "#fleet/store.ts";
+import { inTime } from "#kernel/in-time.ts";
 import {
   type DeployRequest,
   type DeployResult,
@@ -137,6 +138,7 @@ async function waitReady(
     step = await ctx.run("observe", () => deployer.observe(order, next, deployTimeoutMs));
     if (step.status !== "progressing") return step;
     mayBePushed = false;
+    isPushed ||= step.isPushed === true;
   }
 }
 
@@ -146,13 +148,19 @@ export function nextPollMs(pollMs: number, { watch }: Pick<DeployStep, "watch">)
   return Math.min(pollMs * 2, Math.max(lastPollMs, Math.min(longestPollMs, hundredthMs)));
 }
 
+/** A deploy that has an invocation needs no note, and is told also while the database is away. */
+const noteLimitMs = 2_000;
+
 async function notifyReady(
   ctx: ObjectSharedContext,
   image: string,
   { store }: SentinelServiceParts,
 ): Promise<{ accepted: boolean }> {
   // First the note, then the look: whoever begins to follow a deploy does it the other way round.
-  const isNoted = await ctx.run("note-push", () => store.notePush({ id: ctx.key, image }));
+  const note = () => store.notePush({ id: ctx.key, image });
+  const isNoted = await ctx.run("note-push", () =>
+    inTime(note, { limitMs: noteLimitMs, otherwise: false }),
+  );
   const deploying = await ctx.get<DeployInProgress>("deploying");
   if (deploying?.image !== image) return { accepted: isNoted };
   const invocation = InvocationIdParser.fromString(deploying.invocation);

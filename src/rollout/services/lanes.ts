@@ -32,26 +32,27 @@ type BatchesRun = OfFleet & {
 };
 
 /**
- * Runs batches, a few at once, until all have ended or one was stopped. `isCancelled`: the others go on and record what
- * they have in flight.
+ * Runs batches, a few at once, until all have ended or one was stopped: null. Or until it was cancelled: the invocations of
+ * batches that go on, and record what they have in flight.
  */
 export async function runBatches(
   ctx: Context,
   { cancelled, ...run }: BatchesRun,
   settings: LaneSettings,
-): Promise<{ isCancelled: boolean }> {
+): Promise<string[] | null> {
   const lanes = new BatchLanes(ctx, run, settings);
   const cancel = cancelled === undefined ? [] : [cancelled.map(() => "cancelled" as const)];
   while (lanes.hasWork()) {
     await lanes.fill();
     if (!lanes.hasRunning()) continue;
     const end = await RestatePromise.race([...lanes.ends(), ...cancel]);
-    if (end === "cancelled") return { isCancelled: true };
+    if (end === "cancelled") return lanes.invocations();
     lanes.take(end);
   }
-  return { isCancelled: false };
+  return null;
 }
 
+type RunningBatch = { invocation: string; parallel: number; end: RestatePromise<BatchEnd> };
 type Job = SizedBatch & { attempts: number };
 type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
 
@@ -60,7 +61,7 @@ class BatchLanes {
   readonly #ctx: Context;
   readonly #run: Omit<BatchesRun, "cancelled">;
   readonly #waiting: Job[];
-  readonly #running = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
+  readonly #running = new Map<number, RunningBatch>();
   #freeSlots: number;
   readonly #atOnce: number;
   #isStopped = false;
@@ -100,9 +101,10 @@ class BatchLanes {
     const launched = await this.#ctx.client(rolloutObject, key).launchBatch(request);
     if (launched === "stopped") this.#isStopped = true;
     if (launched === "stopped" || launched === "idle") return;
-    const id = InvocationIdParser.fromString(launched.invocation);
+    const { invocation } = launched;
+    const end = this.#endOf(InvocationIdParser.fromString(invocation), job);
     this.#freeSlots -= parallel;
-    this.#running.set(job.batch, { parallel, end: this.#endOf(id, job) });
+    this.#running.set(job.batch, { invocation, parallel, end });
   }
 
   #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {
@@ -111,6 +113,10 @@ class BatchLanes {
       stopped: end?.stopped === true,
       wasLost: failure !== undefined,
     }));
+  }
+
+  invocations(): string[] {
+    return [...this.#running.values()].map(({ invocation }) => invocation);
   }
 
   ends(): RestatePromise<BatchEnd>[] {

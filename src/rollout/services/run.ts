@@ -19,6 +19,7 @@ import {
   rolloutCapture,
   rolloutObject,
   rolloutRuns,
+  rolloutWatch,
 } from "#rollout/internal.ts";
 import { attach, type LaneSettings, runBatches } from "./lanes.ts";
 import { type LookSettings, look, waitAndLook } from "./look.ts";
@@ -116,9 +117,22 @@ async function follow(
     return captured ?? look(ctx, led);
   }
   const { batches, oneByOne } = next;
-  const { isCancelled } = await runBatches(ctx, { ...led, batches, oneByOne }, led.settings);
-  if (isCancelled) return { isStopped: true };
+  const left = await runBatches(ctx, { ...led, batches, oneByOne }, led.settings);
+  if (left !== null) return leave(ctx, led, { invocations: left, waveIndex: next.waveIndex });
   return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
+}
+
+/**
+ * Of a rollout that was cancelled: somebody else waits for the batches. The wave is told as finished in case that Cancel was
+ * killed after its signal, before it was written: then the rollout pauses.
+ */
+function leave(
+  ctx: Context,
+  { rolloutId, ...run }: Led,
+  { invocations, waveIndex }: { invocations: string[]; waveIndex: number },
+): Omit<Advance, "rolloutId"> {
+  ctx.sendClient(rolloutWatch).batches({ rolloutId, invocations, ...ofFleet(keyOf(run)) });
+  return { isStopped: true, finishedWave: waveIndex };
 }
 
 /** Freezes the fleet, which may take minutes to list; ends early when the rollout is stopped meanwhile. */

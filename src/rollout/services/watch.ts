@@ -9,7 +9,7 @@ export const repairIntervalMs = 30_000;
 
 /** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
 export const watchService = implement(rolloutWatch, {
-  handlers: { run: watch },
+  handlers: { run: watch, batches: watchBatches },
   options: { ingressPrivate: true, journalRetention: 0 },
 });
 
@@ -26,9 +26,26 @@ async function watch(ctx: Context, { fleet, ...run }: Watched): Promise<null> {
   return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });
 }
 
+/** For batches whose run does not wait for them: one that was killed does not close itself. */
+async function watchBatches(
+  ctx: Context,
+  { fleet, rolloutId, invocations }: OfFleet & { rolloutId: string; invocations: string[] },
+): Promise<null> {
+  const rollout = ctx.client(rolloutObject, keyOf({ fleet }));
+  if ((await endOf(ctx, invocations, longestBatchMs)) === undefined) return null;
+  return rollout.forgetBatches({ rolloutId, invocations });
+}
+
+/** Longer than the deploys of a batch take, one after the other. */
+const longestBatchMs = 7 * 24 * 3_600_000;
+
 /** The first failure's message of invocations that have all ended; undefined: some still run. */
-async function endOf(ctx: Context, invocations: string[]): Promise<string | undefined> {
-  const ends = await endsWithin(ctx, invocations, repairIntervalMs);
+async function endOf(
+  ctx: Context,
+  invocations: string[],
+  withinMs = repairIntervalMs,
+): Promise<string | undefined> {
+  const ends = await endsWithin(ctx, invocations, withinMs);
   if (ends === undefined) return undefined;
   return ends.find(({ failure }) => failure !== undefined)?.failure ?? "without a result";
 }

@@ -38,6 +38,17 @@ describe("the report of a rollout", () => {
   });
 });
 
+describe("the report of a cancelled rollout", () => {
+  const cancelled = (succeeded: number, in_flight: number) =>
+    reportStatus({ ...result, outcome: "cancelled", succeeded, in_flight });
+
+  it("names the rollback as long as a sentinel has the image, or is about to", () => {
+    expect(cancelled(1, 0)).toContain("npx vedette rollout rollback");
+    expect(cancelled(0, 4)).toContain("npx vedette rollout rollback");
+    expect(cancelled(0, 0)).not.toContain("npx vedette rollout rollback");
+  });
+});
+
 describe("the report of a rollback", () => {
   it("names the failed sentinels that are still ordered to run the new image", () => {
     const report = reportRollback(result);

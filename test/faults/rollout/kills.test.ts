@@ -7,6 +7,10 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const allAtOnce = { image: imageV2, wave_percentages: [100] };
 
+/** State of batches whose rollout was superseded. */
+const kept =
+  "SELECT key FROM state WHERE service_name = 'vedette.v1.SentinelRolloutService' AND key LIKE 'late:%'";
+
 /** Every invocation of a rollout, by the name of its service and handler. */
 const victims = {
   caller:
@@ -43,6 +47,12 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     bench.fleet.hold();
     await bench.send("Rollout", allAtOnce);
     await untilInFlight(bench, 4);
+    // Deploys have invocations of their own once they have not ended in a moment.
+    const followed = `SELECT id FROM sys_invocation WHERE ${victims.deploy} AND status <> 'completed'`;
+    await waitFor(async () => (await bench.query(followed)).length === 4, {
+      withinMs: 10_000,
+      what: "four deploys with invocations of their own",
+    });
   };
 
   it("continues to its end without its caller", async () => {
@@ -198,6 +208,25 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     expect(status["reason"]).toContain("killed");
     expect(again.body).toMatchObject({ state: "cancelled", reverted: 7, succeeded: 0 });
     expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV1]));
+  });
+
+  it("closes a killed batch of a cancelled rollout that another one has followed", async () => {
+    await startHeld();
+    await bench.call("Cancel");
+    await bench.send("Rollout", { ...allAtOnce, image: imageV1.replace("v1", "v3") });
+    await waitFor(async () => (await bench.query(kept)).length > 0, {
+      withinMs: 10_000,
+      what: "the batch of the first rollout to be kept",
+    });
+
+    await killAll("batch");
+
+    bench.fleet.release();
+    expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12 });
+    await waitFor(async () => (await bench.query(kept)).length === 0, {
+      withinMs: 10_000,
+      what: "the killed batch to be closed",
+    });
   });
 
   it("stops like a Cancel of that batch's wave when the batch is cancelled in Restate", async () => {

@@ -68,6 +68,27 @@ it("leaves one that throws to its own invocation, and no other", async () => {
   expect(starts).toEqual([done, {}, done, done]);
 });
 
+it("orders no image that is not known", async () => {
+  const begin = vi.fn(async () => ready);
+  const deployer: Deployer = { begin, observe: async () => ready };
+  const fleets = new Map([["singleton", { deployer, deployTimeoutMs: 60_000 }]]);
+  const unknown = { sentinelId: "s1", image: "", deployId: "b-1" };
+
+  const { starts } = await createBeginDeploys(fleets)([unknown], "singleton");
+
+  expect(starts).toEqual([{}]);
+  expect(begin).not.toHaveBeenCalled();
+});
+
+it.each([
+  ["hangs", () => new Promise<never>(() => {})],
+  ["fails", () => Promise.reject(new Error("the database is away"))],
+])("keeps what is known of one whose next look %s", async (_, observe) => {
+  const { starts } = await begun(async () => progressing, { observe });
+
+  expect(starts).toEqual(ids.map(() => ({ step: progressing })));
+});
+
 it("leaves one that hangs to its own invocation", async () => {
   const { starts, isQuick } = await begun(({ sentinelId }) =>
     sentinelId === "s2" ? new Promise(() => {}) : Promise.resolve(ready),
@@ -86,6 +107,7 @@ it("leaves the deploys of a fleet that is not in the settings to their own invoc
   expect(await begun(async () => ready, { fleet: "lost" })).toEqual({
     starts: [{}, {}, {}, {}],
     isQuick: false,
+    tookMs: 0,
   });
 });
 

@@ -20,9 +20,18 @@ type Parts = {
   recorded?: RecordResult[];
   refuse?: (record: DeployRecord) => Error | undefined;
   keepLog?: KeepLog;
+  /** Whether a push was noted before there was an invocation. */
+  wasPushed?: boolean;
 };
 
-function buildParts({ driver = {}, recorded = [], refuse = () => undefined, keepLog }: Parts = {}) {
+function buildParts(given: Parts = {}) {
+  const {
+    driver = {},
+    recorded = [],
+    refuse = () => undefined,
+    keepLog,
+    wasPushed = false,
+  } = given;
   const records: DeployRecord[] = [];
   const putBacks: string[] = [];
   const store: Partial<FleetStore> = {
@@ -34,6 +43,7 @@ function buildParts({ driver = {}, recorded = [], refuse = () => undefined, keep
     },
     isStoppedHere: () => false,
     putBack: async ({ id }) => void putBacks.push(id),
+    wasPushed: async () => wasPushed,
     abandon: async () => {},
   };
   const whole = { apply: async () => ({}), observe: async () => ({ status: "ready" }), ...driver };
@@ -51,6 +61,36 @@ it("is not looked at when the fleet said with the order how it is", async () => 
 
   expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "ready" });
   expect(records.map(({ status }) => status)).toEqual(["progressing", "ready"]);
+});
+
+describe("a push that was noted", () => {
+  const look = (observe: Driver["observe"], mayBePushed: boolean) =>
+    buildParts({ driver: { observe }, wasPushed: true }).deployer.observe(
+      order,
+      { ...nextPoll, mayBePushed },
+      timeoutMs,
+    );
+
+  it("ends a deploy that was begun before it had an invocation", async () => {
+    expect(await look(async () => ({ status: "progressing" }), true)).toMatchObject({
+      status: "ready",
+    });
+  });
+
+  it("is kept for the next look when the fleet does not answer this one", async () => {
+    const step = await look(async () => {
+      throw new UnreachableError("unreachable: 503");
+    }, true);
+
+    expect(step).toMatchObject({ status: "progressing", isPushed: true });
+  });
+
+  it("is not asked for by a deploy that was its own from the beginning", async () => {
+    const step = await look(async () => ({ status: "progressing" }), false);
+
+    expect(step).toMatchObject({ status: "progressing" });
+    expect(step).not.toHaveProperty("isPushed");
+  });
 });
 
 describe("a deploy that fails", () => {

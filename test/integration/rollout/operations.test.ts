@@ -81,6 +81,26 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
     expect(bench.ownSteps()).toBeGreaterThan(before);
   });
 
+  it("shows what a quick group has done while the next ones take their time", async () => {
+    const before = bench.fleet.applied.length;
+    bench.fleet.behave(() => {
+      if (bench.fleet.applied.length - before > 4) bench.fleet.hold();
+      return { status: "ready" };
+    });
+    await bench.send("Rollout", { image: imageV2, wave_percentages: [100] });
+
+    const { succeeded } = await untilInFlight(bench, 4);
+    await waitFor(async () => (await bench.call("Status")).body["succeeded"] === 4, {
+      withinMs: 10_000,
+      what: "the first four to be counted",
+    });
+
+    bench.fleet.behave(() => ({ status: "ready" }));
+    bench.fleet.release();
+    expect(succeeded).toBeLessThanOrEqual(4);
+    expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12 });
+  });
+
   it("leaves out sentinels that run the image already, and completes at once without any", async () => {
     await bench.call("Rollout", { image: imageV2 });
 

@@ -8,8 +8,9 @@ import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 import { Slots } from "./slots.ts";
 
-/** How many results of quick deploys are recorded at once. */
+/** How many results of quick deploys are recorded at once, unless groups have taken longer than that meanwhile. */
 const handful = 100;
+const recordAfterMs = 250;
 
 /** How many calls of `record` that were killed a batch repeats in all. */
 const recordAttempts = 20;
@@ -55,6 +56,8 @@ class BatchWork {
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   /** How many groups are being begun, which takes a few seconds at most. */
   #groups = 0;
+  /** How long those have taken whose results are not recorded yet. */
+  #unrecordedMs = 0;
   /** Whether deploys end in a moment, so that beginning them in groups pays. */
   #isQuick = true;
   #waiting: Target[];
@@ -148,13 +151,15 @@ class BatchWork {
       .map((_, failure): Event => ({ type: "recorded", wasKilled: failure !== undefined }));
     this.#beingRecorded = this.#unrecorded;
     this.#unrecorded = [];
+    this.#unrecordedMs = 0;
     this.#isClosed = closed;
   }
 
   /** While a group begins more results come in a moment, and a handful costs as much as one. */
   #mayWait(): boolean {
     const isEnough = this.#unrecorded.length >= handful || this.#unrecorded.some(({ ok }) => !ok);
-    return this.#groups > 0 && !isEnough;
+    const isLate = this.#unrecordedMs >= recordAfterMs || this.isStopped;
+    return this.#groups > 0 && !isEnough && !isLate;
   }
 
   /** Whether what waits can't start, because too many are unavailable and nothing in flight can change that. */
@@ -190,8 +195,9 @@ class BatchWork {
   }
 
   /** Deploys that have not ended get invocations of their own. */
-  #takeBegun({ targets, starts, isQuick }: Extract<Event, { type: "begun" }>): void {
+  #takeBegun({ targets, starts, isQuick, tookMs }: Extract<Event, { type: "begun" }>): void {
     this.#groups--;
+    this.#unrecordedMs += tookMs;
     this.#isQuick &&= isQuick;
     targets.forEach((target, i) => {
       const { result, ...start } = starts[i] ?? {};

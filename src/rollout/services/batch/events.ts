@@ -18,9 +18,11 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 /** A sentinel that a pin holds back, and why. */
 export type Pinned = { id: string; reason: string };
 
+type Begun = Awaited<ReturnType<BeginDeploys>>;
+
 /** `pinned`: null: the pins could not be read. */
 export type Event =
-  | { type: "begun"; targets: readonly Target[]; starts: readonly DeployStart[]; isQuick: boolean }
+  | ({ type: "begun"; targets: readonly Target[] } & Begun)
   | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
   | { type: "recorded"; wasKilled: boolean }
@@ -50,8 +52,10 @@ export function begin(
   }));
   return ctx
     .run("begin-deploys", () => beginDeploys(orders, keyOf(run)))
-    .map((begun = { starts: [], isQuick: false }): Event => ({ type: "begun", targets, ...begun }));
+    .map((begun = nothingBegun): Event => ({ type: "begun", targets, ...begun }));
 }
+
+const nothingBegun: Begun = { starts: [], isQuick: false, tookMs: 0 };
 
 /** The same whenever this invocation is repeated, and another one's is different. */
 function deployIdOf(ctx: Context, { index }: Target): string {

@@ -232,7 +232,7 @@ describe("a deploy that a batch has begun", () => {
   const putsHere = () => fleet.puts.filter((put) => put.id === id);
 
   it("is followed to its end, and not ordered again", async () => {
-    fleet.behave(() => ({ readyAfterMs: 300 }));
+    fleet.behave(() => ({ readyAfterMs: 1_000 }));
     const { deployId, step } = await begin("b-1");
 
     expect(await follow({ deployId, step })).toEqual({ status: "ready" });

@@ -1,7 +1,8 @@
-/** A rollout that begins, killed at each of its steps: the one before it can still be rolled back. */
+/** A rollout that begins or is cancelled, killed at each of its steps. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
-import { begin } from "#rollout/handlers/operations.ts";
+import { advance } from "#rollout/handlers/advance.ts";
+import { begin, cancel } from "#rollout/handlers/operations.ts";
 import { storeBatches } from "#rollout/handlers/waves.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
@@ -35,6 +36,8 @@ function createContext(state: Map<string, unknown>, lives: number) {
     run: async (_: string, read: () => unknown) => step(read),
     console: { info: () => {}, warn: () => {} },
     sendClient: () => step(() => sent),
+    request: () => ({ headers: new Map() }),
+    invocation: () => ({ signal: () => ({ resolve: () => step(() => {}) }) }),
   };
   return { ctx: ctx as unknown as ObjectContext, steps: () => steps };
 }
@@ -79,5 +82,42 @@ describe("begin", () => {
 
     expect(state.has("batch:0")).toBe(true);
     expect(state.has("outcome:0")).toBe(false);
+  });
+});
+
+describe("cancel", () => {
+  const runner = "inv_1gHzTMDQxYoF0LxtJFGV0JXWTbLkxWZkXd";
+  const running = () => {
+    const batch = buildBatch(["a", "b"]);
+    const head = buildHead({
+      state: "in_progress",
+      image: imageV2,
+      runner,
+      waves: [buildWave({})],
+      openBatches: { 0: { invocation: runner, inFlight: 2, run: runner } },
+    });
+    return new Map<string, unknown>([
+      ["rolloutState", head],
+      ["batch:0", batch],
+      ["outcome:0", { ...emptyOutcome(batch), open: true }],
+    ]);
+  };
+  const orders = { stopRun: async () => {}, countOrdered: async () => 2 };
+  const readActor = () => ({ by: "tester" });
+
+  it("leaves no run that goes on for ever, wherever it was killed", async () => {
+    const whole = createContext(running(), Number.POSITIVE_INFINITY);
+    await cancel(whole.ctx, readActor);
+
+    for (let lives = 0; lives < whole.steps(); lives++) {
+      const state = running();
+      await expect(cancel(createContext(state, lives).ctx, readActor)).rejects.toThrow(Killed);
+
+      // The run was told by a signal, and has left its batches to themselves.
+      const { ctx } = createContext(state, Number.POSITIVE_INFINITY);
+      const told = { rolloutId: "r-1", runner, isStopped: true, finishedWave: 0 } as const;
+      const next = await advance(ctx, told, orders);
+      expect(next.action, `killed after ${lives} steps`).toBe("stop");
+    }
   });
 });
