@@ -12,35 +12,35 @@ import type { TestDatabase } from "../../../support/servers/servers.ts";
 
 const timeoutMs = 10_000;
 
+const fleet = createMemoryFleet(7);
+let server: TestDatabase;
+let database: Database;
+let store: FleetStore;
+let deployer: Deployer;
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  await migrate(server.url, createLog({ level: "silent", format: "json" }));
+  database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
+  store = createFleetStore(database);
+  deployer = createDeployer(fleet.driver, store);
+  await createTestListing(database, fleet.driver).list();
+});
+
+afterAll(async () => {
+  await database.end();
+  await server.stop();
+});
+
+const row = async (id: string) => {
+  const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
+  return rows[0] as Record<string, unknown>;
+};
+
 describe("a deploy that is no longer wanted", () => {
-  const fleet = createMemoryFleet(3);
-  let server: TestDatabase;
-  let database: Database;
-  let store: FleetStore;
-  let deployer: Deployer;
-
-  beforeAll(async () => {
-    server = await createTestDatabase();
-    await migrate(server.url, createLog({ level: "silent", format: "json" }));
-    database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
-    store = createFleetStore(database);
-    deployer = createDeployer(fleet.driver, store);
-    await createTestListing(database, fleet.driver).list();
-  });
-
-  afterAll(async () => {
-    await database.end();
-    await server.stop();
-  });
-
   const orderFor = (sentinelId: string, deployId: string) => ({
     ...{ sentinelId, deployId, image: imageV2, run: `run-${sentinelId}` },
   });
-
-  const row = async (id: string) => {
-    const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
-    return rows[0] as Record<string, unknown>;
-  };
 
   it("leaves the sentinel as it was", async () => {
     await store.stopRun("run-s01");
@@ -103,55 +103,33 @@ describe("a deploy that is no longer wanted", () => {
 });
 
 describe("a deploy that is ordered only if the sentinel is idle", () => {
-  const fleet = createMemoryFleet(4);
-  let server: TestDatabase;
-  let database: Database;
-  let store: FleetStore;
-  let deployer: Deployer;
-
-  beforeAll(async () => {
-    server = await createTestDatabase();
-    database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
-    store = createFleetStore(database);
-    deployer = createDeployer(fleet.driver, store);
-    await createTestListing(database, fleet.driver).list();
-  });
-
-  afterAll(async () => {
-    await database.end();
-    await server.stop();
-  });
-
   const begin = (sentinelId: string, deployId: string, run = "run-a") =>
     deployer.begin({ sentinelId, deployId, image: imageV2, run, onlyIfIdle: true }, timeoutMs);
 
-  const row = async (id: string) =>
-    (await database.query("SELECT * FROM sentinels WHERE id = $1", [id])).rows[0];
-
   it("is refused while another one is in progress, and changes nothing", async () => {
-    await store.record({ id: "s01", image: imageV1, status: "progressing", deployId: "other" });
-    const before = await row("s01");
+    await store.record({ id: "s04", image: imageV1, status: "progressing", deployId: "other" });
+    const [before, ordered] = [await row("s04"), fleet.applied.length];
 
-    await expect(begin("s01", "d1")).rejects.toThrow("another deploy of the sentinel");
+    await expect(begin("s04", "d1")).rejects.toThrow("another deploy of the sentinel");
 
-    expect(await row("s01")).toEqual(before);
-    expect(fleet.applied).toEqual([]);
+    expect(await row("s04")).toEqual(before);
+    expect(fleet.applied).toHaveLength(ordered);
   });
 
   it("is refused even though its run has stopped: the other one goes on", async () => {
     await store.stopRun("run-b");
-    await store.record({ id: "s02", image: imageV1, status: "progressing", deployId: "other" });
+    await store.record({ id: "s05", image: imageV1, status: "progressing", deployId: "other" });
 
-    await expect(begin("s02", "d2", "run-b")).rejects.toThrow("another deploy of the sentinel");
+    await expect(begin("s05", "d2", "run-b")).rejects.toThrow("another deploy of the sentinel");
 
-    expect(await row("s02")).toMatchObject({ deploy_id: "other", deploy_status: "progressing" });
+    expect(await row("s05")).toMatchObject({ deploy_id: "other", deploy_status: "progressing" });
   });
 
   it("is carried out when what is in progress is this deploy itself", async () => {
-    await store.record({ id: "s03", image: imageV2, status: "progressing", deployId: "d3" });
+    await store.record({ id: "s06", image: imageV2, status: "progressing", deployId: "d3" });
 
-    expect(await begin("s03", "d3")).toMatchObject({ status: "ready" });
-    expect(await row("s03")).toMatchObject({ running_image: imageV2, deploy_status: "ready" });
+    expect(await begin("s06", "d3")).toMatchObject({ status: "ready" });
+    expect(await row("s06")).toMatchObject({ running_image: imageV2, deploy_status: "ready" });
   });
 
   it("is refused to all but one of many at the same moment", async () => {
@@ -159,7 +137,7 @@ describe("a deploy that is ordered only if the sentinel is idle", () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
         createFleetStore(database).record({
-          ...{ id: "s04", image: imageV2, status: "progressing", deployId: `many-${i}` },
+          ...{ id: "s07", image: imageV2, status: "progressing", deployId: `many-${i}` },
           onlyIfIdle: true,
         }),
       ),
