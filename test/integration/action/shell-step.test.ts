@@ -22,6 +22,9 @@ function runStep(url: string, over: Record<string, string> = {}) {
   });
 }
 
+/** For an answer that is told once only: a slow machine must not miss it. */
+const patient = { POLL_SECONDS: "20" };
+
 describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () => {
   it.each([
     ["completed", 0],
@@ -67,7 +70,7 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () =
     const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
     const control = await startScriptedControl({ scenes: working, replies });
 
-    const { code, output } = await runStep(control.url);
+    const { code, output } = await runStep(control.url, patient);
 
     expect({ code, output }).toEqual({ code: 1, output: "a rollout is in progress\n" });
   });
@@ -84,7 +87,7 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () =
       replies: { Rollout: [{ status, body }] },
     });
 
-    const end = await runStep(control.url);
+    const end = await runStep(control.url, patient);
 
     expect(end).toMatchObject({ code: 1, output: "registry.example.com does not answer\n" });
     expect(control.callsOf("Rollout")).toHaveLength(1);
