@@ -1,14 +1,12 @@
 /** Shared by the measurements of the public API: a Postgres, a root key, keys, and processes. */
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { ensureOwnKey } from "#api/operator/installation-keys.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { startChild } from "./child.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -67,28 +65,15 @@ async function prepare(stops: (() => unknown)[]): Promise<ApiBench> {
 
 const apiNode = new URL("./api-node.ts", import.meta.url);
 
-async function startProcess(
+function startProcess(
   kind: string,
   databaseUrl: string,
   { flags = [], program = apiNode, environment = {} }: ServeOptions,
 ): Promise<Served> {
-  const child = fork(fileURLToPath(program), {
-    execArgv: flags,
-    env: { ...process.env, BENCH_KIND: kind, DATABASE_URL: databaseUrl, ...environment },
+  return startChild(program, {
+    flags,
+    environment: { BENCH_KIND: kind, DATABASE_URL: databaseUrl, ...environment },
   });
-  const [message] = (await Promise.race([
-    once(child, "message"),
-    once(child, "exit").then(() => {
-      throw new Error(`the process ${kind} did not start`);
-    }),
-  ])) as [{ url: string }];
-  const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGTERM");
-    await ended;
-  };
-  return { url: message.url, pid: child.pid ?? 0, stop };
 }
 
 /** The key number `n`; `insertKeys` makes its row. */

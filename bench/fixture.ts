@@ -15,6 +15,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { deploying } from "../test/support/rollout/deploying.ts";
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 
 /** The most deploys in flight, for every engine. */
@@ -122,7 +123,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
   const store = createFleetStore(database);
   const deployer = createDeployer(fleet.driver, store);
   const deployTimeoutMs = 60_000;
-  const fleets = new Map([["singleton", { deployer, deployTimeoutMs }]]);
+  const fleets = deploying(deployer, deployTimeoutMs);
   const endpoint = await serveEndpoint({
     host: "127.0.0.1",
     port: 0,

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 type Member = { image: string; deployId?: string };
 
 /** Whether an order is answered with the state of its deploy. */
-const tellsAtOnce = process.argv[2] === "tells";
+const tellsAtOnce = process.env["BENCH_TELLS"] === "1";
 const members = new Map<string, Member>();
 
 function resize(size: number): void {
@@ -47,5 +47,8 @@ const server = createServer(async (request, response) => {
 
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
-  if (address !== null && typeof address === "object") console.log(address.port);
+  if (address === null || typeof address !== "object") return;
+  process.send?.({ url: `http://127.0.0.1:${address.port}` });
 });
+// Whoever has started it is gone.
+process.once("disconnect", () => process.exit());

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import type { DeployStep } from "#fleet/deploys/contract.ts";
 import type { Deployer } from "#fleet/deploys/deployer.ts";
+import { deploying } from "../../support/rollout/deploying.ts";
 
 type Begin = Deployer["begin"];
 type Observe = Deployer["observe"];
@@ -18,7 +19,7 @@ type Given = { observe?: Observe; fleet?: string };
 async function begun(begin: Begin, given: Given = {}) {
   const { observe = async () => progressing, fleet = "singleton" } = given;
   const deployer: Deployer = { begin, observe };
-  const fleets = new Map([["singleton", { deployer, deployTimeoutMs: 60_000 }]]);
+  const fleets = deploying(deployer, 60_000);
   const answer = createBeginDeploys(fleets)(orders, fleet);
   await vi.advanceTimersByTimeAsync(10_000);
   return answer;
@@ -71,7 +72,7 @@ it("leaves one that throws to its own invocation, and no other", async () => {
 it("orders no image that is not known", async () => {
   const begin = vi.fn(async () => ready);
   const deployer: Deployer = { begin, observe: async () => ready };
-  const fleets = new Map([["singleton", { deployer, deployTimeoutMs: 60_000 }]]);
+  const fleets = deploying(deployer, 60_000);
   const unknown = { sentinelId: "s1", image: "", deployId: "b-1" };
 
   const { starts } = await createBeginDeploys(fleets)([unknown], "singleton");

@@ -69,11 +69,14 @@ class BatchWork {
   #isClosed = false;
   isStopped = false;
 
-  constructor(ctx: Context, { targets, ...run }: BatchRun, parts: BatchParts) {
-    const { readPinned } = parts;
+  constructor(
+    ctx: Context,
+    { targets, ...run }: BatchRun,
+    { readPinned, beginDeploys }: BatchParts,
+  ) {
     this.#ctx = ctx;
     this.#run = run;
-    this.#beginDeploys = parts.beginDeploys;
+    this.#beginDeploys = beginDeploys;
     this.#stop = stopEvent(ctx);
     // A rollback takes what the rollout has changed.
     const readOf = (ids: readonly string[]) => readPinned(ids, keyOf(run));
