@@ -1,35 +1,23 @@
-/** Wires the program: its parts, the order of their start, and what each of them gets. */
+/**
+ * Starts and stops the program. The servers are begun first; what talks to them (`parts.ts`) is loaded while they
+ * start, as loading takes as long as that.
+ */
 import type { Config } from "#config.ts";
-import { createLogouts } from "#console/logouts.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
 import type { LockSettings } from "#embedded/data-dir-lock.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
-import { withoutCredentials } from "#embedded/running.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
-import { requireHealth } from "#kernel/restate-address.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createRegistry } from "#metrics/registry.ts";
-import { readActorKey } from "./actor-key.ts";
-import { startAnalytics } from "./analytics.ts";
-import { startApi } from "./api.ts";
 import type { Base } from "./base.ts";
-import { createConsoleLinks } from "./console-links.ts";
-import { startControl } from "./control.ts";
-import { startDatabase, startRestateServer } from "./data.ts";
-import { createDefinitions, readGiven } from "./definitions.ts";
-import { type Metrics, startMetrics } from "./metrics.ts";
-import { createMonitor } from "./monitor.ts";
-import { createMissingOfJob } from "./own-jobs.ts";
+import { startMetrics } from "./metrics.ts";
 import { refuseSettings } from "./refusals.ts";
-import { startRestateFront } from "./restate-front.ts";
-import { createResults } from "./results.ts";
-import { prepareSignIn, prepareTickets } from "./sign-in.ts";
+import { beginServers } from "./servers.ts";
 import { createStops, type Stops } from "./stops.ts";
-import { startWorker } from "./worker.ts";
 
 /** The roles of a process; on a laptop one process has all (docs/architecture.md, "The parts"). */
 export const roles = ["worker", "control", "api"] as const;
@@ -73,6 +61,8 @@ export async function startApp(config: Config, of: Start): Promise<App> {
   try {
     return await unlessAborted(starting, start.signal);
   } catch (error) {
+    // Ends what is still starting.
+    failure.resolve(error as Error);
     await stops.run();
     // The step that was running when the start was aborted may add a part until it ends.
     const aborting = () => starting.then(() => {});
@@ -111,7 +101,9 @@ async function startAll(
     fail: failure.resolve,
   };
   const metrics = await startMetrics(base, stops);
-  const { endpoints, issueTicket } = await startParts(base, of.roles, { metrics, stops });
+  const servers = beginServers(base, { roles: of.roles, stops });
+  const { startParts } = await import("./parts.ts");
+  const { endpoints, issueTicket } = await startParts(base, of.roles, { metrics, servers, stops });
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
   metrics.noteStarted();
   // A failed program skips the delay: another process may have taken over its work already.
@@ -137,74 +129,5 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
     ...credentials,
     ingress_token: config.control.ingress_token || credentials.ingress_token,
     root_key: config.api.root_key || credentials.root_key,
-  };
-}
-
-type AppParts = Pick<App, "endpoints" | "issueTicket">;
-
-async function startParts(
-  base: Base,
-  wanted: Role[],
-  { metrics, stops }: { metrics: Metrics; stops: Stops },
-): Promise<AppParts> {
-  // Read first: a fault in the file is found before anything but the metrics port runs.
-  const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
-  const { database, databaseUrl, directUrl } = await startDatabase(base, {
-    roles: wanted,
-    stops,
-  });
-  metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
-  const servesApi = wanted.includes("api");
-  const missingOfJob = createMissingOfJob(base.config, { servesApi });
-  const definitions = createDefinitions(base, { database, given, missingOfJob });
-  const results = createResults({ ...base, database, ...definitions });
-  const analytics = await startAnalytics(base, { servesApi, stops });
-  const api = servesApi
-    ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
-    : undefined;
-  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
-  const links = createConsoleLinks(base.config);
-  const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
-  // A process that serves the public API only doesn't use Restate.
-  const durable = wanted.some((role) => role !== "api")
-    ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })
-    : { addresses: {}, issueTicket: async () => undefined };
-  const endpoints = {
-    ...(api !== undefined && { api }),
-    ...durable.addresses,
-    metrics: metrics.url,
-    ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
-    pid: process.pid,
-  };
-  return { endpoints, issueTicket: durable.issueTicket };
-}
-
-type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey"> & {
-  metrics: Metrics;
-};
-type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
-
-/** Starts Restate and the roles that use it. */
-async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
-  const restate = await startRestateServer(base, parts.stops);
-  parts.metrics.watch({ name: "restate", ask: () => requireHealth(restate.ingressUrl) });
-  const actorKey = await readActorKey(parts.database);
-  const logouts = createLogouts(parts.database, base.log);
-  const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
-  const tickets = prepareTickets(base, { ...parts, actorKey });
-  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn };
-  const { addresses, close } = await startRestateFront(base, shared);
-  const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
-  // Stopped before the worker, so that the worker can still answer calls in flight.
-  parts.stops.add("Restate's addresses", close);
-  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
-  const signsIn = control !== undefined && signIn === undefined;
-  return {
-    addresses: {
-      ...(control !== undefined && { control }),
-      ...(worker !== undefined && { worker }),
-      ...addresses,
-    },
-    issueTicket: signsIn ? tickets.issue : async () => undefined,
   };
 }

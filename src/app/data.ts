@@ -1,7 +1,4 @@
-/** Wires Postgres and Restate: the embedded ones, or those that the settings name. */
-import { writeIdentityKey } from "#embedded/credentials.ts";
-import { startPostgres } from "#embedded/postgres.ts";
-import { startRestate } from "#embedded/restate.ts";
+/** Wires the database: who may use it, and its schema. */
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
@@ -16,19 +13,12 @@ export type ApiDatabase = {
   directUrl: string;
 };
 
-export async function startDatabase(
+/** Opens the database at `url`, unless this process may not use it, and brings its schema up to date. */
+export async function openData(
   base: Base,
-  { roles, stops }: { roles: readonly string[]; stops: Stops },
+  { roles, url, stops }: { roles: readonly string[]; url: string; stops: Stops },
 ): Promise<ApiDatabase> {
-  const { config, log, dataDir, credentials } = base;
-  let { url } = config.database;
-  if (url === "") {
-    const { port } = config.database;
-    const password = credentials.database_password;
-    const settings = { dataDir, port, password, log, signal: stops.signal };
-    const server = await stops.begin("Postgres", () => startPostgres(settings));
-    url = server.url;
-  }
+  const { config, log } = base;
   const { direct_url } = config.database;
   const directUrl = direct_url || url;
   const mayBePooled = direct_url !== "";
@@ -39,13 +29,4 @@ export async function startDatabase(
   await migrate(directUrl, log, { mayBePooled });
   await claimEncryptionKeys(base, { roles, database });
   return { database, databaseUrl: url, directUrl };
-}
-
-export async function startRestateServer(base: Base, stops: Stops) {
-  const { config, log, dataDir, credentials } = base;
-  const { ingress_url, admin_url } = config.restate;
-  if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
-  const identityKeyFile = writeIdentityKey(dataDir, credentials);
-  const settings = { dataDir, identityKeyFile, log, signal: stops.signal };
-  return stops.begin("Restate", () => startRestate(settings));
 }

@@ -30,7 +30,12 @@ const firstListMs = 2_000;
 
 export type RunningFleet = Fleet & Deploying & { listing: FleetListing; logs: FleetLogs };
 
-export type RunningFleets = { store: FleetStore; fleets: RunningFleet[] };
+export type RunningFleets = {
+  store: FleetStore;
+  fleets: RunningFleet[];
+  /** Resolves once every fleet that answers at once has been listed. */
+  listed: Promise<unknown>;
+};
 
 type FleetParts = {
   database: Database;
@@ -68,8 +73,8 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     });
   }
-  await Promise.all(fleets.map((one) => startListing(one, stops)));
-  return { store, fleets };
+  const listed = Promise.all(fleets.map((one) => startListing(one, stops)));
+  return { store, fleets, listed };
 }
 
 type DriverParts = { apiUrl: string | undefined; rootKey: string; names: readonly string[] };
@@ -111,8 +116,8 @@ function createListing(
  * Lists the fleet in the background, so that everything else works while the fleet's API is down. A fleet that
  * answers at once is known before the program reports that it is ready.
  */
-async function startListing({ name, fleet, listing }: RunningFleet, stops: Stops): Promise<void> {
+function startListing({ name, fleet, listing }: RunningFleet, stops: Stops): Promise<void> {
   const refresh = listing.refreshEvery(fleet.list_every_seconds * 1_000);
   stops.add(`fleet listing ${name}`, refresh.stop);
-  await inTime(() => refresh.first, { limitMs: firstListMs, otherwise: undefined });
+  return inTime(() => refresh.first, { limitMs: firstListMs, otherwise: undefined });
 }

@@ -83,12 +83,20 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const { ingressUrl } = parts;
   const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision });
   stops.add("version watch", versions.stop);
-  await startCron(ingressUrl);
   stops.add("cron upkeep", keepCron(ingressUrl, log).stop);
-  await startAlertRoutes(parts.ingressUrl);
-  await parts.definitions.start(parts.ingressUrl);
-  await parts.monitor.start(parts.ingressUrl);
+  await Promise.all([
+    startCron(ingressUrl),
+    startAlertRoutes(ingressUrl),
+    startChecks(parts),
+    fleets.listed,
+  ]);
   return endpoint.url;
+}
+
+/** The checks that the definitions of this start have. */
+async function startChecks({ definitions, monitor, ingressUrl }: WorkerParts): Promise<void> {
+  await definitions.start(ingressUrl);
+  await monitor.start(ingressUrl);
 }
 
 /** The keys by which the worker verifies calls: of the embedded Restate, or of the external one. */

@@ -1,4 +1,5 @@
 /** `vedette start`: runs the program until SIGTERM or SIGINT. */
+import { flushCompileCache } from "node:module";
 import { type App, type Role, roles, startApp } from "#app/app.ts";
 import { type Config, readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
@@ -47,6 +48,8 @@ async function untilStopped(
   { config, stopSignal, log }: { config: Config; stopSignal: Promise<undefined>; log: Log },
 ): Promise<Error | undefined> {
   await announce(app, { config, log });
+  // Else it is stored at the end, which a program that is killed does not reach.
+  flushCompileCache();
   const failure = await Promise.race([stopSignal, app.failed]);
   if (failure !== undefined) {
     log.error({ detail: failure.message }, "cannot continue");

@@ -1,9 +1,8 @@
-import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { connectDirectly, endClient } from "./direct-connection.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
-import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
+import { migrationsDir, migrationsTable, readMissingMigrations } from "./schema-version.ts";
 import { refuseInvalidTimes } from "./valid-times.ts";
 
 export type Database = pg.Pool;
@@ -62,15 +61,17 @@ export async function migrate(
         "database.direct_url leads to a connection pooler: it must pool by session, not by transaction",
       );
     }
-    await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
-    await refuseNewerSchema(client);
-    return await runMigrations(client, log);
+    const missing = await readMissingMigrations(client);
+    return missing.length === 0 ? [] : await runMigrations(client, log);
   } finally {
     await endClient(client);
   }
 }
 
 async function runMigrations(dbClient: pg.Client, log: Log): Promise<string[]> {
+  // Loaded only when there are any: most starts find none.
+  const { runner } = await import("node-pg-migrate");
+  await dbClient.query(`SET lock_timeout = ${lockTimeoutMs}`);
   const run = await runner({
     dbClient,
     advisoryLockMode: "wait",

@@ -17,20 +17,24 @@ export function compareSchema(of: { run: readonly string[]; known: readonly stri
   };
 }
 
-/** Throws an error that says what to do when a newer version has migrated the database. */
-export async function refuseNewerSchema(connection: ClientBase | Pool): Promise<void> {
-  const { unknown } = await readSchema(connection);
-  if (unknown.length === 0) return;
+/**
+ * The names of the migrations that have not run yet. Throws an error that says what to do when a newer version has
+ * migrated the database.
+ */
+export async function readMissingMigrations(
+  connection: ClientBase | Pool,
+): Promise<readonly string[]> {
+  const { unknown, missing } = await readSchema(connection);
+  if (unknown.length === 0) return missing;
   throw new Error(
     `the database was migrated by a newer Vedette (${list(unknown)}), which this one does not know: ` +
       "start that version, or restore the backup from before its start",
   );
 }
 
-/** Like `refuseNewerSchema`; also throws when migrations of this version have not run yet. */
+/** Like `readMissingMigrations`; also throws when there are any. */
 export async function requireKnownSchema(connection: ClientBase | Pool): Promise<void> {
-  await refuseNewerSchema(connection);
-  const { missing } = await readSchema(connection);
+  const missing = await readMissingMigrations(connection);
   if (missing.length === 0) return;
   throw new Error(
     `the database is that of an older Vedette (${list(missing)} not run): start this version first`,

@@ -1,6 +1,7 @@
 /** The reference sentinel: a small gateway, run by the `process` driver as a child process. */
 import { once } from "node:events";
 import type { Server } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createForward } from "./forward.ts";
@@ -46,6 +47,8 @@ async function run(settings: SentinelSettings): Promise<void> {
     if (!gateway.server.listening) process.exit(0);
   }, settings.activateWithinMs).unref();
   if (behaviour === "crash") setTimeout(crash, crashMs);
+  // Else it is stored at the end, and each sentinel of a first start would compile the same code.
+  flushCompileCache();
 }
 
 function crash(): void {

@@ -44,7 +44,7 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
         region: state.region,
         image: state.image,
         running_image: state.runningImage,
-        healthy: fleet.isServing(state.id),
+        healthy: fleet.isServing(state.id) || fleet.isStarting(state.id),
         labels: { tier: state.id === sentinelName(0) ? "canary" : "stable" },
       })),
     apply: async ({ sentinelId, image, deployId }, { isWanted = () => true } = {}) => {
@@ -73,6 +73,7 @@ class ProcessFleet {
   readonly #replacing = new Map<string, Promise<void>>();
   readonly #limit = pLimit(startsAtOnce);
   readonly #pauses = new Map<string, { pauseMs: number; untilMs: number }>();
+  readonly #starting = new Set<string>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -93,15 +94,26 @@ class ProcessFleet {
     return serving !== null && serving !== undefined && isAlive(serving);
   }
 
-  /** Adopts the processes that still run, starts the others, and then checks all of them regularly. */
+  /**
+   * Whether `start` has begun it and it has neither served nor failed since: it is no failure, which a rollout would
+   * take it for.
+   */
+  isStarting(id: string): boolean {
+    return this.#starting.has(id);
+  }
+
+  /** Adopts the processes that still run, begins to start the others, and checks all of them regularly. */
   async start(): Promise<void> {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
     for (const state of await this.#newcomers()) this.#keep(state);
-    this.#repair();
-    this.#renewKeys();
-    await Promise.all(this.#replacing.values());
     // `stop` may have been called meanwhile.
     if (this.#isStopping) return;
+    this.#repair();
+    this.#renewKeys();
+    for (const [id, work] of this.#replacing) {
+      this.#starting.add(id);
+      void work.then(() => this.#starting.delete(id));
+    }
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
   }
 

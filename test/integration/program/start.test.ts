@@ -1,12 +1,12 @@
 /** The program is started, called, stopped and restarted, with its real sentinel processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { isAlive, type ProcessIdentity } from "#kernel/owned-process.ts";
 import { childLimitMs, entry } from "../../support/program/command.ts";
 import { freePorts, type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -48,27 +48,36 @@ async function run(args: string[], environment: Record<string, string> = {}): Pr
   return { code, stdout, stderr };
 }
 
-const pidsOfSentinels = () =>
+const servingSentinels = () =>
   [1, 2, 3].map((n) => {
     const file = path.join(program.dataDir, "sentinels", `sentinel-0${n}.json`);
-    return JSON.parse(readFileSync(file, "utf8")).serving.pid as number;
+    return JSON.parse(readFileSync(file, "utf8")).serving as ProcessIdentity | null;
+  });
+
+const pidsOfSentinels = () => servingSentinels().map((serving) => serving?.pid);
+
+/** A program that is ready may still be starting them. */
+const untilSentinelsServe = () =>
+  waitFor(() => servingSentinels().every((serving) => serving !== null && isAlive(serving)), {
+    withinMs: 20_000,
+    what: "the sentinels to serve",
   });
 
 describe("the program", () => {
   it("logs its addresses, with one JSON object per line", async () => {
     // The file with the addresses is written shortly before the line.
-    await waitFor(() => program.output().endsWith('"msg":"vedette is ready"}\n'), {
+    await waitFor(() => program.output().includes('"msg":"vedette is ready"}\n'), {
       withinMs: 5_000,
       what: "the line that says so",
     });
 
     const parsed = program
       .output()
-      .trim()
       .split("\n")
+      .slice(0, -1)
       .map((line) => JSON.parse(line));
 
-    expect(parsed.at(-1)).toMatchObject({
+    expect(parsed.find(({ msg }) => msg === "vedette is ready")).toMatchObject({
       msg: "vedette is ready",
       control: program.endpoints().control,
       console: `${program.endpoints().control}/console`,
@@ -154,20 +163,22 @@ describe("the program", () => {
     expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
-  it("says which port is taken and which setting changes it", async () => {
+  it("says which port is taken and which setting changes it, and leaves no server", async () => {
+    const dir = tempDir();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
 
     const { code, stderr } = await run(["start"], {
       ...freePorts,
-      VEDETTE_DATA_DIR: tempDir(),
+      VEDETTE_DATA_DIR: dir,
       VEDETTE_DATABASE__PORT: String(port),
     });
 
     taken.close();
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^vedette: port ${port} is taken .*database\\.port.*\\n$`));
+    expect(readdirSync(dir).filter((name) => name.endsWith(".pid.json"))).toEqual([]);
   });
 
   it("accepts only signed requests at the worker", async () => {
@@ -179,6 +190,7 @@ describe("the program", () => {
   });
 
   it("keeps the sentinels serving across a kill -9, and takes them over again", async () => {
+    await untilSentinelsServe();
     const before = pidsOfSentinels();
     program.kill9("main");
 
@@ -189,12 +201,12 @@ describe("the program", () => {
   });
 
   it("stops everything on SIGTERM and continues after a restart", async () => {
-    const pids = pidsOfSentinels();
+    const sentinels = servingSentinels();
 
     const code = await program.stop();
 
     expect(code).toBe(0);
-    expect(pids.filter((pid) => identifyProcess(pid) !== undefined)).toEqual([]);
+    expect(sentinels.filter((serving) => serving !== null && isAlive(serving))).toEqual([]);
     expect(existsSync(path.join(program.dataDir, "endpoints.json"))).toBe(false);
     await program.start();
     const { body } = await program.call("Rollout", { image: image("v5") });

@@ -17,8 +17,8 @@ import { waitFor } from "../../../support/wait-for.ts";
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 const log = createLog({ level: "silent", format: "json" });
 
-async function startFleet(directory: string, apiUrl = "http://127.0.0.1:9", rootKey = "root") {
-  const driver = createProcessDriver({
+function createFleet(directory: string, apiUrl = "http://127.0.0.1:9", rootKey = "root") {
+  return createProcessDriver({
     directory,
     size: 1,
     basePort: 0,
@@ -29,7 +29,13 @@ async function startFleet(directory: string, apiUrl = "http://127.0.0.1:9", root
     readyTimeoutMs: 20_000,
     log,
   });
+}
+
+/** Resolves once its sentinel serves. */
+async function startFleet(...[directory, ...settings]: Parameters<typeof createFleet>) {
+  const driver = createFleet(directory, ...settings);
   await driver.start();
+  await waitFor(() => serves(directory), { withinMs: 20_000, what: "the sentinel to serve" });
   return driver;
 }
 
@@ -83,7 +89,42 @@ const healthOf = async (directory: string) => {
   return (await answer.json()) as { id: string; image: string };
 };
 
+const serves = (directory: string) =>
+  healthOf(directory).then(
+    () => true,
+    () => false,
+  );
+
 describe("the process driver", () => {
+  it("has started before its sentinels serve, and lists none as unhealthy that it has begun to start", async () => {
+    const directory = useDirectory();
+    const driver = createFleet(directory);
+    onTestFinished(() => driver.stop());
+
+    await driver.start();
+
+    expect(await serves(directory)).toBe(false);
+    expect(await driver.list()).toMatchObject([{ id: "sentinel-01", healthy: true }]);
+  });
+
+  it("lists a sentinel as unhealthy whose first start has failed", async () => {
+    const directory = useDirectory();
+    const before = await startFleet(directory);
+    await before.stop();
+    const taken = createServer().listen(stateIn(directory).publicPort, "127.0.0.1");
+    await once(taken, "listening");
+    const driver = createFleet(directory);
+    onTestFinished(async () => {
+      await driver.stop();
+      taken.close();
+    });
+
+    await driver.start();
+
+    const isUnhealthy = async () => (await driver.list())[0]?.healthy === false;
+    await waitFor(isUnhealthy, { withinMs: 20_000, what: "its start to fail" });
+  });
+
   it("serves on the same port with another process after a replacement", async () => {
     const directory = useDirectory();
     const driver = await startFleet(directory);
@@ -214,7 +255,9 @@ describe("the process driver", () => {
       await second.stop();
     });
 
-    expect(await second.observe(order)).toMatchObject({ status: "ready", isOrdered: true });
+    const isReady = async () => (await second.observe(order)).status === "ready";
+    await waitFor(isReady, { withinMs: 20_000, what: "the replacement" });
+    expect(await second.observe(order)).toMatchObject({ isOrdered: true });
   });
 
   it("lets no process go on that a driver before it gave another root key", async () => {
@@ -228,8 +271,10 @@ describe("the process driver", () => {
       await second.stop();
     });
 
-    const after = stateIn(directory).serving;
-    expect(after.pid).not.toBe(before.pid);
+    await waitFor(() => stateIn(directory).serving.pid !== before.pid, {
+      withinMs: 20_000,
+      what: "another process",
+    });
     expect(await healthOf(directory)).toMatchObject({ image: image("v1") });
   });
 

@@ -1,0 +1,115 @@
+/**
+ * How long `vedette start` takes until it is ready, and until each of its twelve sentinels serves: from nothing
+ * (neither data nor compiled code), and again on what that start has left. Free ports, else the settings of `npm start`.
+ *
+ * BENCH_ROUNDS: how often. BENCH_BESIDE: another checkout with its packages, whose starts are measured in turns.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "../test/support/program/program.ts";
+import { makeTempDir } from "../test/support/temp-dir.ts";
+import { countFrom, median } from "./measure.ts";
+import { beginBench, judge } from "./verdict.ts";
+
+const rounds = countFrom("BENCH_ROUNDS", 5);
+const limitMs = 120_000;
+const own = path.resolve(import.meta.dirname, "..");
+const beside = process.env["BENCH_BESIDE"];
+
+type Taken = { readyMs: number; servingMs: number };
+
+/** Starts the program of a checkout with its data in `dir`, and ends it again. */
+async function start(checkout: string, dir: string): Promise<Taken> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [path.join(checkout, "bin", "vedette.js"), "start"], {
+    cwd: dir,
+    env: {
+      PATH: process.env["PATH"],
+      ...freePorts,
+      VEDETTE_FLEET__PROCESS__BASE_PORT: "0",
+      VEDETTE_DATA_DIR: path.join(dir, "data"),
+      NODE_COMPILE_CACHE: path.join(dir, "compiled"),
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: limitMs,
+  });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout });
+  const ready = new Promise<void>((resolve) => {
+    lines.on("line", (line) => line.includes('"msg":"vedette is ready"') && resolve());
+  });
+  await Promise.race([ready, ended.then(() => Promise.reject(new Error("it did not start")))]);
+  const readyMs = performance.now() - startedAt;
+  await untilAllServe(path.join(dir, "data", "sentinels"), startedAt + limitMs);
+  const servingMs = performance.now() - startedAt;
+  child.kill("SIGTERM");
+  await ended;
+  return { readyMs, servingMs };
+}
+
+async function untilAllServe(states: string, deadline: number): Promise<void> {
+  const files = readdirSync(states).filter((name) => name.endsWith(".json"));
+  for (const file of files) {
+    while (!(await serves(path.join(states, file)))) {
+      if (performance.now() > deadline) throw new Error(`${file}: it does not serve`);
+      await delay(20);
+    }
+  }
+}
+
+async function serves(file: string): Promise<boolean> {
+  const { publicPort } = JSON.parse(readFileSync(file, "utf8")) as { publicPort: number };
+  const address = `http://127.0.0.1:${publicPort}/.sentinel/health`;
+  return fetch(address, { signal: AbortSignal.timeout(2_000) }).then(
+    async (answer) => {
+      await answer.body?.cancel();
+      return answer.ok;
+    },
+    () => false,
+  );
+}
+
+type Figures = { first: Taken[]; again: Taken[] };
+
+async function measure(checkout: string, { first, again }: Figures): Promise<void> {
+  const dir = makeTempDir();
+  try {
+    first.push(await start(checkout, dir.path));
+    again.push(await start(checkout, dir.path));
+  } finally {
+    dir.remove();
+  }
+}
+
+function rowOf(what: string, taken: readonly Taken[]) {
+  const ready = taken.map(({ readyMs }) => readyMs);
+  return {
+    what,
+    "ready s": toSeconds(median(ready)),
+    "from–to s": `${toSeconds(Math.min(...ready))}–${toSeconds(Math.max(...ready))}`,
+    "all serve s": toSeconds(median(taken.map(({ servingMs }) => servingMs))),
+  };
+}
+
+function toSeconds(ms: number): string {
+  return (ms / 1_000).toFixed(1);
+}
+
+beginBench();
+const checkouts = [own, ...(beside === undefined ? [] : [beside])];
+const figures = new Map(checkouts.map((checkout) => [checkout, { first: [], again: [] }]));
+for (let round = 0; round < rounds; round += 1) {
+  for (const [checkout, taken] of figures) await measure(checkout, taken);
+}
+for (const [checkout, { first, again }] of figures) {
+  console.log(checkout === own ? "this program" : checkout);
+  console.table([rowOf("from nothing", first), rowOf("again", again)]);
+}
+const { first, again } = figures.get(own) as Figures;
+const readyOf = (taken: readonly Taken[]) => median(taken.map(({ readyMs }) => readyMs)) / 1_000;
+judge("ready from nothing", readyOf(first), { atMost: 4, unit: "s" });
+judge("ready again", readyOf(again), { atMost: 3, unit: "s" });

@@ -1,0 +1,100 @@
+/** Wires the program: its parts, the order of their start, and what each of them gets. */
+import { createLogouts } from "#console/logouts.ts";
+import { withoutCredentials } from "#embedded/running.ts";
+import { requireHealth } from "#kernel/restate-address.ts";
+import { readActorKey } from "./actor-key.ts";
+import { startAnalytics } from "./analytics.ts";
+import { startApi } from "./api.ts";
+import type { App, Role } from "./app.ts";
+import type { Base } from "./base.ts";
+import { createConsoleLinks } from "./console-links.ts";
+import { startControl } from "./control.ts";
+import { openData } from "./data.ts";
+import { createDefinitions, readGiven } from "./definitions.ts";
+import type { Metrics } from "./metrics.ts";
+import { createMonitor } from "./monitor.ts";
+import { createMissingOfJob } from "./own-jobs.ts";
+import { startRestateFront } from "./restate-front.ts";
+import { createResults } from "./results.ts";
+import type { RestateUrls, Servers } from "./servers.ts";
+import { prepareSignIn, prepareTickets } from "./sign-in.ts";
+import type { Stops } from "./stops.ts";
+import { startWorker } from "./worker.ts";
+
+type AppParts = Pick<App, "endpoints" | "issueTicket">;
+
+type Started = { metrics: Metrics; servers: Servers; stops: Stops };
+
+/** Starts what the roles need, in the order in which one part uses another. */
+export async function startParts(
+  base: Base,
+  wanted: Role[],
+  { metrics, servers, stops }: Started,
+): Promise<AppParts> {
+  // Read first: a fault in the file is found before anything is changed.
+  const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
+  const { database, databaseUrl, directUrl } = await openData(base, {
+    roles: wanted,
+    url: await servers.database,
+    stops,
+  });
+  metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
+  const servesApi = wanted.includes("api");
+  const missingOfJob = createMissingOfJob(base.config, { servesApi });
+  const definitions = createDefinitions(base, { database, given, missingOfJob });
+  const results = createResults({ ...base, database, ...definitions });
+  const analytics = await startAnalytics(base, { servesApi, stops });
+  const api = servesApi
+    ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
+    : undefined;
+  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
+  const links = createConsoleLinks(base.config);
+  const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
+  const durable =
+    servers.restate === undefined
+      ? { addresses: {}, issueTicket: async () => undefined }
+      : await startDurable(base, wanted, {
+          ...parts,
+          restate: await servers.restate,
+          analytics,
+          apiUrl: api,
+        });
+  const endpoints = {
+    ...(api !== undefined && { api }),
+    ...durable.addresses,
+    metrics: metrics.url,
+    ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
+    pid: process.pid,
+  };
+  return { endpoints, issueTicket: durable.issueTicket };
+}
+
+type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateUrls | "actorKey"> & {
+  metrics: Metrics;
+  restate: RestateUrls;
+};
+
+/** Starts the roles that use Restate. */
+async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
+  const { restate } = parts;
+  parts.metrics.watch({ name: "restate", ask: () => requireHealth(restate.ingressUrl) });
+  const actorKey = await readActorKey(parts.database);
+  const logouts = createLogouts(parts.database, base.log);
+  const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
+  const tickets = prepareTickets(base, { ...parts, actorKey });
+  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn };
+  const { addresses, close } = await startRestateFront(base, shared);
+  const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
+  // Stopped before the worker, so that the worker can still answer calls in flight.
+  parts.stops.add("Restate's addresses", close);
+  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
+  const signsIn = control !== undefined && signIn === undefined;
+  return {
+    addresses: {
+      ...(control !== undefined && { control }),
+      ...(worker !== undefined && { worker }),
+      ...addresses,
+    },
+    issueTicket: signsIn ? tickets.issue : async () => undefined,
+  };
+}
