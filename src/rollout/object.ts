@@ -13,7 +13,7 @@ import { advance } from "./handlers/advance.ts";
 import { launchBatch } from "./handlers/batches.ts";
 import { approve, skip } from "./handlers/end-wait.ts";
 import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
-import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./handlers/order-stop.ts";
+import { type OrderStop, stoppingOrders } from "./handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { record } from "./handlers/record.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
@@ -42,6 +42,7 @@ type Parts = PublicParts & { orders: OrderStop };
 export function createRolloutObject({ orders, ...parts }: Parts) {
   const next = (ctx: ObjectContext, request: Advance) => advance(ctx, request, orders);
   const called = createPublicHandlers(parts);
+  const stopping = { readActor: parts.readActor, orders };
   const internal = {
     begin: (ctx: ObjectContext, request: BeginRequest) =>
       begin(ctx, request, parts.fleets.get(ctx.key).policy),
@@ -85,12 +86,8 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     handlers: {
       Rollout: ofFleet(called.Rollout),
       Resume: ofFleet(called.Resume),
-      Cancel: ofFleet(
-        stoppingAndCounting(orders, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
-      ),
-      Pause: ofFleet(
-        stoppingAndCounting(orders, (ctx: ObjectContext) => pause(ctx, parts.readActor)),
-      ),
+      Cancel: ofFleet((ctx: ObjectContext) => cancel(ctx, stopping)),
+      Pause: ofFleet((ctx: ObjectContext) => pause(ctx, stopping)),
       Skip: ofFleet((ctx: ObjectContext, request: SkipRequest) =>
         skip(ctx, request, parts.readActor),
       ),

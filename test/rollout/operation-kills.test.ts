@@ -20,6 +20,7 @@ class Killed extends Error {}
 /** State like Restate's, in which whatever runs is killed before its step number `lives`. */
 function createContext(state: Map<string, unknown>, lives: number) {
   let steps = 0;
+  const signals = new Map<string, unknown>();
   const step = <Result>(act: () => Result): Result => {
     steps += 1;
     if (steps > lives) throw new Killed();
@@ -37,9 +38,13 @@ function createContext(state: Map<string, unknown>, lives: number) {
     console: { info: () => {}, warn: () => {} },
     sendClient: () => step(() => sent),
     request: () => ({ headers: new Map() }),
-    invocation: () => ({ signal: () => ({ resolve: () => step(() => {}) }) }),
+    invocation: () => ({
+      signal: (name: string) => ({
+        resolve: (value: unknown) => step(() => signals.set(name, value)),
+      }),
+    }),
   };
-  return { ctx: ctx as unknown as ObjectContext, steps: () => steps };
+  return { ctx: ctx as unknown as ObjectContext, signals, steps: () => steps };
 }
 
 /** A cancelled rollout of two sentinels that both have the new image. */
@@ -103,21 +108,34 @@ describe("cancel", () => {
     ]);
   };
   const orders = { stopRun: async () => {}, countOrdered: async () => 2 };
-  const readActor = () => ({ by: "tester" });
+  const parts = { readActor: () => ({ by: "tester" }), orders };
 
   it("leaves no run that goes on for ever, wherever it was killed", async () => {
     const whole = createContext(running(), Number.POSITIVE_INFINITY);
-    await cancel(whole.ctx, readActor);
+    await cancel(whole.ctx, parts);
+    const last = whole.steps() - 1;
 
-    for (let lives = 0; lives < whole.steps(); lives++) {
+    for (let lives = 0; lives <= last; lives++) {
       const state = running();
-      await expect(cancel(createContext(state, lives).ctx, readActor)).rejects.toThrow(Killed);
+      const { ctx, signals } = createContext(state, lives);
+      await expect(cancel(ctx, parts)).rejects.toThrow(Killed);
 
-      // The run was told by a signal, and has left its batches to themselves.
-      const { ctx } = createContext(state, Number.POSITIVE_INFINITY);
-      const told = { rolloutId: "r-1", runner, isStopped: true, finishedWave: 0 } as const;
-      const next = await advance(ctx, told, orders);
+      // Its batches were told to stop, and the run asks when they have.
+      const again = createContext(state, Number.POSITIVE_INFINITY);
+      const next = await advance(again.ctx, { rolloutId: "r-1", runner, finishedWave: 0 }, orders);
+      expect(signals.has("cancel"), `killed after ${lives} steps`).toBe(false);
       expect(next.action, `killed after ${lives} steps`).toBe("stop");
     }
+  });
+
+  it("tells the run what it answers once that is written, and so ends it", async () => {
+    const state = running();
+    const { ctx, signals } = createContext(state, Number.POSITIVE_INFINITY);
+
+    const answer = await cancel(ctx, parts);
+
+    expect(answer).toMatchObject({ state: "cancelled", in_flight: 2 });
+    expect(signals.get("cancel")).toEqual(answer);
+    expect(state.get("rolloutState")).toMatchObject({ state: "cancelled", orderedAtStop: 2 });
   });
 });

@@ -1,12 +1,13 @@
 /** Writes a transition: the state, the chat message, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { toIso } from "#kernel/time.ts";
 import { chatChannel, rolloutChannel } from "#notify/contract.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { tellHistory } from "./tell-history.ts";
 
 /** A transition that an operator caused, with the reason if one was given. */
-type ByOperator = { event: RolloutEvent; by: string; reason?: string };
+export type ByOperator = { event: RolloutEvent; by: string; reason?: string };
 
 /**
  * Writes the head after a transition, sends its message and saves it to history. All messages are sent
@@ -17,9 +18,18 @@ export async function announce(
   head: RolloutHead,
   transition: RolloutEvent | ByOperator,
 ): Promise<RolloutHead> {
+  return announceAt(ctx, head, { transition, nowMs: await ctx.date.now() });
+}
+
+/** As `announce`, for a handler that knows the time. */
+export function announceAt(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { transition, nowMs }: { transition: RolloutEvent | ByOperator; nowMs: number },
+): RolloutHead {
   const { event, by, reason }: Partial<ByOperator> & Pick<ByOperator, "event"> =
     typeof transition === "string" ? { event: transition } : transition;
-  const stamped = { ...(await stamp(ctx, head)), sequence: head.sequence + 1 };
+  const stamped = { ...head, updatedAt: toIso(nowMs), sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
   ctx.sendClient(chatChannel, rolloutChannel(head.fleet)).Post(message);
@@ -29,5 +39,5 @@ export async function announce(
 
 /** The head with the time of this handler. */
 export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
-  return { ...head, updatedAt: new Date(await ctx.date.now()).toISOString() };
+  return { ...head, updatedAt: toIso(await ctx.date.now()) };
 }

@@ -21,6 +21,7 @@ import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#roll
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { requireHead, withoutStop } from "./legal.ts";
+import { endByOperator, type OrderStop } from "./order-stop.ts";
 import { withRetry } from "./retry.ts";
 import { cancelRun, drainOf, startRun, stopWork, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
@@ -89,21 +90,31 @@ function isComplete(head: RolloutHead, nowMs: number): boolean {
   );
 }
 
+type Stopping = { readActor: ReadActor; orders: OrderStop };
+
 /** Finishes what is in flight; Resume continues where it was. */
-export async function pause(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
+export async function pause(
+  ctx: ObjectContext,
+  { readActor, orders }: Stopping,
+): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Pause"));
   stopWork(ctx, before);
   const transition = { event: "paused", by: nameOf(readActor(ctx)) } as const;
   const paused: RolloutHead = { ...before, state: "paused", cause: "operator" };
-  return toStatus(await announce(ctx, paused, transition));
+  return endByOperator(ctx, paused, { transition, orders });
 }
 
-export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
+export async function cancel(
+  ctx: ObjectContext,
+  { readActor, orders }: Stopping,
+): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
   stopWork(ctx, before);
-  cancelRun(ctx, before);
   const transition = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
-  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, transition));
+  const cancelled: RolloutHead = { ...before, state: "cancelled" };
+  const status = await endByOperator(ctx, cancelled, { transition, orders });
+  cancelRun(ctx, before, status);
+  return status;
 }
 
 function newHead(

@@ -13,6 +13,7 @@ import {
   readOutcome,
   writeHead,
 } from "#rollout/state.ts";
+import { announceAt, type ByOperator } from "./announce.ts";
 import { toStatus, wasRolledBack } from "./answer.ts";
 
 export type OrderStop = {
@@ -36,16 +37,15 @@ export function stoppingOrders<Request, Answer>(
   };
 }
 
-/** The same for a handler that answers with the status, whose `in_flight` then counts real orders only. */
-export function stoppingAndCounting(
-  orders: OrderStop,
-  handler: (ctx: ObjectContext) => Promise<RolloutStatus>,
-): (ctx: ObjectContext) => Promise<RolloutStatus> {
-  return async (ctx) => {
-    const answer = await handler(ctx);
-    const head = await stopOrders(ctx, orders);
-    return head === null ? answer : { ...answer, in_flight: toStatus(head).in_flight };
-  };
+/** Writes what an operator has stopped, and stops its orders: as few round trips as can be, since people wait for it. */
+export async function endByOperator(
+  ctx: ObjectContext,
+  stopped: RolloutHead,
+  { transition, orders }: { transition: ByOperator; orders: OrderStop },
+): Promise<RolloutStatus> {
+  const [nowMs, open] = await together([ctx.date.now(), readOpen(ctx, stopped)]);
+  const announced = announceAt(ctx, stopped, { transition, nowMs });
+  return toStatus(await stopAndCount(ctx, announced, { orders, open }));
 }
 
 /**
@@ -54,17 +54,26 @@ export function stoppingAndCounting(
  */
 export async function stopOrders(
   ctx: ObjectContext,
-  { stopRun, countOrdered }: OrderStop,
+  orders: OrderStop,
 ): Promise<RolloutHead | null> {
   const head = await readHead(ctx);
   if (head === null || isRunning(head.state)) return null;
   // Stopped already: an unavailable database must not block the key without need.
   if (head.stoppedRun === head.runner) return head;
-  const stop = ctx.run("stop-orders", () => stopRun(head.runner), retryOptions);
-  const [open] = await together([readOpen(ctx, head), stop]);
+  return stopAndCount(ctx, head, { orders, open: await readOpen(ctx, head) });
+}
+
+async function stopAndCount(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { orders, open }: { orders: OrderStop; open: readonly OpenBatch[] },
+): Promise<RolloutHead> {
   const ids = unresolvedIds(head, open);
-  const count = () => countOrdered(runsOf(head), ids);
-  const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, retryOptions);
+  const stop = async () => {
+    await orders.stopRun(head.runner);
+    return ids.length === 0 ? 0 : orders.countOrdered(runsOf(head), ids);
+  };
+  const orderedAtStop = await ctx.run("stop-orders", stop, retryOptions);
   const stopped = { ...head, orderedAtStop, stoppedRun: head.runner };
   writeHead(ctx, stopped);
   return stopped;

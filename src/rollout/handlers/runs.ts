@@ -1,5 +1,6 @@
 /** Starts a run and stops one. */
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { RolloutStatus } from "#rollout/contract.ts";
 import { ofFleet } from "#rollout/fleets.ts";
 import { type Run, rolloutObject, rolloutRuns, rolloutWatch } from "#rollout/internal.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
@@ -61,14 +62,26 @@ export function waitList(before: RolloutHead | null): string[] {
  */
 export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
   const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
-  for (const invocation of [...open, head.runner]) signal(ctx, invocation, "stop");
+  for (const invocation of [...open, head.runner])
+    signal(ctx, invocation, { name: "stop", value: null });
 }
 
-/** The run ends without waiting for what is in flight, which is recorded all the same. */
-export function cancelRun(ctx: ObjectContext, { runner }: RolloutHead): void {
-  signal(ctx, runner, "cancel");
+/**
+ * Ends the run, which answers with this status, without waiting for what is in flight: that is recorded all the same. Must
+ * be called after the status is written.
+ */
+export function cancelRun(
+  ctx: ObjectContext,
+  { runner }: RolloutHead,
+  status: RolloutStatus,
+): void {
+  signal(ctx, runner, { name: "cancel", value: status });
 }
 
-function signal(ctx: ObjectContext, invocation: string, name: "stop" | "cancel"): void {
-  ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>(name).resolve(null);
+function signal<Value>(
+  ctx: ObjectContext,
+  invocation: string,
+  { name, value }: { name: "stop" | "cancel"; value: Value },
+): void {
+  ctx.invocation(InvocationIdParser.fromString(invocation)).signal<Value>(name).resolve(value);
 }

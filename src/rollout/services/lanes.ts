@@ -5,6 +5,7 @@ import {
   InvocationIdParser,
   RestatePromise,
 } from "@restatedev/restate-sdk";
+import type { RolloutStatus } from "#rollout/contract.ts";
 import { keyOf, type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import type { RunKind } from "#rollout/rules/outcome.ts";
@@ -28,25 +29,29 @@ type BatchesRun = OfFleet & {
   /** One after the other: each knows how many may become unavailable. */
   oneByOne?: boolean | undefined;
   /** Resolves when nobody is to wait for batches any more. */
-  cancelled?: RestatePromise<unknown>;
+  cancelled?: Cancelled;
 };
 
-/**
- * Runs batches, a few at once, until all have ended or one was stopped: null. Or until it was cancelled: the invocations of
- * batches that go on, and record what they have in flight.
- */
+/** Resolves with what the run is to answer. An older version's Cancel says nothing: null. */
+export type Cancelled = RestatePromise<RolloutStatus | null>;
+
+/** `invocations`: of batches that go on, and record what they have in flight. */
+export type Left = { invocations: string[]; status: RolloutStatus | null };
+
+/** Runs batches, a few at once, until all have ended or one was stopped: null. Or until it was cancelled. */
 export async function runBatches(
   ctx: Context,
   { cancelled, ...run }: BatchesRun,
   settings: LaneSettings,
-): Promise<string[] | null> {
+): Promise<Left | null> {
   const lanes = new BatchLanes(ctx, run, settings);
-  const cancel = cancelled === undefined ? [] : [cancelled.map(() => "cancelled" as const)];
+  const cancel =
+    cancelled === undefined ? [] : [cancelled.map((status) => ({ status: status ?? null }))];
   while (lanes.hasWork()) {
     await lanes.fill();
     if (!lanes.hasRunning()) continue;
     const end = await RestatePromise.race([...lanes.ends(), ...cancel]);
-    if (end === "cancelled") return lanes.invocations();
+    if ("status" in end) return { invocations: lanes.invocations(), ...end };
     lanes.take(end);
   }
   return null;

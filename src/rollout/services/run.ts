@@ -7,7 +7,7 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import type { RollbackResult } from "#rollout/contract.ts";
+import type { RollbackResult, RolloutStatus } from "#rollout/contract.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
 import {
   type Advance,
@@ -21,7 +21,7 @@ import {
   rolloutRuns,
   rolloutWatch,
 } from "#rollout/internal.ts";
-import { attach, type LaneSettings, runBatches } from "./lanes.ts";
+import { attach, type Cancelled, type LaneSettings, type Left, runBatches } from "./lanes.ts";
 import { type LookSettings, look, waitAndLook } from "./look.ts";
 
 export type RunSettings = LaneSettings &
@@ -80,7 +80,7 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     stop.map(() => true),
   ]);
   const asked = { rolloutId, runner: ctx.request().id };
-  let led: Led = { ...run, stop, cancelled: ctx.signal<null>("cancel"), settings };
+  let led: Led = { ...run, stop, cancelled: ctx.signal("cancel"), settings };
   let next = await rollout.advance({
     ...asked,
     ...(isStopped ? { isStopped } : await look(ctx, led)),
@@ -91,26 +91,32 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     if ("unlisted" in done) {
       return endEarly(ctx, run, { failure: done.unlisted, cause: "fleet" });
     }
+    if ("cancelled" in done) return toResult(done.cancelled);
     next = await rollout.advance({ ...asked, ...done });
   }
   const { status, followedBy } = next;
-  const followed = followedBy === undefined ? {} : { followedBy };
-  return { ...status, reverted: 0, not_reverted: [], ...followed };
+  return { ...toResult(status), ...(followedBy !== undefined && { followedBy }) };
+}
+
+function toResult(status: RolloutStatus): RunResult {
+  return { ...status, reverted: 0, not_reverted: [] };
 }
 
 type Led = Run & {
   stop: RestatePromise<null>;
   /** Cancel's own signal: its callers do not wait for what is in flight, as those of a pause do. */
-  cancelled: RestatePromise<null>;
+  cancelled: Cancelled;
   settings: RunSettings;
 };
+
+type Done = Omit<Advance, "rolloutId">;
 
 /** Does what the instruction says, and answers with what was done and what was read since. */
 async function follow(
   ctx: Context,
   next: Exclude<Instruction, { action: "stop" }>,
   led: Led,
-): Promise<Omit<Advance, "rolloutId"> | { unlisted: string }> {
+): Promise<Done | { unlisted: string } | { cancelled: RolloutStatus }> {
   if (next.action === "wait") return waitAndLook(ctx, { ...led, ...next });
   if (next.action === "capture") {
     const captured = await capture(ctx, led);
@@ -118,20 +124,20 @@ async function follow(
   }
   const { batches, oneByOne } = next;
   const left = await runBatches(ctx, { ...led, batches, oneByOne }, led.settings);
-  if (left !== null) return leave(ctx, led, { invocations: left, waveIndex: next.waveIndex });
+  if (left !== null) return leave(ctx, led, { left, waveIndex: next.waveIndex });
   return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
 }
 
-/**
- * Of a rollout that was cancelled: somebody else waits for the batches. The wave is told as finished in case that Cancel was
- * killed after its signal, before it was written: then the rollout pauses.
- */
+/** Of a rollout that was cancelled: somebody else waits for the batches. */
 function leave(
   ctx: Context,
   { rolloutId, ...run }: Led,
-  { invocations, waveIndex }: { invocations: string[]; waveIndex: number },
-): Omit<Advance, "rolloutId"> {
+  { left, waveIndex }: { left: Left; waveIndex: number },
+): Done | { cancelled: RolloutStatus } {
+  const { invocations, status } = left;
   ctx.sendClient(rolloutWatch).batches({ rolloutId, invocations, ...ofFleet(keyOf(run)) });
+  if (status !== null) return { cancelled: status };
+  // Told as finished in case that an older version's Cancel was killed before it was written: then the rollout pauses.
   return { isStopped: true, finishedWave: waveIndex };
 }
 
