@@ -19,7 +19,13 @@ export type ApiBench = {
   serve: (kind: string, options?: ServeOptions) => Promise<Served>;
 };
 
-export type Served = { url: string; pid: number; stop: () => Promise<void> };
+export type Served = {
+  url: string;
+  /** Of the API, not of a floor. */
+  metricsUrl?: string;
+  pid: number;
+  stop: () => Promise<void>;
+};
 
 export type ServeOptions = {
   /** Flags of Node, for example `--cpu-prof`. */

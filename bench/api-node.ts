@@ -18,6 +18,7 @@ import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createMetricsServer } from "#metrics/server.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -41,7 +42,6 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   // A store that accepts everything at once, to measure only what recording costs in this process.
   const journal = new Journal({ dir, log });
   const recorder = createRecorder({ spool, journal, insert: async () => {}, log });
-  const registry = new Registry();
   const redisUrl = process.env["BENCH_REDIS_URL"] ?? "";
   const limiter = await startLimiter({ redisUrl, log, registry });
   const app = createApi({
@@ -70,13 +70,17 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   return app;
 }
 
+const registry = new Registry();
 const app =
   process.env["BENCH_KIND"] === "floor"
     ? createFloor()
     : await createReal(process.env["DATABASE_URL"] ?? "");
-const url = await app.listen({ host: "127.0.0.1", port: 0 });
-process.send?.({ url });
+const loopback = { host: "127.0.0.1", port: 0 };
+const url = await app.listen(loopback);
+const metrics = createMetricsServer(registry, () => ({ status: "ready", dependencies: {} }));
+process.send?.({ url, metricsUrl: `${await metrics.listen(loopback)}/metrics` });
 process.once("SIGTERM", async () => {
+  await metrics.close();
   await app.close();
   process.exit();
 });

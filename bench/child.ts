@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 type Child = { flags?: string[]; environment?: Record<string, string> };
 
-/** `program` sends `{ url }` once it serves. Throws when it ends before that. */
+/** `program` sends `{ url }`, maybe with its metrics', once it serves. Throws when it ends before that. */
 export async function startChild(program: URL, { flags = [], environment = {} }: Child) {
   const child = fork(fileURLToPath(program), {
     execArgv: flags,
@@ -16,12 +16,12 @@ export async function startChild(program: URL, { flags = [], environment = {} }:
     once(child, "exit").then(() => {
       throw new Error(`the process ${program.pathname} did not start`);
     }),
-  ])) as [{ url: string }];
+  ])) as [{ url: string; metricsUrl?: string }];
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGTERM");
     await ended;
   };
-  return { url: message.url, pid: child.pid ?? 0, stop };
+  return { ...message, pid: child.pid ?? 0, stop };
 }

@@ -1,0 +1,133 @@
+/**
+ * keys.verifyKey while requests arrive by the clock: at random times that do not wait for answers, as those of many
+ * callers do. What a caller waits is counted from the time at which its request is due, so that a stall of the service, or
+ * of this program, delays all that arrive meanwhile.
+ *
+ * BENCH_RATE: requests a second. BENCH_SECONDS: how long, after a warm-up.
+ */
+import { Pool } from "undici";
+import { createRandom } from "../test/support/alerts/alert-episodes.ts";
+import {
+  type ApiBench,
+  benchKey,
+  insertKeys,
+  rootKey,
+  type Served,
+  withApi,
+} from "./api-fixture.ts";
+import { countFrom, percentile } from "./measure.ts";
+import { beginBench, judge } from "./verdict.ts";
+
+const rate = countFrom("BENCH_RATE", 10_000);
+const seconds = countFrom("BENCH_SECONDS", 20);
+const warmUpSeconds = 5;
+/** Few enough that all are cached. */
+const keyCount = 1_000;
+/** An answer that takes longer fails the measurement. */
+const limitMs = 10_000;
+
+/** The aims (docs/measured.md, "Aims"). */
+const mostServiceMs = 1;
+const mostClientMs = 5;
+
+/** Times of arrival, ms from the start: gaps as those of independent callers, the same in each run. */
+function arrivals(count: number): Float64Array {
+  const times = new Float64Array(count);
+  const random = createRandom(1);
+  let atMs = 0;
+  for (let n = 0; n < count; n += 1) {
+    atMs -= (Math.log(1 - random()) * 1_000) / rate;
+    times[n] = atMs;
+  }
+  return times;
+}
+
+/** Sends each request when it is due, and returns how long after that its answer was there, ms. */
+async function fire(pool: Pool, due: Float64Array): Promise<Float64Array> {
+  const taken = new Float64Array(due.length);
+  const all = Promise.withResolvers<void>();
+  let answered = 0;
+  let sent = 0;
+  const startedAt = performance.now();
+  const ask = (n: number) => {
+    const done = (text: string) => {
+      if (!text.includes('"valid":true')) all.reject(new Error(`answered ${text}`));
+      taken[n] = performance.now() - startedAt - (due[n] ?? 0);
+      answered += 1;
+      if (answered === due.length) all.resolve();
+    };
+    verify(pool, benchKey(n % keyCount), { done, fail: all.reject });
+  };
+  const sendDue = () => {
+    const nowMs = performance.now() - startedAt;
+    while (sent < due.length && (due[sent] ?? 0) <= nowMs) ask(sent++);
+    // A timer would come up to a millisecond late.
+    if (sent < due.length) setImmediate(sendDue);
+  };
+  sendDue();
+  await all.promise;
+  return taken;
+}
+
+type Outcome = { done: (text: string) => void; fail: (error: Error) => void };
+
+function verify(pool: Pool, key: string, { done, fail }: Outcome): void {
+  const chunks: Buffer[] = [];
+  pool.dispatch(
+    {
+      method: "POST",
+      path: "/v2/keys.verifyKey",
+      headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ key }),
+      headersTimeout: limitMs,
+      bodyTimeout: limitMs,
+    },
+    {
+      onRequestStart: () => {},
+      onResponseStart: () => {},
+      onResponseData: (_, chunk) => chunks.push(chunk),
+      onResponseEnd: () => done(Buffer.concat(chunks).toString()),
+      onResponseError: (_, error) => fail(error),
+    },
+  );
+}
+
+/** The service's own times, of a scrape: how many requests there were, and how many took a millisecond at most. */
+async function readCounts({ metricsUrl = "" }: Served): Promise<{ all: number; quick: number }> {
+  const text = await (await fetch(metricsUrl, { signal: AbortSignal.timeout(limitMs) })).text();
+  const countOf = (bound: string) => {
+    const line = text.split("\n").find((one) => {
+      return one.includes('procedure="keys.verifyKey"') && one.includes(`le="${bound}"`);
+    });
+    return Number(line?.split(" ").at(-1) ?? 0);
+  };
+  return { all: countOf("+Inf"), quick: countOf("0.001") };
+}
+
+async function measure({ database, serve }: ApiBench): Promise<void> {
+  await insertKeys(database, keyCount);
+  const server = await serve("api");
+  const pool = new Pool(server.url, { connections: 512 });
+  const due = arrivals(rate * seconds);
+  await fire(pool, due.subarray(0, rate * warmUpSeconds));
+  const before = await readCounts(server);
+  const taken = await fire(pool, due);
+  const after = await readCounts(server);
+  await pool.destroy();
+  const times = [...taken];
+  const p99 = percentile(times, 99);
+  const quick = (after.quick - before.quick) / (after.all - before.all);
+  console.table({
+    "requests a second": rate,
+    "p50 at the client, ms": percentile(times, 50).toFixed(2),
+    "p99 at the client, ms": p99.toFixed(2),
+    "p99.9 at the client, ms": percentile(times, 99.9).toFixed(2),
+    "longest at the client, ms": percentile(times, 100).toFixed(2),
+    [`within ${mostServiceMs} ms in the service, %`]: (quick * 100).toFixed(2),
+  });
+  judge("requests that take 1 ms at most in the service", quick, { atLeast: 0.99 });
+  judge("p99 at the client", p99, { under: mostClientMs, unit: "ms" });
+}
+
+beginBench();
+await withApi(measure);
