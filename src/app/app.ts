@@ -3,7 +3,7 @@
  * start, as loading takes as long as that.
  */
 import type { Config } from "#config.ts";
-import type { Credentials, Endpoints } from "#embedded/contract.ts";
+import type { Credentials } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
 import type { LockSettings } from "#embedded/data-dir-lock.ts";
@@ -15,22 +15,14 @@ import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import type { Base } from "./base.ts";
 import { startMetrics } from "./metrics.ts";
+import type { Parts } from "./parts.ts";
 import { refuseSettings } from "./refusals.ts";
+import type { Role } from "./roles.ts";
 import { beginServers } from "./servers.ts";
 import { createStops, type Stops } from "./stops.ts";
 
-/** The roles of a process; on a laptop one process has all (docs/architecture.md, "The parts"). */
-export const roles = ["worker", "control", "api"] as const;
-export type Role = (typeof roles)[number];
-
-export type App = {
-  endpoints: Endpoints;
+export type App = Parts & {
   dataDir: string;
-  /**
-   * A ticket that signs in at the console once; undefined: there is no console here, people sign in at an identity
-   * provider, or Postgres does not answer.
-   */
-  issueTicket: () => Promise<string | undefined>;
   stop: () => Promise<void>;
   /** Resolves with the reason when the program has failed and must be stopped. */
   failed: Promise<Error>;

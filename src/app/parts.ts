@@ -1,11 +1,11 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
 import { createLogouts } from "#console/logouts.ts";
+import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import { requireHealth } from "#kernel/restate-address.ts";
 import { readActorKey } from "./actor-key.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
-import type { App, Role } from "./app.ts";
 import type { Base } from "./base.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
@@ -16,12 +16,20 @@ import { createMonitor } from "./monitor.ts";
 import { createMissingOfJob } from "./own-jobs.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
+import type { Role } from "./roles.ts";
 import type { RestateUrls, Servers } from "./servers.ts";
 import { prepareSignIn, prepareTickets } from "./sign-in.ts";
 import type { Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
-type AppParts = Pick<App, "endpoints" | "issueTicket">;
+export type Parts = {
+  endpoints: Endpoints;
+  /**
+   * A ticket that signs in at the console once; undefined: there is no console here, people sign in at an identity
+   * provider, or Postgres does not answer.
+   */
+  issueTicket: () => Promise<string | undefined>;
+};
 
 type Started = { metrics: Metrics; servers: Servers; stops: Stops };
 
@@ -30,7 +38,7 @@ export async function startParts(
   base: Base,
   wanted: Role[],
   { metrics, servers, stops }: Started,
-): Promise<AppParts> {
+): Promise<Parts> {
   // Read first: a fault in the file is found before anything is changed.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
   const { database, databaseUrl, directUrl } = await openData(base, {

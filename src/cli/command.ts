@@ -1,7 +1,7 @@
 /** The command line: its commands, and how errors are reported. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import type { Role } from "#app/app.ts";
+import type { Role } from "#app/roles.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";

@@ -1,6 +1,7 @@
 /** `vedette start`: runs the program until SIGTERM or SIGINT. */
 import { flushCompileCache } from "node:module";
-import { type App, type Role, roles, startApp } from "#app/app.ts";
+import { type App, startApp } from "#app/app.ts";
+import { type Role, roles } from "#app/roles.ts";
 import { type Config, readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
 import { bannerLines, readyFields } from "./start-banner.ts";

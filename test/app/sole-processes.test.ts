@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { roles } from "#app/app.ts";
+import { roles } from "#app/roles.ts";
 import { locksOf } from "#app/sole-processes.ts";
 import { readConfig } from "#config.ts";
 

@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { type Role, startApp } from "#app/app.ts";
+import { startApp } from "#app/app.ts";
+import type { Role } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import { freePort } from "../../support/free-port.ts";
