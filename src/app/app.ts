@@ -21,7 +21,7 @@ import type { Role } from "./roles.ts";
 import { beginServers } from "./servers.ts";
 import { createStops, type Stops } from "./stops.ts";
 
-export type App = Parts & {
+export type App = Omit<Parts, "populate"> & {
   dataDir: string;
   stop: () => Promise<void>;
   /** Resolves with the reason when the program has failed and must be stopped. */
@@ -95,9 +95,11 @@ async function startAll(
   const metrics = await startMetrics(base, stops);
   const servers = beginServers(base, { roles: of.roles, stops });
   const { startParts } = await import("./parts.ts");
-  const { endpoints, issueTicket } = await startParts(base, of.roles, { metrics, servers, stops });
+  const parts = await startParts(base, of.roles, { metrics, servers, stops });
+  const { endpoints, issueTicket } = parts;
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
   metrics.noteStarted();
+  parts.populate();
   // A failed program skips the delay: another process may have taken over its work already.
   const stop = () =>
     departure.announce(config.shutdown_delay_seconds).then(stops.run).then(lock.run);

@@ -35,6 +35,8 @@ export type RunningFleets = {
   fleets: RunningFleet[];
   /** Resolves once every fleet that answers at once has been listed. */
   listed: Promise<unknown>;
+  /** Begins the sentinels of this machine, for when everything else is ready: each takes a processor for a while. */
+  populate: () => void;
 };
 
 type FleetParts = {
@@ -59,10 +61,12 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const needsKey = settings.some(({ fleet }) => fleet.driver === "process");
   const rootKey = needsKey ? await startSentinelKey(base, database) : "";
   const fleets: RunningFleet[] = [];
+  const started: Driver[] = [];
   for (const one of settings) {
     const driver = createDriver(base, one, { apiUrl: parts.apiUrl, rootKey, names });
     stops.add(`fleet driver ${one.name}`, driver.stop);
     await driver.start();
+    started.push(driver);
     const { log_lines: lines } = one.fleet;
     const keepLog = createKeepLog({ driver, store: logs, budget: createLogBudget(), lines, log });
     fleets.push({
@@ -74,7 +78,10 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     });
   }
   const listed = Promise.all(fleets.map((one) => startListing(one, stops)));
-  return { store, fleets, listed };
+  const populate = () => {
+    for (const driver of started) driver.populate?.();
+  };
+  return { store, fleets, listed, populate };
 }
 
 type DriverParts = { apiUrl: string | undefined; rootKey: string; names: readonly string[] };

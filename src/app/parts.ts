@@ -29,6 +29,8 @@ export type Parts = {
    * provider, or Postgres does not answer.
    */
   issueTicket: () => Promise<string | undefined>;
+  /** Begins what would slow down the start of everything else. */
+  populate: () => void;
 };
 
 type Started = { metrics: Metrics; servers: Servers; stops: Stops };
@@ -60,7 +62,7 @@ export async function startParts(
   const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
   const durable =
     servers.restate === undefined
-      ? { addresses: {}, issueTicket: async () => undefined }
+      ? { addresses: {}, issueTicket: async () => undefined, populate: () => {} }
       : await startDurable(base, wanted, {
           ...parts,
           restate: await servers.restate,
@@ -74,7 +76,8 @@ export async function startParts(
     ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
     pid: process.pid,
   };
-  return { endpoints, issueTicket: durable.issueTicket };
+  const { issueTicket, populate } = durable;
+  return { endpoints, issueTicket, populate };
 }
 
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateUrls | "actorKey"> & {
@@ -100,9 +103,10 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   return {
     addresses: {
       ...(control !== undefined && { control }),
-      ...(worker !== undefined && { worker }),
+      ...(worker !== undefined && { worker: worker.url }),
       ...addresses,
     },
     issueTicket: signsIn ? tickets.issue : async () => undefined,
+    populate: () => worker?.populate(),
   };
 }

@@ -60,7 +60,9 @@ type WorkerParts = {
   stops: Stops;
 };
 
-export async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
+export type Worker = Pick<RunningFleets, "populate"> & { url: string };
+
+export async function startWorker(base: Base, parts: WorkerParts): Promise<Worker> {
   const { config, log, credentials } = base;
   const { adminUrl, database, results, stops } = parts;
   stops.add("results", results.startUpkeep().stop);
@@ -90,7 +92,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
     startChecks(parts),
     fleets.listed,
   ]);
-  return endpoint.url;
+  return { url: endpoint.url, populate: fleets.populate };
 }
 
 /** The checks that the definitions of this start have. */
@@ -129,7 +131,7 @@ type ServiceParts = Pick<
   | "monitor"
   | "links"
 > &
-  RunningFleets;
+  Omit<RunningFleets, "listed" | "populate">;
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { config, registry } = base;

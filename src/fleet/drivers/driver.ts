@@ -78,7 +78,10 @@ export type Driver = {
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
   /** The last lines of a sentinel's log. Absent: none can be read of any sentinel. */
   readLog?: ReadDriverLog;
+  /** Resolves once the fleet can be listed. */
   start: () => Promise<void>;
+  /** Begins what should run and does not, of a fleet on this machine. Called once, when everything else is ready. */
+  populate?: () => void;
   stop: () => Promise<void>;
 };
 

@@ -61,6 +61,7 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
       return readProcessLog(state, deployId, { files, rootKey: settings.rootKey });
     },
     start: () => fleet.start(),
+    populate: () => fleet.populate(),
     stop: () => fleet.stop(),
   };
 }
@@ -94,26 +95,25 @@ class ProcessFleet {
     return serving !== null && serving !== undefined && isAlive(serving);
   }
 
-  /**
-   * Whether `start` has begun it and it has neither served nor failed since: it is no failure, which a rollout would
-   * take it for.
-   */
+  /** Whether it is one of those that a start of ours begins, and has neither served nor failed since. */
   isStarting(id: string): boolean {
     return this.#starting.has(id);
   }
 
-  /** Adopts the processes that still run, begins to start the others, and checks all of them regularly. */
+  /** Adopts the processes that still run. */
   async start(): Promise<void> {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
     for (const state of await this.#newcomers()) this.#keep(state);
-    // `stop` may have been called meanwhile.
+    // A rollout would take it for a failure that they don't serve yet.
+    for (const { id } of this.all()) if (!this.isServing(id)) this.#starting.add(id);
+  }
+
+  /** Begins to start the others, and checks all of them regularly. */
+  populate(): void {
     if (this.#isStopping) return;
     this.#repair();
     this.#renewKeys();
-    for (const [id, work] of this.#replacing) {
-      this.#starting.add(id);
-      void work.then(() => this.#starting.delete(id));
-    }
+    for (const [id, work] of this.#replacing) void work.then(() => this.#starting.delete(id));
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
   }
 

@@ -35,6 +35,7 @@ function createFleet(directory: string, apiUrl = "http://127.0.0.1:9", rootKey =
 async function startFleet(...[directory, ...settings]: Parameters<typeof createFleet>) {
   const driver = createFleet(directory, ...settings);
   await driver.start();
+  driver.populate?.();
   await waitFor(() => serves(directory), { withinMs: 20_000, what: "the sentinel to serve" });
   return driver;
 }
@@ -96,7 +97,7 @@ const serves = (directory: string) =>
   );
 
 describe("the process driver", () => {
-  it("has started before its sentinels serve, and lists none as unhealthy that it has begun to start", async () => {
+  it("has started before its sentinels serve, and lists none as unhealthy that it is to start", async () => {
     const directory = useDirectory();
     const driver = createFleet(directory);
     onTestFinished(() => driver.stop());
@@ -120,6 +121,7 @@ describe("the process driver", () => {
     });
 
     await driver.start();
+    driver.populate?.();
 
     const isUnhealthy = async () => (await driver.list())[0]?.healthy === false;
     await waitFor(isUnhealthy, { withinMs: 20_000, what: "its start to fail" });
