@@ -94,6 +94,8 @@ async function startAll(
   };
   const metrics = await startMetrics(base, stops);
   const servers = beginServers(base, { roles: of.roles, stops });
+  // Loading keeps this process busy, and so would delay what begins a server.
+  await servers.launched;
   const { startParts } = await import("./parts.ts");
   const parts = await startParts(base, of.roles, { metrics, servers, stops });
   const { endpoints, issueTicket } = parts;

@@ -13,6 +13,8 @@ export type Servers = {
   database: Promise<string>;
   /** Undefined: no role uses it, as the public API alone does not. */
   restate: Promise<RestateUrls> | undefined;
+  /** Resolves once none needs this process for a while: each runs by itself, or has failed. */
+  launched: Promise<unknown>;
 };
 
 /** A server that cannot start fails the program at once, whatever else is starting. */
@@ -20,28 +22,34 @@ export function beginServers(
   base: Base,
   { roles, stops }: { roles: readonly string[]; stops: Stops },
 ): Servers {
-  const database = beginPostgres(base, stops);
-  database.catch(base.fail);
+  const own = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const database = beginPostgres(base, stops, own[0].resolve);
   const usesRestate = roles.some((role) => role !== "api");
-  const restate = usesRestate ? beginRestate(base, stops) : undefined;
-  restate?.catch(base.fail);
-  return { database, restate };
+  const restate = usesRestate ? beginRestate(base, stops, own[1].resolve) : undefined;
+  for (const server of [database, restate]) server?.catch(base.fail);
+  const launched = Promise.allSettled([
+    Promise.race([own[0].promise, database]),
+    Promise.race([own[1].promise, restate]),
+  ]);
+  return { database, restate, launched };
 }
 
-async function beginPostgres(base: Base, stops: Stops): Promise<string> {
+type OnLaunch = () => void;
+
+async function beginPostgres(base: Base, stops: Stops, onLaunch: OnLaunch): Promise<string> {
   const { config, log, dataDir, credentials } = base;
   const { url, port } = config.database;
   if (url !== "") return url;
   const password = credentials.database_password;
-  const settings = { dataDir, port, password, log, signal: stops.signal };
+  const settings = { dataDir, port, password, log, signal: stops.signal, onLaunch };
   return (await stops.begin("Postgres", () => startPostgres(settings))).url;
 }
 
-async function beginRestate(base: Base, stops: Stops): Promise<RestateUrls> {
+async function beginRestate(base: Base, stops: Stops, onLaunch: OnLaunch): Promise<RestateUrls> {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
   const identityKeyFile = writeIdentityKey(dataDir, credentials);
-  const settings = { dataDir, identityKeyFile, log, signal: stops.signal };
+  const settings = { dataDir, identityKeyFile, log, signal: stops.signal, onLaunch };
   return stops.begin("Restate", () => startRestate(settings));
 }

@@ -44,6 +44,8 @@ type NewCluster = {
   runAs: RunAs;
   initdb: string;
   signal?: AbortSignal | undefined;
+  /** Called when initdb runs. */
+  onLaunch?: (() => void) | undefined;
 };
 
 /**
@@ -51,7 +53,7 @@ type NewCluster = {
  * a complete one. Each call has its own draft: initdb survives a kill of this program and continues to write.
  */
 export async function createCluster(cluster: NewCluster): Promise<void> {
-  const { directory, runAs, signal } = cluster;
+  const { directory, runAs, signal, onLaunch } = cluster;
   const draft = mkdtempSync(`${directory}${draftSuffix}-`);
   const passwordFile = `${draft}.password`;
   giveTo(runAs, draft);
@@ -61,6 +63,7 @@ export async function createCluster(cluster: NewCluster): Promise<void> {
     await runInitdb([cluster.initdb, `--pgdata=${draft}`, `--pwfile=${passwordFile}`], {
       runAs,
       signal,
+      onLaunch,
     });
   } finally {
     rmSync(passwordFile, { force: true });
@@ -91,15 +94,16 @@ const transient = new Set(["ENOTEMPTY", "EEXIST", "EBUSY"]);
 /** It takes seconds on an idle machine, minutes on a busy one. */
 const setUpWithinMs = 300_000;
 
-type Setup = { runAs: RunAs; signal: AbortSignal | undefined };
+type Setup = Pick<NewCluster, "runAs" | "signal" | "onLaunch">;
 
-async function runInitdb(command: string[], { runAs, signal }: Setup): Promise<void> {
+async function runInitdb(command: string[], { runAs, signal, onLaunch }: Setup): Promise<void> {
   const [file = "", ...args] = [...runAs.prefix, ...command];
   args.push(`--username=${databaseUser}`, "--auth=scram-sha-256", "--encoding=UTF8");
   // Postgres's own Unicode rules: the same on every machine, independent of its locales.
   args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8");
   const options = { ...spawnIdentity(runAs), env: postgresEnvironment, timeout: setUpWithinMs };
   const running = promisify(execFile)(file, args, options);
+  onLaunch?.();
   const end = () => endSetup(running.child.pid);
   signal?.addEventListener("abort", end, { once: true });
   try {

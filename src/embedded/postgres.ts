@@ -29,6 +29,8 @@ export type PostgresSettings = {
   log: Log;
   /** Aborts a start: it then throws and leaves no process. */
   signal?: AbortSignal | undefined;
+  /** Called whenever a process was begun: of the set-up, or the server. */
+  onLaunch?: (() => void) | undefined;
 };
 
 export type PostgresServer = SupervisedServer & {
@@ -53,17 +55,22 @@ export async function startPostgres(settings: PostgresSettings): Promise<Postgre
   await clearStaleLock(directory, ending.stopWithinMs);
   removeDrafts(directory);
   const { initdb, postgres } = await findBinaries();
-  const { signal } = settings;
+  const { password, signal, onLaunch } = settings;
   const runAs = runPostgresAs({ program: postgres, directory });
   return startOnFreePorts(async () => {
     const port = await takePort(settings.port, "database.port");
     signal?.throwIfAborted();
     if (!existsSync(directory)) {
-      await createCluster({ directory, password: settings.password, runAs, initdb, signal });
+      await createCluster({ directory, password, runAs, initdb, signal, onLaunch });
     }
     const command = [postgres, "-D", directory, ...serverOptions(port, settings)];
     const isOurs = () => isListening(directory, port);
-    return serve({ port, pidFile, settings, isOurs, launch: () => launch(command, runAs) });
+    const start = () => {
+      const child = launch(command, runAs);
+      onLaunch?.();
+      return child;
+    };
+    return serve({ port, pidFile, settings, isOurs, launch: start });
   });
 }
 

@@ -22,6 +22,8 @@ export type RestateSettings = {
   log: Log;
   /** Aborts a start: it then throws and leaves no process. */
   signal?: AbortSignal | undefined;
+  /** Called whenever the server's process was begun. */
+  onLaunch?: (() => void) | undefined;
 };
 
 export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: string };
@@ -45,7 +47,11 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
       ...ending,
       name: "restate",
       pidFile,
-      launch: () => launch(baseDir, serverEnvironment(baseDir, addresses, settings)),
+      launch: () => {
+        const child = launch(baseDir, serverEnvironment(baseDir, addresses, settings));
+        settings.onLaunch?.();
+        return child;
+      },
       isReady: () => isReady(adminUrl),
       // It takes seconds on an idle machine.
       readyWithinMs: 300_000,
