@@ -2,6 +2,7 @@
  * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: the first
  * failed check gives the code, and what comes after it is neither counted nor spent.
  */
+import { latencySince } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { type Answer, type Call, procedure } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
@@ -139,6 +140,6 @@ function recordVerdict({ recorder, region }: VerifyParts, judged: Judgement): Pr
     outcome: verdict.code,
     tags: input.tags ?? [],
     spent_credits: verdict.spentCredits,
-    latency: performance.now() - startedAt,
+    latency: latencySince(startedAt),
   });
 }

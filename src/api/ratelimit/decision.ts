@@ -1,7 +1,7 @@
 /** One limit decision of a call: its identifier and override, the request to the limiter, the answer, the recorded row. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
-import type { RatelimitRow } from "#api/analytics/recording/recorder.ts";
+import { latencySince, type RatelimitRow } from "#api/analytics/recording/recorder.ts";
 import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import { text, whole } from "#api/schemas/schema.ts";
@@ -113,7 +113,7 @@ function toRow(call: Call, { subject, request, answer, startedAt }: LimitDecisio
     namespace_id: namespace.id,
     identifier: input.identifier,
     passed: answer.passed,
-    latency: performance.now() - startedAt,
+    latency: latencySince(startedAt),
     override_id: override?.id ?? "",
     limit: request.limit,
     remaining: answer.remaining,

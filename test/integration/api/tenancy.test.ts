@@ -44,7 +44,7 @@ const setOverride = async (owner: Tenant) => {
   await owner.ask("ratelimit.setOverride", limit(owner));
 };
 const recorded = async (table: RecordedTable, row: object) =>
-  analytics.store.insert(await encodeBatch(table, [row]), new AbortController().signal);
+  analytics.store.insert(encodeBatch(table, [row]), new AbortController().signal);
 const everything = { query: "SELECT * FROM key_verifications_v1" };
 
 /** One for each procedure of the API. */

@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
+import {
+  type Batch,
+  batchesOf,
+  chunkOf,
+  encodeRow,
+  type RecordedTable,
+} from "#api/analytics/batch.ts";
 import type { RatelimitRow, VerificationRow } from "#api/analytics/recording/recorder.ts";
 
 /** A verification of workspace `ws_1`; the fields given stand over it. */
@@ -42,8 +48,9 @@ export function ratelimitRow(fields: Partial<RatelimitRow> = {}): RatelimitRow {
 }
 
 /** Rows, 5,000 at most, as one batch. */
-export async function encodeBatch(table: RecordedTable, rows: readonly object[]): Promise<Batch> {
-  const lines = { key_verifications_v1: [], ratelimits_v1: [], [table]: rows.map(encodeRow) };
-  const { value } = await batchesOf(randomUUID(), lines).next();
+export function encodeBatch(table: RecordedTable, rows: readonly object[]): Batch {
+  const chunk = chunkOf(rows.map((row) => encodeRow(row)));
+  const chunks = { key_verifications_v1: [], ratelimits_v1: [], [table]: [chunk] };
+  const { value } = batchesOf(randomUUID(), chunks).next();
   return value as Batch;
 }

@@ -7,7 +7,15 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { batchesOf, type RecordedTable, recordedTables } from "#api/analytics/batch.ts";
+import { setImmediate as endOfTurn } from "node:timers/promises";
+import {
+  batchesOf,
+  type Chunk,
+  type Chunks,
+  chunkOf,
+  type RecordedTable,
+  recordedTables,
+} from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Spool } from "./spool.ts";
 
@@ -20,7 +28,9 @@ export type JournalSettings = {
 };
 
 /** Rows by their table, each as a line of JSON. */
-export type Lines = Record<RecordedTable, string[]>;
+type Lines = Record<RecordedTable, string[]>;
+
+const noLines = (): Lines => ({ key_verifications_v1: [], ratelimits_v1: [] });
 
 const suffix = ".journal";
 
@@ -35,7 +45,7 @@ export class Journal {
   /** Resolves once the row is written, at the latest after the timeout. Never rejects. */
   add(table: RecordedTable, line: string): Promise<void> {
     this.#page ??= new JournalPage(this.#settings);
-    return this.#page.add(`${table} ${line}\n`);
+    return this.#page.add(table, line);
   }
 
   /** Begins a new page and returns the last one, to be discarded once its rows are in the spool. */
@@ -52,8 +62,14 @@ export class JournalPage {
   readonly id = randomUUID();
   readonly #settings: Required<JournalSettings>;
   readonly #path: string;
+  readonly #chunks: Record<RecordedTable, Chunk[]> = {
+    key_verifications_v1: [],
+    ratelimits_v1: [],
+  };
   #file: FileHandle | undefined;
-  #pending = "";
+  /** Rows that are neither in a chunk nor in `#unwritten` yet. */
+  #pending = noLines();
+  #unwritten = "";
   #next: Promise<void> | undefined;
   #tail = Promise.resolve();
   /** After a failure nothing more is written: a line after a torn one could not be read. */
@@ -64,12 +80,18 @@ export class JournalPage {
     this.#path = path.join(settings.dir, `${this.id}${suffix}`);
   }
 
-  add(text: string): Promise<void> {
+  add(table: RecordedTable, line: string): Promise<void> {
+    this.#pending[table].push(line);
     if (this.#isClosed) return Promise.resolve();
-    this.#pending += text;
     // While a write is running, all further rows are collected for the next one.
     this.#next ??= this.#schedule();
     return this.#next;
+  }
+
+  /** All rows so far, whether or not they could be written. */
+  chunks(): Chunks {
+    this.#collect();
+    return this.#chunks;
   }
 
   /** Ends writing. The file is not deleted before `discard`: after a kill it is the only copy of the rows. */
@@ -85,7 +107,7 @@ export class JournalPage {
 
   async discard(): Promise<void> {
     this.#isClosed = true;
-    this.#pending = "";
+    this.#unwritten = "";
     await this.close();
     try {
       await rm(this.#path, { force: true });
@@ -97,7 +119,8 @@ export class JournalPage {
   #schedule(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, this.#settings.writeTimeoutMs);
-    this.#tail = this.#tail.then(() => this.#write());
+    // One write for all rows of a turn of the event loop: each costs as much as a row or two.
+    this.#tail = this.#tail.then(() => endOfTurn()).then(() => this.#write());
     void this.#tail.then(() => {
       clearTimeout(timer);
       resolve();
@@ -105,19 +128,38 @@ export class JournalPage {
     return promise;
   }
 
+  /** Moves the pending rows to the chunks, and to what has to be written. */
+  #collect(): void {
+    const pending = this.#pending;
+    this.#pending = noLines();
+    for (const table of recordedTables) {
+      const lines = pending[table];
+      if (lines.length === 0) continue;
+      this.#chunks[table].push(chunkOf(lines));
+      if (!this.#isClosed) this.#unwritten += `${table} ${lines.join(`\n${table} `)}\n`;
+    }
+  }
+
   async #write(): Promise<void> {
-    const text = this.#pending;
-    this.#pending = "";
+    this.#collect();
+    const text = this.#unwritten;
+    this.#unwritten = "";
     this.#next = undefined;
-    if (text === "") return;
+    if (text === "" || this.#isClosed) return;
     try {
       this.#file ??= await open(this.#path, "ax", 0o600);
-      await this.#file.appendFile(text);
+      await writeAll(this.#file, Buffer.from(text));
     } catch (err) {
       this.#isClosed = true;
       this.#settings.log.warn({ err }, "analytics journal cannot be written");
     }
   }
+}
+
+/** As `appendFile`, with less around it. */
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
 }
 
 /**
@@ -148,7 +190,11 @@ export async function recoverJournals(
 /** Returns how many rows the spool did not take. Rows that are spooled twice have the same tokens. */
 async function spoolAll(id: string, lines: Lines, spool: Spool) {
   const left: { rows: number; err?: unknown } = { rows: 0 };
-  for await (const batch of batchesOf(id, lines)) {
+  const chunks = {
+    key_verifications_v1: [chunkOf(lines.key_verifications_v1)],
+    ratelimits_v1: [chunkOf(lines.ratelimits_v1)],
+  };
+  for (const batch of batchesOf(id, chunks)) {
     await spool.append(batch).catch((err: unknown) => {
       left.rows += batch.rows;
       left.err = err;
@@ -159,7 +205,7 @@ async function spoolAll(id: string, lines: Lines, spool: Spool) {
 
 /** The complete lines, and the number of unreadable ones; a torn last line is normal and not counted. */
 function readLines(text: string): { lines: Lines; unreadable: number } {
-  const lines: Lines = { key_verifications_v1: [], ratelimits_v1: [] };
+  const lines = noLines();
   let unreadable = 0;
   const entries = text.split("\n");
   for (const [index, entry] of entries.entries()) {

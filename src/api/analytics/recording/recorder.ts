@@ -2,7 +2,7 @@
 
 import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Journal, Lines } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";
 
@@ -97,6 +97,11 @@ const awayFactor = 10;
 /** How long an orderly stop waits for the store; rows that it does not take remain in the spool. */
 const closeWithinMs = 3_000;
 
+/** The milliseconds since `startedAt` of `performance.now()`, to the microsecond: more digits are noise. */
+export function latencySince(startedAt: number): number {
+  return Math.round((performance.now() - startedAt) * 1_000) / 1_000;
+}
+
 /**
  * Records in batches: each is written to the spool first and sent to the store from there, so that an outage
  * of the store loses nothing that fits into the spool. Until then the journal has the rows: a kill of the
@@ -109,7 +114,8 @@ export function createRecorder(settings: RecorderSettings): AnalyticsRecorder {
 class BatchingRecorder implements AnalyticsRecorder {
   readonly #settings: Required<RecorderSettings>;
   readonly #sender: Sender;
-  #waiting: Lines = { key_verifications_v1: [], ratelimits_v1: [] };
+  /** Rows in the journal's page, of each table. */
+  #waiting: Record<RecordedTable, number> = { key_verifications_v1: 0, ratelimits_v1: 0 };
   readonly #recovered: number;
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
@@ -180,7 +186,8 @@ class BatchingRecorder implements AnalyticsRecorder {
     }
     const line = encodeRow(row);
     this.#buffered += 1;
-    const isFull = this.#waiting[table].push(line) === this.#settings.batchRows;
+    this.#waiting[table] += 1;
+    const isFull = this.#waiting[table] === this.#settings.batchRows;
     const written = this.#settings.journal.add(table, line);
     if (isFull) void this.#seal();
     return written;
@@ -199,13 +206,11 @@ class BatchingRecorder implements AnalyticsRecorder {
   }
 
   async #sealNow(): Promise<void> {
-    const lines = this.#waiting;
-    // Both in the same turn, so that the journal's page has exactly these rows.
     const page = this.#settings.journal.turn();
-    this.#waiting = { key_verifications_v1: [], ratelimits_v1: [] };
+    this.#waiting = { key_verifications_v1: 0, ratelimits_v1: 0 };
     if (page === undefined) return;
     const held: Promise<void>[] = [];
-    for await (const batch of batchesOf(page.id, lines)) {
+    for (const batch of batchesOf(page.id, page.chunks())) {
       await this.#settings.spool.append(batch).catch((error) => {
         const gone = this.#keep(batch, error);
         if (gone !== undefined) held.push(gone);

@@ -28,7 +28,7 @@ async function insertRows(): Promise<void> {
   const other = { workspace_id: "ws_other", key_id: "key_secret", identifier: "secret" };
   const spaces = ["ks_a", "ks_a", "ks_b"];
   await analytics.store.insert(
-    await encodeBatch("key_verifications_v1", [
+    encodeBatch("key_verifications_v1", [
       ...spaces.map((key_space_id, i) =>
         verificationRow({ ...own, key_space_id, key_id: `key_${i}` }),
       ),
@@ -39,7 +39,7 @@ async function insertRows(): Promise<void> {
     signal,
   );
   await analytics.store.insert(
-    await encodeBatch("ratelimits_v1", [
+    encodeBatch("ratelimits_v1", [
       ...["ns_a", "ns_a", "ns_b"].map((namespace_id) => ratelimitRow({ ...own, namespace_id })),
       ...Array.from({ length: 5 }, () => ratelimitRow({ ...other, namespace_id: "ns_a" })),
     ]),
@@ -60,7 +60,7 @@ async function createShop(): Promise<{ rootKey: string }> {
     }),
   ];
   await analytics.store.insert(
-    await encodeBatch("key_verifications_v1", batch),
+    encodeBatch("key_verifications_v1", batch),
     new AbortController().signal,
   );
   const rootKey = await api.createRootKey(ours.id, [`api.${apiId}.read_analytics`]);

@@ -19,8 +19,8 @@ beforeAll(async () => {
     verificationRow({ workspace_id: "ws_2", key_id: "key_c", time: nowMs - 500 }),
   ];
   const limits = [true, true, false].map((passed) => ratelimitRow({ passed, time: nowMs }));
-  await analytics.store.insert(await encodeBatch("key_verifications_v1", verifications), signal);
-  await analytics.store.insert(await encodeBatch("ratelimits_v1", limits), signal);
+  await analytics.store.insert(encodeBatch("key_verifications_v1", verifications), signal);
+  await analytics.store.insert(encodeBatch("ratelimits_v1", limits), signal);
 });
 
 afterAll(async () => {
@@ -97,7 +97,7 @@ it("tells the outcomes of a month that was busy in each hour, by as many APIs as
           verificationRow({ workspace_id: "ws_busy", key_space_id, time }),
         ),
     );
-    await analytics.store.insert(await encodeBatch("key_verifications_v1", rows), signal);
+    await analytics.store.insert(encodeBatch("key_verifications_v1", rows), signal);
   }
 
   const span = { fromMs: nowMs - 720 * hourMs, nowMs };

@@ -38,7 +38,7 @@ it("counts a batch once that is sent twice, in the table and in its rollups", as
   const rows = [1, 2, 3].map((index) =>
     verificationRow({ workspace_id: "ws_twice", key_id: `key_${index}`, spent_credits: 2 }),
   );
-  const batch = await encodeBatch("key_verifications_v1", rows);
+  const batch = encodeBatch("key_verifications_v1", rows);
 
   await engine.insert(batch, signal);
   await engine.insert(batch, signal);
@@ -60,7 +60,7 @@ it("takes numbers that are larger than it holds as the largest, and refuses no r
   const huge = { limit: 1e300, remaining: 2 ** 63, tokens: 1e21, reset_at: 1e19 };
   const rows = [ratelimitRow({ workspace_id: "ws_huge", ...huge }), ratelimitRow()];
 
-  await engine.insert(await encodeBatch("ratelimits_v1", rows), signal);
+  await engine.insert(encodeBatch("ratelimits_v1", rows), signal);
 
   const told = await read(
     `SELECT toString("limit") AS a, toString(remaining) AS b, toString(tokens) AS c,
@@ -72,7 +72,7 @@ it("takes numbers that are larger than it holds as the largest, and refuses no r
 
 it("keeps a table's filter apart from what the statement says", async () => {
   const rows = ["ws_a", "ws_b"].map((workspace_id) => ratelimitRow({ workspace_id }));
-  await engine.insert(await encodeBatch("ratelimits_v1", rows), signal);
+  await engine.insert(encodeBatch("ratelimits_v1", rows), signal);
 
   const seen = await read("SELECT DISTINCT workspace_id AS id FROM vedette.ratelimits_v1", {
     "vedette.ratelimits_v1": "workspace_id = 'ws_b'",
