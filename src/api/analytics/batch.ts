@@ -13,8 +13,11 @@ export type Batch = {
   body: Buffer;
 };
 
-/** Some rows of one table, one JSON object per line. */
-export type Chunk = { rows: number; body: Buffer };
+/**
+ * Some rows of one table, one JSON object per line. One text instead of one for each row, and no bytes:
+ * chunks are kept for a second, and both would cost the garbage collector more than all else here.
+ */
+export type Chunk = { rows: number; text: string };
 
 /** Chunks of each table, in the order of their rows. */
 export type Chunks = Record<RecordedTable, readonly Chunk[]>;
@@ -22,16 +25,16 @@ export type Chunks = Record<RecordedTable, readonly Chunk[]>;
 /** The maximum of rows in a batch. Must not change between versions: a batch's token contains its start. */
 const rowsPerBatch = 5_000;
 
-/** Bytes, since strings that are kept for a second cost the garbage collector more than all else here. */
 export function chunkOf(lines: readonly string[]): Chunk {
-  return { rows: lines.length, body: Buffer.from(`${lines.join("\n")}\n`) };
+  return { rows: lines.length, text: lines.join("\n") };
 }
 
 /** Divides rows into batches; `id` is part of each token. */
 export function* batchesOf(id: string, chunks: Chunks): Generator<Batch> {
   for (const table of recordedTables) {
     let start = 0;
-    for (const { rows, body } of fullChunksOf(chunks[table])) {
+    for (const { rows, text } of fullChunksOf(chunks[table])) {
+      const body = Buffer.from(`${text}\n`);
       yield { token: `${id}-${table}-${start}`, table, rows, body };
       start += rows;
     }
@@ -40,28 +43,29 @@ export function* batchesOf(id: string, chunks: Chunks): Generator<Batch> {
 
 /** The same rows in chunks of as many as a batch holds; the last one may have fewer. */
 function* fullChunksOf(chunks: readonly Chunk[]): Generator<Chunk> {
-  let parts: Buffer[] = [];
+  let parts: string[] = [];
   let rows = 0;
   for (const chunk of chunks) {
     let rest = chunk;
     while (rows + rest.rows >= rowsPerBatch) {
       const [head, tail] = splitChunk(rest, rowsPerBatch - rows);
-      yield { rows: rowsPerBatch, body: Buffer.concat([...parts, head.body]) };
+      yield { rows: rowsPerBatch, text: [...parts, head.text].join("\n") };
       [parts, rows, rest] = [[], 0, tail];
     }
-    if (rest.rows > 0) parts.push(rest.body);
+    if (rest.rows > 0) parts.push(rest.text);
     rows += rest.rows;
   }
-  if (rows > 0) yield { rows, body: Buffer.concat(parts) };
+  if (rows > 0) yield { rows, text: parts.join("\n") };
 }
 
 /** The first `rows` rows, and the others. */
-function splitChunk({ rows: all, body }: Chunk, rows: number): [Chunk, Chunk] {
-  let end = all === rows ? body.length : 0;
-  for (let row = 0; row < rows && end < body.length; row += 1) end = body.indexOf("\n", end) + 1;
+function splitChunk(chunk: Chunk, rows: number): [Chunk, Chunk] {
+  if (chunk.rows === rows) return [chunk, { rows: 0, text: "" }];
+  let end = -1;
+  for (let row = 0; row < rows; row += 1) end = chunk.text.indexOf("\n", end + 1);
   return [
-    { rows, body: body.subarray(0, end) },
-    { rows: all - rows, body: body.subarray(end) },
+    { rows, text: chunk.text.slice(0, end) },
+    { rows: chunk.rows - rows, text: chunk.text.slice(end + 1) },
   ];
 }
 

@@ -50,9 +50,7 @@ describe("batches", () => {
     let from = 0;
     const chunks = sizes.map((size) => {
       from += size;
-      return size === 0
-        ? { rows: 0, body: Buffer.alloc(0) }
-        : chunkOf(all.slice(from - size, from));
+      return size === 0 ? { rows: 0, text: "" } : chunkOf(all.slice(from - size, from));
     });
 
     const divided = [...batchesOf("id", { key_verifications_v1: [], ratelimits_v1: chunks })];

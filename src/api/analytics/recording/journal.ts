@@ -135,8 +135,10 @@ export class JournalPage {
     for (const table of recordedTables) {
       const lines = pending[table];
       if (lines.length === 0) continue;
-      this.#chunks[table].push(chunkOf(lines));
-      if (!this.#isClosed) this.#unwritten += `${table} ${lines.join(`\n${table} `)}\n`;
+      const chunk = chunkOf(lines);
+      this.#chunks[table].push(chunk);
+      if (this.#isClosed) continue;
+      this.#unwritten += `${table} ${chunk.text.replaceAll("\n", `\n${table} `)}\n`;
     }
   }
 
