@@ -34,7 +34,7 @@ async function checkKey(
   reply: FastifyReply,
 ): Promise<void> {
   try {
-    await authenticate(request.headers.authorization, Date.now(), request.ip);
+    await authenticate(request.headers.authorization, Date.now(), request.ip, request.socket);
   } catch (error) {
     // Closes the connection instead of reading the rest of the body.
     reply.header("connection", "close");

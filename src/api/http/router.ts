@@ -7,7 +7,7 @@ import { type Answer, type Call, demand, type Procedure, type Procedures } from 
 import { Pagination } from "#api/schemas/resources.ts";
 import { faultsOf } from "./faults.ts";
 import { createKeyCheck } from "./large-bodies.ts";
-import type { TimeLimit } from "./time-limit.ts";
+import { type Deadlines, tooLong } from "./time-limit.ts";
 
 type Headers = Record<string, string>;
 
@@ -15,8 +15,8 @@ export type RouterParts = {
   authenticate: Authenticate;
   /** Counts a call against its workspace's limit; returns headers, or throws the 429. */
   admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
-  /** Ends a request that takes too long. */
-  limitTime: TimeLimit;
+  /** A request that misses its deadline is answered 408. */
+  deadlines: Deadlines;
   /** In tests: an answer that does not match its procedure's schema is a 500. */
   validatesAnswers: boolean;
 };
@@ -50,7 +50,12 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const nowMs = Date.now();
     const input = parseBody(procedure, path, request.body);
-    const found = parts.authenticate(request.headers.authorization, nowMs, request.ip);
+    const found = parts.authenticate(
+      request.headers.authorization,
+      nowMs,
+      request.ip,
+      request.socket,
+    );
     const caller = found instanceof Promise ? await found : found;
     const admitted = parts.admit(caller, nowMs);
     if (admitted !== undefined) reply.headers(await admitted);
@@ -61,7 +66,29 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
     if (parts.validatesAnswers) procedure.output?.parse(answer.data);
     return envelope(answer, call.requestId);
   };
-  return (request: FastifyRequest, reply: FastifyReply) => parts.limitTime(handle(request, reply));
+  const { deadlines } = parts;
+  // Without a promise of its own: each costs a request more than its deadline does.
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const deadline = deadlines.begin(() => void reply.send(tooLong()));
+    handle(request, reply).then(
+      (answer) => deadlines.end(deadline) && send(reply, answer),
+      (error: unknown) => deadlines.end(deadline) && reply.send(toError(error)),
+    );
+  };
+}
+
+function send(reply: FastifyReply, answer: unknown): void {
+  try {
+    reply.send(answer);
+  } catch (error) {
+    // It cannot be serialized.
+    reply.send(toError(error));
+  }
+}
+
+/** Anything else would be sent as the answer. */
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
 }
 
 function envelope(answer: Answer<unknown>, requestId: string) {
@@ -70,6 +97,8 @@ function envelope(answer: Answer<unknown>, requestId: string) {
 }
 
 function parseBody(procedure: Procedure, path: string, body: unknown): unknown {
+  const usual = procedure.readUsual?.(body);
+  if (usual !== undefined) return usual;
   const result = procedure.input.safeParse(body, { reportInput: true });
   if (result.success) return result.data;
   throw unreadableBody(path, faultsOf(result.error));

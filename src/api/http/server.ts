@@ -13,7 +13,7 @@ import { livenessBody } from "./liveness.ts";
 import { answerRefusals } from "./refusal.ts";
 import { logRequests } from "./request-log.ts";
 import { mountProcedures, type RouterParts } from "./router.ts";
-import { createTimeLimit } from "./time-limit.ts";
+import { createDeadlines } from "./time-limit.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -30,7 +30,7 @@ declare module "fastify" {
 const bodyLimitBytes = 10 * 1024 * 1024;
 const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, idleTimeoutMs: 80_000 };
 
-export type ServerParts = Omit<RouterParts, "limitTime"> & {
+export type ServerParts = Omit<RouterParts, "deadlines"> & {
   log: Log;
   /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
   docsUrl: string;
@@ -71,15 +71,16 @@ export function createServer(parts: ServerParts): FastifyInstance {
   if (parts.registry !== undefined) countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);
   const { isLeaving = () => false } = parts;
-  app.addHook("onRequest", async (_, reply) => {
+  app.addHook("onRequest", (_, reply, done) => {
     if (isLeaving()) reply.header("connection", "close");
+    done();
   });
   app.get("/v2/liveness", async (request, reply) => {
     if (isLeaving()) reply.code(503);
     return livenessBody(request.id, isLeaving());
   });
   answerRefusals(app, parts);
-  mountProcedures(app, parts.namespaces, { ...parts, limitTime: createTimeLimit(answerTimeoutMs) });
+  mountProcedures(app, parts.namespaces, { ...parts, deadlines: createDeadlines(answerTimeoutMs) });
   mountDocs(app, parts.namespaces);
   return app;
 }

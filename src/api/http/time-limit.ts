@@ -1,49 +1,107 @@
 import { ApiError } from "#api/error.ts";
 
-type Deadline = { dueMs: number; reject: (error: Error) => void };
-
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
 /**
  * Rejects when work takes longer than `limitMs`, with a 408 unless `fail` makes another error; the work
- * itself continues, and its result is ignored. One timer serves all requests. (Fastify's own
- * `handlerTimeout` ends with the request's body, before the handler has begun.)
+ * itself continues, and its result is ignored.
  */
 export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): TimeLimit {
-  // All have the same timeout: the first that was added is the first that is due.
-  const waiting = new Set<Deadline>();
-  let timer: NodeJS.Timeout | undefined;
-  const sweep = () => {
-    const nowMs = performance.now();
-    for (const one of waiting) {
-      if (one.dueMs > nowMs) break;
-      waiting.delete(one);
-      one.reject(fail());
-    }
-    if (waiting.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
+  const deadlines = createDeadlines(limitMs);
   return (work) =>
     new Promise((resolve, reject) => {
-      const one: Deadline = { dueMs: performance.now() + limitMs, reject };
-      waiting.add(one);
-      // Results that arrived while the event loop was blocked are read first: they were in time.
-      timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();
+      const deadline = deadlines.begin(() => reject(fail()));
       work.then(
         (result) => {
-          waiting.delete(one);
+          deadlines.end(deadline);
           resolve(result);
         },
         (error: Error) => {
-          waiting.delete(one);
+          deadlines.end(deadline);
           reject(error);
         },
       );
     });
 }
 
-function tooLong(): ApiError {
+/** A place in the list of those that wait. */
+type Deadline = {
+  readonly dueMs: number;
+  /** undefined: it has ended. */
+  miss: (() => void) | undefined;
+  previous: Deadline | undefined;
+  next: Deadline | undefined;
+};
+
+export type Deadlines = {
+  /** `miss` is called when it has not ended in time. */
+  begin: (miss: () => void) => Deadline;
+  /** Whether it ended in time. */
+  end: (deadline: Deadline) => boolean;
+};
+
+/**
+ * One timer serves all of them. (Fastify's own `handlerTimeout` ends with the request's body, before the
+ * handler has begun.)
+ */
+export function createDeadlines(limitMs: number): Deadlines {
+  const waiting = new Waiting();
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = () => {
+    const nowMs = performance.now();
+    // All have the same timeout: the first that was added is the first that is due.
+    for (let one = waiting.first; one !== undefined && one.dueMs <= nowMs; one = waiting.first) {
+      const { miss } = one;
+      waiting.remove(one);
+      miss?.();
+    }
+    if (waiting.first !== undefined) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return {
+    begin: (miss) => {
+      // Results that arrived while the event loop was blocked are read first: they were in time.
+      timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();
+      return waiting.add(performance.now() + limitMs, miss);
+    },
+    end: (deadline) => waiting.remove(deadline),
+  };
+}
+
+/**
+ * A linked list whose removed members lead nowhere. With a `Set`, what has left it stays in memory until the
+ * old generation is collected, whole requests of which the collector copies: a `Set` that is rebuilt refers to its successor.
+ */
+class Waiting {
+  first: Deadline | undefined;
+  #last: Deadline | undefined;
+
+  add(dueMs: number, miss: () => void): Deadline {
+    const added: Deadline = { dueMs, miss, previous: this.#last, next: undefined };
+    if (this.#last === undefined) this.first = added;
+    else this.#last.next = added;
+    this.#last = added;
+    return added;
+  }
+
+  /** Whether it was still waiting. */
+  remove(one: Deadline): boolean {
+    if (one.miss === undefined) return false;
+    const { previous, next } = one;
+    if (previous === undefined) this.first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    one.miss = undefined;
+    one.previous = undefined;
+    one.next = undefined;
+    return true;
+  }
+}
+
+/** The 408. */
+export function tooLong(): ApiError {
   const detail = "The request took too long. Please try again, or ask for less at once.";
   return new ApiError("user/bad_request/request_timeout", detail);
 }

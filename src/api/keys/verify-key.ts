@@ -16,12 +16,13 @@ import {
   type PermissionQuery,
   parsePermissionQuery,
 } from "./verify/permission-query.ts";
-import { type VerifyCode, VerifyInput, VerifyOutput } from "./verify/schemas.ts";
+import { readKeyAlone, type VerifyCode, VerifyInput, VerifyOutput } from "./verify/schemas.ts";
 
 export function verifyKey({ verify }: KeyParts) {
   return procedure({
     summary: "Verifies whether a key may be used now, and records the verification.",
     input: VerifyInput,
+    readUsual: readKeyAlone,
     output: VerifyOutput,
     example: exampleVerification,
     refusals: [412],
@@ -39,7 +40,8 @@ export function createVerify(parts: VerifyParts) {
     }
     const query =
       input.permissions === undefined ? undefined : parsePermissionQuery(input.permissions);
-    const verdict = await judge(parts, { record, input, call, query });
+    const judging = judge(parts, { record, input, call, query });
+    const verdict = judging instanceof Promise ? await judging : judging;
     // Recorded before the answer is sent, so that it is counted even if this process is killed right after.
     await recordVerdict(parts, { record, input, call, verdict, startedAt });
     return { data: describeVerification(record, verdict) };
@@ -65,11 +67,23 @@ type Subject = {
   query: PermissionQuery | undefined;
 };
 
-async function judge(parts: VerifyParts, subject: Subject): Promise<Verdict> {
+/** Returns a promise only when something has to be asked for. */
+function judge(parts: VerifyParts, subject: Subject): Verdict | Promise<Verdict> {
   const { record, input } = subject;
   const code = checkRecord(subject);
   if (code !== "VALID") return withCredits(parts, record, { code, spentCredits: 0 });
   const applied = chooseLimits(record, input.ratelimits ?? []);
+  if (applied.length === 0 && !record.hasCredits) return { code, spentCredits: 0 };
+  return count(parts, subject, applied);
+}
+
+/** Counts against the limits, then takes the credits. */
+async function count(
+  parts: VerifyParts,
+  subject: Subject,
+  applied: AppliedLimit[],
+): Promise<Verdict> {
+  const { record, input } = subject;
   const limits = await takeLimits(parts, subject, applied);
   if (limits?.taken.passed === false) {
     return withCredits(parts, record, { code: "RATE_LIMITED", limits, spentCredits: 0 });
@@ -114,12 +128,13 @@ async function takeLimits(
 }
 
 /** Adds the remaining credits of a key with credits, even when it is refused for another reason. */
-async function withCredits(
+function withCredits(
   { readCredits }: VerifyParts,
   record: KeyRecord,
   verdict: Verdict,
-): Promise<Verdict> {
-  return record.hasCredits ? { ...verdict, remaining: await readCredits(record.id) } : verdict;
+): Verdict | Promise<Verdict> {
+  if (!record.hasCredits) return verdict;
+  return readCredits(record.id).then((remaining) => ({ ...verdict, remaining }));
 }
 
 type Judgement = Omit<Subject, "query"> & { verdict: Verdict; startedAt: number };

@@ -4,7 +4,7 @@ import { tuple } from "#api/access/grants.ts";
 import { latencySince, type RatelimitRow } from "#api/analytics/recording/recorder.ts";
 import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
 import { type Call, demand } from "#api/procedure.ts";
-import { text, whole } from "#api/schemas/schema.ts";
+import { isUsualText, text, whole } from "#api/schemas/schema.ts";
 import type { Namespace } from "./namespaces.ts";
 import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
@@ -27,6 +27,28 @@ export const LimitInput = z.strictObject({
     .describe("How much is counted; 0 looks without counting. Absent: 1."),
 });
 export type LimitInput = z.infer<typeof LimitInput>;
+
+/** `readUsual` of the procedure: nothing but what `LimitInput` names, all of it valid. */
+export function readUsualLimit(body: unknown): LimitInput | undefined {
+  const given = (body ?? {}) as Record<string, unknown>;
+  const { namespace, identifier, limit, duration, cost = 1 } = given;
+  const names = given["cost"] === undefined ? 4 : 5;
+  const isUsual =
+    isUsualText(namespace, 512) &&
+    isUsualText(identifier, 512) &&
+    isWhole(limit, { min: 1 }) &&
+    isWhole(duration, { min: 1_000, max: 2_592_000_000 }) &&
+    isWhole(cost, { min: 0 }) &&
+    Object.keys(given).length === names;
+  return isUsual ? { namespace, identifier, limit, duration, cost } : undefined;
+}
+
+function isWhole(
+  value: unknown,
+  { min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number },
+): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+}
 
 export const limitFields = {
   limit: whole().describe(

@@ -8,6 +8,7 @@ import {
   findSubject,
   LimitInput,
   limitFields,
+  readUsualLimit,
   recordDecision,
   toRequest,
 } from "./decision.ts";
@@ -17,6 +18,7 @@ export function limit(parts: RatelimitParts) {
   return procedure({
     summary: "Counts against a limit and returns whether it passes.",
     input: LimitInput,
+    readUsual: readUsualLimit,
     output: z.object({
       ...limitFields,
       success: z.boolean().describe("Whether it passes; what does not is not counted."),

@@ -25,6 +25,11 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
     .meta({ ...(min > 0 && { minLength: min }), ...(Number.isFinite(max) && { maxLength: max }) });
 }
 
+/** Whether `text({ min: 1, max })` accepts it for sure; false: that has to be asked. */
+export function isUsualText(value: unknown, max: number): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= max && isStorable(value);
+}
+
 /** Counts code points, but only where it matters: a code point has one or two units of `length`. */
 function characters(value: string, { min, max }: Required<Range>): number {
   const { length } = value;

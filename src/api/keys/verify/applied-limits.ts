@@ -40,6 +40,7 @@ export function chooseLimits(
   if (requested.length > maxRequested) {
     throw invalidInput(`A verification can request at most ${maxRequested} rate limits.`);
   }
+  if (requested.length === 0 && hasNoRules(record)) return [];
   const applied = new Map<string, AppliedLimit>();
   for (const { rule, ownerId } of rulesOf(record)) {
     if (rule.autoApply && !applied.has(rule.name)) {
@@ -48,6 +49,11 @@ export function chooseLimits(
   }
   for (const one of requested) applied.set(one.name, resolve(record, one));
   return [...applied.values()];
+}
+
+/** Most keys have none. */
+function hasNoRules({ ratelimits, identity }: KeyRecord): boolean {
+  return ratelimits.length === 0 && (identity === null || identity.ratelimits.length === 0);
 }
 
 type OwnedRule = { rule: RatelimitRule; ownerId: string };

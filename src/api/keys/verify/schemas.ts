@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { list } from "#api/schemas/list.ts";
 import { IdentityResponse } from "#api/schemas/resources.ts";
-import { Meta, text, whole } from "#api/schemas/schema.ts";
+import { isUsualText, Meta, text, whole } from "#api/schemas/schema.ts";
 
 const RequestedLimit = z.strictObject({
   name: text({ min: 3, max: 255 }).describe(
@@ -50,6 +50,12 @@ export const VerifyInput = z.strictObject({
     .optional(),
 });
 export type VerifyInput = z.infer<typeof VerifyInput>;
+
+/** `readUsual` of the procedure: a body with nothing but a key. */
+export function readKeyAlone(body: unknown): VerifyInput | undefined {
+  const { key } = (body ?? {}) as { key?: unknown };
+  return isUsualText(key, 512) && Object.keys(body as object).length === 1 ? { key } : undefined;
+}
 
 const verifyCodes = [
   "VALID",

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { createDeadlines, createTimeLimit } from "#api/http/time-limit.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+it("calls back those that are not over in time, in their order, and no others", async () => {
+  const deadlines = createDeadlines(25);
+  const missed: string[] = [];
+  const begin = (name: string) => deadlines.begin(() => missed.push(name));
+  const [first, second, third] = ["first", "second", "third", "fourth"].map(begin);
+
+  const inTime = [second, third].map((one) => one !== undefined && deadlines.end(one));
+  await waitFor(() => missed.length === 2, { withinMs: 5_000, what: "the two to be missed" });
+
+  expect(inTime).toEqual([true, true]);
+  expect(missed).toEqual(["first", "fourth"]);
+  expect(first !== undefined && deadlines.end(first)).toBe(false);
+});
+
+it("begins again after all were over", async () => {
+  const deadlines = createDeadlines(10);
+  const missed: string[] = [];
+  deadlines.begin(() => missed.push("first"));
+  await waitFor(() => missed.length === 1, { withinMs: 5_000, what: "the first" });
+
+  deadlines.end(deadlines.begin(() => missed.push("second")));
+  deadlines.begin(() => missed.push("third"));
+  await waitFor(() => missed.length === 2, { withinMs: 5_000, what: "the third" });
+
+  expect(missed).toEqual(["first", "third"]);
+});
+
+it("passes results and errors on, and rejects what takes too long", async () => {
+  const limitTime = createTimeLimit(10, () => new Error("late"));
+
+  await expect(limitTime(Promise.resolve(1))).resolves.toBe(1);
+  await expect(limitTime(Promise.reject(new Error("own")))).rejects.toThrow("own");
+  await expect(limitTime(new Promise(() => {}))).rejects.toThrow("late");
+});
