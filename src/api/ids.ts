@@ -24,25 +24,28 @@ const idLength = 16;
 /** Bytes at or above this would make the first letters likelier than the last ones. */
 const firstUneven = 256 - (256 % letters.length);
 
-/** Random bytes are drawn in bulk, so that a request id costs next to nothing. */
-let pool: Buffer = Buffer.alloc(0);
+/** Random letters are drawn in bulk, so that a request id costs next to nothing. */
+let pool = "";
 let drawn = 0;
 
 /** A new id, for example `key_9Zt3…`. */
 export function newId(kind: keyof typeof prefixes): string {
-  let id = `${prefixes[kind]}_`;
-  const end = id.length + idLength;
-  while (id.length < end) {
-    const byte = nextByte();
-    if (byte < firstUneven) id += letters[byte % letters.length];
-  }
-  return id;
-}
-
-function nextByte(): number {
-  if (drawn === pool.length) {
-    pool = randomBytes(4_096);
+  if (drawn + idLength > pool.length) {
+    pool = drawLetters();
     drawn = 0;
   }
-  return pool[drawn++] as number;
+  drawn += idLength;
+  return `${prefixes[kind]}_${pool.slice(drawn - idLength, drawn)}`;
+}
+
+/** Some thousand random letters, all equally likely. */
+function drawLetters(): string {
+  const bytes = randomBytes(4_096);
+  let count = 0;
+  for (const byte of bytes) {
+    if (byte >= firstUneven) continue;
+    bytes[count] = letters.charCodeAt(byte % letters.length);
+    count += 1;
+  }
+  return bytes.toString("latin1", 0, count);
 }

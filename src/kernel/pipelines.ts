@@ -21,20 +21,27 @@ export type PipelineLimit = {
 
 /** Destroys connections with more than `unansweredAtMost` unanswered requests. */
 export function createPipelineLimit(): PipelineLimit {
-  const unanswered = new WeakMap<Socket, number>();
-  const countOf = (socket: Socket) => unanswered.get(socket) ?? 0;
+  const connections = new WeakMap<Socket, { unanswered: number }>();
   return {
     admit: ({ socket }, response) => {
-      if (countOf(socket) >= unansweredAtMost) {
+      let connection = connections.get(socket);
+      if (connection === undefined) {
+        connection = { unanswered: 0 };
+        connections.set(socket, connection);
+      }
+      if (connection.unanswered >= unansweredAtMost) {
         // Without a response, which would mix with the pending ones.
         socket.destroy();
         return false;
       }
-      unanswered.set(socket, countOf(socket) + 1);
-      response.once("close", () => unanswered.set(socket, countOf(socket) - 1));
+      connection.unanswered += 1;
+      // A response closes once.
+      response.on("close", () => {
+        connection.unanswered -= 1;
+      });
       return true;
     },
-    isInTurn: ({ socket }) => countOf(socket) === 0,
+    isInTurn: ({ socket }) => (connections.get(socket)?.unanswered ?? 0) === 0,
   };
 }
 

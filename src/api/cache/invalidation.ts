@@ -14,8 +14,11 @@ export type Stale =
   `${"key" | "identity" | "keySpace" | "workspace" | "namespace" | "new"}:${string}`;
 
 export type Invalidations = {
-  /** Whether this process has received everything that was announced until less than a second ago. */
-  isLive: () => boolean;
+  /**
+   * Whether this process has received everything that was announced until less than a second ago. `now`: the
+   * `performance.now()` of this moment, if the caller has it.
+   */
+  isLive: (now?: number) => boolean;
   /** Notifies all processes, when and if `transaction` commits. */
   announce: (transaction: ClientBase, stale: readonly Stale[]) => Promise<void>;
   /** Notifies this process at once. */
@@ -76,7 +79,7 @@ export function listenForInvalidations(
     onLost: loss.log,
   });
   return {
-    isLive: () => performance.now() - receivedAt < lostAfterMs,
+    isLive: (now = performance.now()) => now - receivedAt < lostAfterMs,
     announce,
     apply: (stale) => stale.forEach(notify),
     subscribe: (listener) => listeners.push(listener),

@@ -27,6 +27,10 @@ type Entry<Value> = {
   generation: number;
   marks: Mark[];
   version: number;
+  /** `Marks.touched` when the version was last compared. */
+  touched: number;
+  /** `#kept` when the record last moved to the front of those in use. */
+  kept: number;
   /** When it was loaded, and when it expires; by `performance.now()`. */
   loadedAt: number;
   staleAt: number;
@@ -64,6 +68,8 @@ export class LiveCache<Value extends object> {
   /** What became stale while a load ran: a set for each running load. */
   readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
   #generation = 0;
+  /** How many records were kept so far. */
+  #kept = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
   /** Since when the database has not answered, and its first error. */
   #outage: { since: number; error: unknown } | undefined;
@@ -85,12 +91,20 @@ export class LiveCache<Value extends object> {
    * budget a miss is not cached, so that a record that was just created is found at once.
    */
   get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
-    const entry = this.#known.get(name);
+    const entry = this.#known.peek(name);
     if (entry === undefined) return this.#loadUnknown(name, asker);
-    if (entry.version !== versionOf(entry.marks)) {
-      // The name was not guessed: many records that become stale at once use up no budget.
-      this.counters.misses += 1;
-      return this.#loadOnce(name);
+    // The order of use matters only to what is kept later.
+    if (entry.kept !== this.#kept) {
+      this.#known.get(name);
+      entry.kept = this.#kept;
+    }
+    if (entry.touched !== this.#marks.touched) {
+      if (entry.version !== versionOf(entry.marks)) {
+        // The name was not guessed: many records that become stale at once use up no budget.
+        this.counters.misses += 1;
+        return this.#loadOnce(name);
+      }
+      entry.touched = this.#marks.touched;
     }
     if (entry.generation === this.#generation && this.#isFresh(entry)) {
       this.counters.hits += 1;
@@ -140,7 +154,7 @@ export class LiveCache<Value extends object> {
 
   #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {
     const now = performance.now();
-    if (this.#settings.invalidations.isLive()) return now < staleAt;
+    if (this.#settings.invalidations.isLive(now)) return now < staleAt;
     return now - loadedAt < unwatchedLifetimeMs;
   }
 
@@ -218,6 +232,7 @@ export class LiveCache<Value extends object> {
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
     const marks = this.#marks.hold(tags);
     const version = versionOf(marks);
+    this.#kept += 1;
     const staleAt =
       loadedAt + lifetimeMs.least + Math.random() * (lifetimeMs.most - lifetimeMs.least);
     this.#known.set(name, {
@@ -225,6 +240,8 @@ export class LiveCache<Value extends object> {
       generation: this.#generation,
       marks,
       version,
+      touched: this.#marks.touched,
+      kept: this.#kept,
       loadedAt,
       staleAt,
     });

@@ -5,6 +5,8 @@ import type { Stale } from "./invalidation.ts";
 export type Mark = { readonly tag: Stale; version: number; uses: number };
 
 export class Marks {
+  /** How many marks were touched so far: as long as it is unchanged, none was. */
+  touched = 0;
   readonly #marks = new Map<Stale, Mark>();
 
   hold(tags: readonly Stale[]): Mark[] {
@@ -26,7 +28,9 @@ export class Marks {
   /** Makes every record stale that depends on this. */
   touch(tag: Stale): void {
     const mark = this.#marks.get(tag);
-    if (mark !== undefined) mark.version += 1;
+    if (mark === undefined) return;
+    mark.version += 1;
+    this.touched += 1;
   }
 }
 
