@@ -1,10 +1,14 @@
-/** Counters in Redis that all processes share: one script takes a whole batch or nothing of it. */
+/**
+ * Counters in Redis that all processes share. The calls of one turn of the event loop go there together, in one
+ * script for each workspace; of each call the script takes all limits or none.
+ */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { createTimeLimit } from "#api/http/time-limit.ts";
 import type { LimitRequest } from "#api/limiter.ts";
-import type { Cell, Look } from "./window.ts";
+import { type CountedLook, createBatches, type TakeBatch } from "./take-batch.ts";
+import type { Cell } from "./window.ts";
 
 const script = readFileSync(new URL("./take.lua", import.meta.url), "utf8");
 const scriptSha = createHash("sha1").update(script).digest("hex");
@@ -21,9 +25,6 @@ const closed = new Error("connection closed");
 
 /** The counter of the health check: a full Redis, or a read-only replica, would still answer a plain PING. */
 const probe = { key: "probe", limit: Number.MAX_SAFE_INTEGER, durationMs: 1_000, cost: 1 };
-
-/** The state found, and the counter afterwards. */
-type CountedLook = { look: Look; cell: Cell };
 
 export type RedisCounters = {
   /** `known`: the counters as this process knows them. Throws when Redis does not answer in time. */
@@ -60,7 +61,7 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // Commands of one turn of the event loop are sent in one packet.
+    // The scripts of several workspaces are sent in one packet.
     enableAutoPipelining: true,
   });
   const limitTime = createTimeLimit(answerTimeoutMs, () => new Error("no answer in time"));
@@ -71,16 +72,13 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   redis.on("ready", () => {
     lastError = closed;
   });
+  const send = async (batch: TakeBatch): Promise<string[]> =>
+    limitTime(run(redis, batch.keys, batch.values(clock === undefined ? "" : String(clock()))));
+  const take = createBatches(send);
   return {
-    take: async (requests, known) => {
-      const keys = requests.map(keyOf);
-      const values = requests.flatMap((request, index) => valuesOf(request, known[index]));
-      const now = clock === undefined ? "" : String(clock());
-      const counted = await limitTime(run(redis, keys, [now, ...values]));
-      return counted.map((text, index) => readCounted(requests[index] as LimitRequest, text));
-    },
+    take,
     ping: async () => {
-      await limitTime(run(redis, [keyOf(probe)], ["", ...valuesOf(probe, undefined)]));
+      await take([probe], [undefined]);
     },
     onReady: (listener) => redis.on("ready", listener),
     onLost: (listener) => redis.on("close", () => listener(lastError)),
@@ -97,36 +95,4 @@ async function run(redis: Redis, keys: string[], values: string[]): Promise<stri
     if (!(error as Error).message.startsWith("NOSCRIPT")) throw error;
     return (await redis.eval(script, ...rest)) as string[];
   }
-}
-
-/**
- * In a cluster a script may only use keys of one slot, which the part in braces determines: the key up to
- * the first slash, the workspace, which is the same for a whole batch.
- */
-function keyOf({ key, durationMs }: LimitRequest): string {
-  const slash = key.indexOf("/");
-  const owner = slash === -1 ? key : key.slice(0, slash);
-  return `vedette:limit:{${owner}}:${durationMs}:${key}`;
-}
-
-function valuesOf(request: LimitRequest, known: Cell | undefined): string[] {
-  const { limit, durationMs, cost } = request;
-  const cell = known === undefined ? "" : `${known.sequence} ${known.current} ${known.previous}`;
-  return [String(limit), String(durationMs), String(cost), cell];
-}
-
-function readCounted({ durationMs }: LimitRequest, text: string): CountedLook {
-  const [passed, used, usedByOthers, sequence, current, previous] = text.split(" ").map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const endsMs = (sequence + 1) * durationMs;
-  return {
-    look: { passed: passed === 1, used, usedByOthers, endsMs },
-    cell: { sequence, current, previous },
-  };
 }

@@ -1,0 +1,110 @@
+/** Batches of calls for take.lua: what a turn of the event loop asks of Redis for one workspace. */
+import type { LimitRequest } from "#api/limiter.ts";
+import type { Cell, Look } from "./window.ts";
+
+/** The state found, and the counter afterwards. */
+export type CountedLook = { look: Look; cell: Cell };
+
+/** `known`: the counters as this process knows them. */
+type Take = (
+  requests: readonly LimitRequest[],
+  known: readonly (Cell | undefined)[],
+) => Promise<CountedLook[]>;
+
+/** So many limits take Redis well below a millisecond, in which it serves nobody else. */
+const limitsPerBatch = 100;
+
+/** `send` runs the script; if it throws, so does every call of its batch. */
+export function createBatches(send: (batch: TakeBatch) => Promise<string[]>): Take {
+  let waiting = new Map<string, TakeBatch>();
+  const end = (batch: TakeBatch) => {
+    send(batch).then(batch.answer).catch(batch.fail);
+  };
+  const endTurn = () => {
+    const ended = waiting;
+    waiting = new Map();
+    for (const batch of ended.values()) end(batch);
+  };
+  return (requests, known) =>
+    new Promise((resolve, reject) => {
+      const owner = ownerOf(requests[0]?.key ?? "");
+      if (waiting.size === 0) setImmediate(endTurn);
+      const batch = waiting.get(owner) ?? new TakeBatch();
+      waiting.set(owner, batch);
+      batch.add({ requests, resolve, reject }, known);
+      if (batch.keys.length < limitsPerBatch) return;
+      waiting.delete(owner);
+      end(batch);
+    });
+}
+
+type WaitingCall = {
+  requests: readonly LimitRequest[];
+  resolve: (looks: CountedLook[]) => void;
+  reject: (error: Error) => void;
+};
+
+/** All calls of a batch are of one workspace. */
+export class TakeBatch {
+  readonly keys: string[] = [];
+  readonly #calls: WaitingCall[] = [];
+  readonly #values: string[] = [];
+
+  add(call: WaitingCall, known: readonly (Cell | undefined)[]): void {
+    this.#calls.push(call);
+    for (const [index, request] of call.requests.entries()) {
+      const { limit, durationMs, cost } = request;
+      this.keys.push(keyOf(request));
+      this.#values.push(String(limit), String(durationMs), String(cost), textOf(known[index]));
+    }
+  }
+
+  /** The script's ARGV. `now`: unix milliseconds, or empty. */
+  values(now: string): string[] {
+    const isPlain = this.#calls.length === this.keys.length;
+    const counts = isPlain ? "" : this.#calls.map(({ requests }) => requests.length).join(" ");
+    return [now, counts, ...this.#values];
+  }
+
+  readonly answer = (counted: readonly string[]): void => {
+    let next = 0;
+    for (const { requests, resolve } of this.#calls) {
+      resolve(requests.map((request) => readCounted(request, counted[next++] ?? "")));
+    }
+  };
+
+  readonly fail = (error: Error): void => {
+    for (const { reject } of this.#calls) reject(error);
+  };
+}
+
+/** The key up to the first slash, the workspace: the same for all limits of a call. */
+function ownerOf(key: string): string {
+  const slash = key.indexOf("/");
+  return slash === -1 ? key : key.slice(0, slash);
+}
+
+/** In a cluster a script may only use keys of one slot, which the part in braces determines. */
+function keyOf({ key, durationMs }: LimitRequest): string {
+  return `vedette:limit:{${ownerOf(key)}}:${durationMs}:${key}`;
+}
+
+function textOf(cell: Cell | undefined): string {
+  return cell === undefined ? "" : `${cell.sequence} ${cell.current} ${cell.previous}`;
+}
+
+function readCounted({ durationMs }: LimitRequest, text: string): CountedLook {
+  const [passed, used, usedByOthers, sequence, current, previous] = text.split(" ").map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const endsMs = (sequence + 1) * durationMs;
+  return {
+    look: { passed: passed === 1, used, usedByOthers, endsMs },
+    cell: { sequence, current, previous },
+  };
+}
