@@ -13,6 +13,7 @@ import {
   type Chunk,
   type Chunks,
   chunkOf,
+  encodeRow,
   type RecordedTable,
   recordedTables,
 } from "#api/analytics/batch.ts";
@@ -27,10 +28,10 @@ export type JournalSettings = {
   writeTimeoutMs?: number;
 };
 
-/** Rows by their table, each as a line of JSON. */
-type Lines = Record<RecordedTable, string[]>;
-
-const noLines = (): Lines => ({ key_verifications_v1: [], ratelimits_v1: [] });
+const none = <Kind>(): Record<RecordedTable, Kind[]> => ({
+  key_verifications_v1: [],
+  ratelimits_v1: [],
+});
 
 const suffix = ".journal";
 
@@ -43,9 +44,9 @@ export class Journal {
   }
 
   /** Resolves once the row is written, at the latest after the timeout. Never rejects. */
-  add(table: RecordedTable, line: string): Promise<void> {
+  add(table: RecordedTable, row: object): Promise<void> {
     this.#page ??= new JournalPage(this.#settings);
-    return this.#page.add(table, line);
+    return this.#page.add(table, row);
   }
 
   /** Begins a new page and returns the last one, to be discarded once its rows are in the spool. */
@@ -62,13 +63,10 @@ export class JournalPage {
   readonly id = randomUUID();
   readonly #settings: Required<JournalSettings>;
   readonly #path: string;
-  readonly #chunks: Record<RecordedTable, Chunk[]> = {
-    key_verifications_v1: [],
-    ratelimits_v1: [],
-  };
+  readonly #chunks = none<Chunk>();
   #file: FileHandle | undefined;
-  /** Rows that are neither in a chunk nor in `#unwritten` yet. */
-  #pending = noLines();
+  /** Rows that are neither in a chunk nor in `#unwritten` yet: all of a turn are encoded in one go. */
+  #pending = none<object>();
   #unwritten = "";
   #next: Promise<void> | undefined;
   #tail = Promise.resolve();
@@ -80,8 +78,8 @@ export class JournalPage {
     this.#path = path.join(settings.dir, `${this.id}${suffix}`);
   }
 
-  add(table: RecordedTable, line: string): Promise<void> {
-    this.#pending[table].push(line);
+  add(table: RecordedTable, row: object): Promise<void> {
+    this.#pending[table].push(row);
     if (this.#isClosed) return Promise.resolve();
     // While a write is running, all further rows are collected for the next one.
     this.#next ??= this.#schedule();
@@ -131,11 +129,11 @@ export class JournalPage {
   /** Moves the pending rows to the chunks, and to what has to be written. */
   #collect(): void {
     const pending = this.#pending;
-    this.#pending = noLines();
+    this.#pending = none();
     for (const table of recordedTables) {
-      const lines = pending[table];
-      if (lines.length === 0) continue;
-      const chunk = chunkOf(lines);
+      const rows = pending[table];
+      if (rows.length === 0) continue;
+      const chunk = chunkOf(rows.map((row) => encodeRow(row)));
       this.#chunks[table].push(chunk);
       if (this.#isClosed) continue;
       this.#unwritten += `${table} ${chunk.text.replaceAll("\n", `\n${table} `)}\n`;
@@ -190,7 +188,7 @@ export async function recoverJournals(
 }
 
 /** Returns how many rows the spool did not take. Rows that are spooled twice have the same tokens. */
-async function spoolAll(id: string, lines: Lines, spool: Spool) {
+async function spoolAll(id: string, lines: Record<RecordedTable, string[]>, spool: Spool) {
   const left: { rows: number; err?: unknown } = { rows: 0 };
   const chunks = {
     key_verifications_v1: [chunkOf(lines.key_verifications_v1)],
@@ -206,8 +204,8 @@ async function spoolAll(id: string, lines: Lines, spool: Spool) {
 }
 
 /** The complete lines, and the number of unreadable ones; a torn last line is normal and not counted. */
-function readLines(text: string): { lines: Lines; unreadable: number } {
-  const lines = noLines();
+function readLines(text: string) {
+  const lines = none<string>();
   let unreadable = 0;
   const entries = text.split("\n");
   for (const [index, entry] of entries.entries()) {

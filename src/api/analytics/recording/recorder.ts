@@ -1,6 +1,6 @@
 /** Records verifications and limit decisions; called on the hot path. */
 
-import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
+import { type Batch, batchesOf, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Journal } from "./journal.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
@@ -184,11 +184,10 @@ class BatchingRecorder implements AnalyticsRecorder {
       this.#lose(1, "more rows than memory may hold");
       return;
     }
-    const line = encodeRow(row);
     this.#buffered += 1;
     this.#waiting[table] += 1;
     const isFull = this.#waiting[table] === this.#settings.batchRows;
-    const written = this.#settings.journal.add(table, line);
+    const written = this.#settings.journal.add(table, row);
     if (isFull) void this.#seal();
     return written;
   }
