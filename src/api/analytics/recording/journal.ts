@@ -35,6 +35,9 @@ const none = <Kind>(): Record<RecordedTable, Kind[]> => ({
 
 const suffix = ".journal";
 
+/** Rows that are not encoded yet are encoded at the latest when so many wait: of encoded ones the size is known. */
+const maxPendingRows = 1_000;
+
 export class Journal {
   readonly #settings: Required<JournalSettings>;
   #page: JournalPage | undefined;
@@ -49,6 +52,11 @@ export class Journal {
     return this.#page.add(table, row);
   }
 
+  /** The length of the rows' text since the last turn, those aside that are not encoded yet. */
+  chars(): number {
+    return this.#page?.chars ?? 0;
+  }
+
   /** Begins a new page and returns the last one, to be discarded once its rows are in the spool. */
   turn(): JournalPage | undefined {
     const page = this.#page;
@@ -61,9 +69,12 @@ export class Journal {
 export class JournalPage {
   /** Does not change after a crash, so that the store counts each batch of this page once. */
   readonly id = randomUUID();
+  /** How many rows were added, and the length of the text of those that are encoded. */
+  rows = 0;
+  chars = 0;
   readonly #settings: Required<JournalSettings>;
   readonly #path: string;
-  readonly #chunks = none<Chunk>();
+  #chunks = none<Chunk>();
   #file: FileHandle | undefined;
   /** Rows that are neither in a chunk nor in `#unwritten` yet: all of a turn are encoded in one go. */
   #pending = none<object>();
@@ -79,17 +90,23 @@ export class JournalPage {
   }
 
   add(table: RecordedTable, row: object): Promise<void> {
-    this.#pending[table].push(row);
+    this.rows += 1;
+    if (this.#pending[table].push(row) >= maxPendingRows) this.#collect();
     if (this.#isClosed) return Promise.resolve();
     // While a write is running, all further rows are collected for the next one.
     this.#next ??= this.#schedule();
     return this.#next;
   }
 
-  /** All rows so far, whether or not they could be written. */
-  chunks(): Chunks {
+  /**
+   * Hands over all rows so far, whether or not they could be written. The page keeps none: it may have to stay
+   * for long after them, as the name of its file.
+   */
+  takeChunks(): Chunks {
     this.#collect();
-    return this.#chunks;
+    const chunks = this.#chunks;
+    this.#chunks = none();
+    return chunks;
   }
 
   /** Ends writing. The file is not deleted before `discard`: after a kill it is the only copy of the rows. */
@@ -126,17 +143,25 @@ export class JournalPage {
     return promise;
   }
 
-  /** Moves the pending rows to the chunks, and to what has to be written. */
+  /** Moves the pending rows to the chunks, and to what has to be written. Never throws. */
   #collect(): void {
     const pending = this.#pending;
     this.#pending = none();
     for (const table of recordedTables) {
-      const rows = pending[table];
-      if (rows.length === 0) continue;
+      if (pending[table].length > 0) this.#encode(table, pending[table]);
+    }
+  }
+
+  #encode(table: RecordedTable, rows: readonly object[]): void {
+    try {
       const chunk = chunkOf(rows.map((row) => encodeRow(row)));
       this.#chunks[table].push(chunk);
-      if (this.#isClosed) continue;
+      this.chars += chunk.text.length;
+      if (this.#isClosed) return;
       this.#unwritten += `${table} ${chunk.text.replaceAll("\n", `\n${table} `)}\n`;
+    } catch (err) {
+      // Who takes the chunks finds that rows are missing, and counts them.
+      this.#settings.log.error({ err, rows: rows.length }, "analytics rows cannot be encoded");
     }
   }
 
@@ -151,6 +176,7 @@ export class JournalPage {
       await writeAll(this.#file, Buffer.from(text));
     } catch (err) {
       this.#isClosed = true;
+      this.#unwritten = "";
       this.#settings.log.warn({ err }, "analytics journal cannot be written");
     }
   }

@@ -2,7 +2,7 @@
 
 import { type Batch, batchesOf, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, JournalPage } from "./journal.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";
 
@@ -86,6 +86,8 @@ export type RecorderSettings = {
   batchMs?: number;
   /** The maximum of rows in memory, encoded or not; further ones are dropped and counted. */
   maxBufferedRows?: number;
+  /** The same for the length of their text; ordinary rows reach the other limit first. */
+  maxBufferedChars?: number;
   /** The first retry's delay after a failure of the store, in milliseconds. */
   minRetryMs?: number;
 };
@@ -124,6 +126,10 @@ class BatchingRecorder implements AnalyticsRecorder {
   /** Rows in memory, encoded or not, except those that the sender holds. */
   #buffered = 0;
   #sealing = Promise.resolve();
+  /** A seal that has not begun; undefined: none. */
+  #nextSeal: Promise<void> | undefined;
+  /** The length of the text of the page that goes to the spool now. */
+  #sealingChars = 0;
   #isClosed = false;
   #lastLossLoggedAt = 0;
 
@@ -132,6 +138,7 @@ class BatchingRecorder implements AnalyticsRecorder {
       batchRows: 5_000,
       batchMs: 1_000,
       maxBufferedRows: 100_000,
+      maxBufferedChars: 64 * 1024 * 1024,
       minRetryMs: 250,
       ...settings,
     };
@@ -180,7 +187,7 @@ class BatchingRecorder implements AnalyticsRecorder {
 
   #add(table: RecordedTable, row: object): RecordEnd {
     this.#recorded += 1;
-    if (this.#isClosed || this.#buffered >= this.#settings.maxBufferedRows) {
+    if (this.#isClosed || this.#isMemoryFull()) {
       this.#lose(1, "more rows than memory may hold");
       return;
     }
@@ -192,35 +199,65 @@ class BatchingRecorder implements AnalyticsRecorder {
     return written;
   }
 
+  #isMemoryFull(): boolean {
+    const { journal, maxBufferedRows, maxBufferedChars } = this.#settings;
+    if (this.#buffered >= maxBufferedRows) return true;
+    return this.#sealingChars + journal.chars() >= maxBufferedChars;
+  }
+
   #tick(): void {
     this.#ticks += 1;
     this.#sender.wake();
     if (!this.#sender.isAway() || this.#ticks % awayFactor === 0) void this.#seal();
   }
 
-  /** Moves all rows in memory to the spool. Never throws. */
+  /** Moves all rows in memory to the spool. Never throws; while the disk is slow, at most one more is waiting. */
   #seal(): Promise<void> {
-    this.#sealing = this.#sealing.then(() => this.#sealNow());
+    this.#nextSeal ??= this.#sealing.then(() => {
+      this.#nextSeal = undefined;
+      return this.#sealPage();
+    });
+    this.#sealing = this.#nextSeal;
     return this.#sealing;
   }
 
-  async #sealNow(): Promise<void> {
+  async #sealPage(): Promise<void> {
     const page = this.#settings.journal.turn();
     this.#waiting = { key_verifications_v1: 0, ratelimits_v1: 0 };
     if (page === undefined) return;
-    const held: Promise<void>[] = [];
-    for (const batch of batchesOf(page.id, page.chunks())) {
-      await this.#settings.spool.append(batch).catch((error) => {
-        const gone = this.#keep(batch, error);
-        if (gone !== undefined) held.push(gone);
-      });
-      this.#buffered -= batch.rows;
-      this.#sender.wake();
-    }
+    const held = await this.#spool(page);
+    this.#sealingChars = 0;
     if (held.length === 0) return page.discard();
     // Of batches that are only in memory, the journal is the only copy on disk.
     await page.close();
     void Promise.all(held).then(() => page.discard());
+  }
+
+  /** Returns what has to leave the memory before the page may be discarded. Never throws. */
+  async #spool(page: JournalPage): Promise<Promise<void>[]> {
+    const held: Promise<void>[] = [];
+    let rows = page.rows;
+    const leave = (count: number) => {
+      rows -= count;
+      this.#buffered -= count;
+    };
+    try {
+      const chunks = page.takeChunks();
+      this.#sealingChars = page.chars;
+      for (const batch of batchesOf(page.id, chunks)) {
+        await this.#settings.spool.append(batch).catch((error) => {
+          const gone = this.#keep(batch, error);
+          if (gone !== undefined) held.push(gone);
+        });
+        leave(batch.rows);
+        this.#sender.wake();
+      }
+    } catch (error) {
+      this.#settings.log.error({ err: error }, "analytics rows not spooled");
+    }
+    if (rows > 0) this.#lose(rows, "rows that cannot be encoded");
+    leave(rows);
+    return held;
   }
 
   /** Holds a batch in memory that the spool refused. The promise resolves when it has left the memory; undefined: dropped. */
