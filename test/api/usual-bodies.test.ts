@@ -6,6 +6,13 @@ import { LimitInput, readUsualLimit } from "#api/ratelimit/decision.ts";
 
 const runs = 100_000;
 
+/** What a client may write and `JSON.stringify` never does. */
+const rawTexts = fc.constantFrom(
+  ...["-0", "-0.0", "0e5", "1.0", "1E3", "60e3", "60000.0", "1e400", "-1e400", "1e-400"],
+  ...["9007199254740992", "9007199254740993", "0.1e1", "1000.0000000000000000001"],
+  ...['"\\u0000"', '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0061"', '" "'],
+);
+
 /** A value from a body: what is right, nearly right, and anything that JSON has. */
 const odd = fc.oneof(
   { weight: 3, arbitrary: fc.string({ maxLength: 6 }) },
@@ -27,21 +34,34 @@ const odd = fc.oneof(
 
 type Fields = Record<string, fc.Arbitrary<unknown>>;
 
+/** A name, sometimes with its first letter as an escape. */
+function writtenName(name: string): fc.Arbitrary<string> {
+  const escaped = `\\u${name.charCodeAt(0).toString(16).padStart(4, "0")}${name.slice(1)}`;
+  return fc.oneof({ weight: 8, arbitrary: fc.constant(name) }, fc.constant(escaped));
+}
+
 const words = fc.string({ minLength: 1, maxLength: 6 });
 
 function bodyOf(fields: Fields) {
   const names = Object.keys(fields);
   const usual = new Map(Object.entries(fields));
   const someValue = (name: string) =>
-    fc.oneof({ weight: 3, arbitrary: usual.get(name) ?? odd }, { weight: 1, arbitrary: odd });
+    fc.oneof(
+      { weight: 6, arbitrary: (usual.get(name) ?? odd).map((value) => JSON.stringify(value)) },
+      { weight: 1, arbitrary: odd.map((value) => JSON.stringify(value)) },
+      { weight: 1, arbitrary: rawTexts },
+    );
   const known = fc.subarray(names, { minLength: Math.max(0, names.length - 2) });
   const others = fc.subarray(["__proto__", "constructor", "length", "0", "tags"], { maxLength: 1 });
-  const some = fc.tuple(known, fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, others));
-  const entries = some.chain(([one, other]) =>
-    fc.tuple(...[...one, ...other].map((name) => fc.tuple(fc.constant(name), someValue(name)))),
+  const twice = fc.subarray(names, { maxLength: 1 });
+  const mostlyNone = (some: typeof twice) =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, some);
+  const some = fc.tuple(known, mostlyNone(others), mostlyNone(twice));
+  const entries = some.chain((lists) =>
+    fc.tuple(...lists.flat().map((name) => fc.tuple(writtenName(name), someValue(name)))),
   );
   const text = entries.map(
-    (list) => `{${list.map(([name, value]) => `"${name}":${JSON.stringify(value)}`).join(",")}}`,
+    (list) => `{${list.map(([name, value]) => `"${name}":${value}`).join(",")}}`,
   );
   return fc.oneof({ weight: 12, arbitrary: text }, fc.json({ maxDepth: 2 }));
 }

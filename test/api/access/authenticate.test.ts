@@ -7,12 +7,19 @@ const nowMs = 1_800_000_000_000;
 
 /** Knows the root keys "one" and "two". */
 function setUp() {
+  return setUpKnown().authenticate;
+}
+
+function setUpKnown() {
   const known = new Map(
     ["one", "two"].map((id) => [hashKey(id), buildKeyRecord({ id, forWorkspaceId: "ws_1" })]),
   );
   const authenticate = createAuthenticate({ get: (keyHash) => known.get(keyHash) });
-  return (header: string | undefined, connection?: object) =>
-    Promise.resolve(authenticate(header, nowMs, "10.0.0.1", connection));
+  return {
+    known,
+    authenticate: (header: string | undefined, connection?: object) =>
+      Promise.resolve(authenticate(header, nowMs, "10.0.0.1", connection)),
+  };
 }
 
 it("takes each request of a connection for the key that it has", async () => {
@@ -37,4 +44,34 @@ it.each([
   await authenticate("Bearer one", connection);
 
   await expect(async () => authenticate(header, connection)).rejects.toThrow();
+});
+
+it.each([
+  ["deleted", { isDeleted: true }, "key_not_found"],
+  ["disabled", { isEnabled: false }, "key_disabled"],
+  ["expired", { expiresMs: nowMs }, "forbidden"],
+  ["gone", undefined, "key_not_found"],
+])("refuses a key that was %s between two requests of a connection", async (_, change, code) => {
+  const { authenticate, known } = setUpKnown();
+  const connection = {};
+  await authenticate("Bearer one", connection);
+
+  if (change === undefined) known.delete(hashKey("one"));
+  else known.set(hashKey("one"), buildKeyRecord({ forWorkspaceId: "ws_1", ...change }));
+
+  await expect(async () => authenticate("Bearer one", connection)).rejects.toMatchObject({
+    code: expect.stringContaining(code),
+  });
+});
+
+it("takes the permissions that a key has at each request of a connection", async () => {
+  const { authenticate, known } = setUpKnown();
+  const connection = {};
+  await authenticate("Bearer one", connection);
+
+  const permissions = ["api.*.verify_key"];
+  known.set(hashKey("one"), buildKeyRecord({ forWorkspaceId: "ws_1", permissions }));
+  const { grants } = await authenticate("Bearer one", connection);
+
+  expect(grants.allow("api.*.verify_key")).toBe(true);
 });

@@ -61,6 +61,26 @@ describe("a live cache", () => {
     expect(state.loads).toBe(3);
   });
 
+  it("forgets the keys first that were not used since others came", async () => {
+    const hashes = Array.from({ length: 10 }, (_, n) => `h${n}`);
+    const more = Array.from({ length: 30 }, (_, n) => `more${n}`);
+    const all = [...hashes, ...more].map((hash) => [hash, buildKeyRecord()] as const);
+    const { cache, state } = setUp(...all);
+    for (const hash of hashes) await cache.get(hash);
+
+    for (const hash of more) {
+      await cache.get("h0");
+      await cache.get(hash);
+    }
+
+    expect(state.loads).toBe(40);
+    await cache.get("more29");
+    await cache.get("more22");
+    expect(state.loads).toBe(40);
+    await cache.get("h1");
+    expect(state.loads).toBe(41);
+  });
+
   it("keeps nothing that is heavier than all it may keep", async () => {
     const { cache, state } = setUp(["h1", buildKeyRecord({ name: "heavier" })]);
     await cache.get("h1");
