@@ -8,7 +8,7 @@ import { createRedisCounters } from "#api/ratelimit/limiter/redis-counters.ts";
 import { startSharedLimiter } from "#api/ratelimit/limiter/shared-limiter.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { startApiNode, startTestApi } from "../../support/api/api.ts";
-import { createLimitModel, limitSteps } from "../../support/api/limit-model.ts";
+import { createLimitModel, limitTurns } from "../../support/api/limit-model.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTestRedis, type TestRedis } from "../../support/servers/redis.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -61,7 +61,7 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
 
   afterAll(() => redis?.stop());
 
-  it("are counted by two processes as the slow model does by itself", async () => {
+  it("are counted by two processes, also of calls in one turn, as the slow model does by itself", async () => {
     let nowMs = 1_800_000_000_000;
     const startClocked = () =>
       startSharedLimiter({
@@ -74,21 +74,22 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
       });
 
     await fc.assert(
-      fc.asyncProperty(limitSteps, async (steps) => {
+      fc.asyncProperty(limitTurns, async (turns) => {
         await redis.command("FLUSHALL");
         const limiters = [await startClocked(), await startClocked()];
         const model = createLimitModel();
         nowMs = 1_800_000_000_000;
 
-        for (const [index, { waitMs, requests }] of steps.entries()) {
+        for (const [index, { waitMs, calls }] of turns.entries()) {
           nowMs += waitMs;
-          const answer = await limiters[index % 2]?.take(requests, nowMs);
-          expect(answer).toEqual(model(requests, nowMs));
+          const taking = calls.map((requests) => limiters[index % 2]?.take(requests, nowMs));
+          const answers = await Promise.all(taking);
+          expect(answers).toEqual(calls.map((requests) => model(requests, nowMs)));
         }
 
         await Promise.all(limiters.map((limiter) => limiter.close()));
       }),
-      { numRuns: 60, seed: 20_261_121 },
+      { numRuns: 150, seed: 20_261_121 },
     );
   });
 

@@ -48,17 +48,46 @@ function usedOf(passed: readonly Passed[], request: LimitRequest, nowMs: number)
 export type LimitStep = { waitMs: number; requests: LimitRequest[] };
 
 /** Few keys and small limits, so that batches meet each other, and themselves. */
-const request = fc.record({
-  key: fc.constantFrom("ws_1/a", "ws_1/b", "ws_1/c/d"),
-  limit: fc.oneof(fc.integer({ min: 0, max: 8 }), fc.constantFrom(100, 1e15)),
-  durationMs: fc.constantFrom(1_000, 1_500, 60_000),
-  cost: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constantFrom(50, 1e14)),
-});
+const requestOf = (workspaceId: string) =>
+  fc.record({
+    key: fc.constantFrom("a", "b", "c/d").map((name) => `${workspaceId}/${name}`),
+    limit: fc.oneof(fc.integer({ min: 0, max: 8 }), fc.constantFrom(100, 1e15)),
+    durationMs: fc.constantFrom(1_000, 1_500, 60_000),
+    cost: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constantFrom(50, 1e14)),
+  });
+
+const batchOf = (workspaceId: string) =>
+  fc.array(requestOf(workspaceId), { minLength: 1, maxLength: 5 });
+
+const waitMs = fc.oneof(
+  fc.integer({ min: 0, max: 900 }),
+  fc.constantFrom(0, 1_000, 3_001, 200_000),
+);
 
 export const limitSteps: fc.Arbitrary<LimitStep[]> = fc.array(
-  fc.record({
-    waitMs: fc.oneof(fc.integer({ min: 0, max: 900 }), fc.constantFrom(0, 1_000, 3_001, 200_000)),
-    requests: fc.array(request, { minLength: 1, maxLength: 5 }),
-  }),
+  fc.record({ waitMs, requests: batchOf("ws_1") }),
   { minLength: 1, maxLength: 40 },
+);
+
+/** Batches that come in the same moment, and how long after those before them. */
+export type LimitTurn = { waitMs: number; calls: LimitRequest[][] };
+
+const callOf = (workspaceId: string) =>
+  fc.oneof(
+    requestOf(workspaceId).map((request) => [request]),
+    batchOf(workspaceId),
+  );
+
+/** Of two workspaces, most of one limit and often of the same one. */
+export const limitTurns: fc.Arbitrary<LimitTurn[]> = fc.array(
+  fc.record({
+    waitMs,
+    calls: fc.oneof(
+      fc.array(fc.oneof(callOf("ws_1"), callOf("ws_2")), { minLength: 1, maxLength: 5 }),
+      fc
+        .array(requestOf("ws_1"), { minLength: 2, maxLength: 5 })
+        .map((all) => all.map((one) => [one])),
+    ),
+  }),
+  { minLength: 1, maxLength: 30 },
 );

@@ -1,6 +1,6 @@
 /**
- * Counters in Redis that all processes share. The calls of one turn of the event loop go there together, in one
- * script for each workspace; of each call the script takes all limits or none.
+ * Counters in Redis that all processes share. The calls of one turn of the event loop go there in one packet, and
+ * those of a workspace in one script (take-batch.ts); of each call the script takes all limits or none.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -61,8 +61,6 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // The scripts of several workspaces are sent in one packet.
-    enableAutoPipelining: true,
   });
   const limitTime = createTimeLimit(answerTimeoutMs, () => new Error("no answer in time"));
   let lastError = closed;
@@ -74,7 +72,14 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   });
   const send = async (batch: TakeBatch): Promise<string[]> =>
     limitTime(run(redis, batch.keys, batch.values(clock === undefined ? "" : String(clock()))));
-  const take = createBatches(send);
+  // Not by ioredis's own pipelining: it would wait for another turn of the event loop.
+  const inOnePacket = (write: () => void): void => {
+    const { stream } = redis as { stream?: Redis["stream"] };
+    stream?.cork();
+    write();
+    stream?.uncork();
+  };
+  const take = createBatches({ send, inOnePacket });
   return {
     take,
     ping: async () => {

@@ -11,11 +11,20 @@ type Take = (
   known: readonly (Cell | undefined)[],
 ) => Promise<CountedLook[]>;
 
-/** So many limits take Redis well below a millisecond, in which it serves nobody else. */
+/**
+ * A batch that has so many limits is sent at once; with the last call it may have a call's worth more. They take
+ * Redis well below a millisecond, in which it serves nobody else.
+ */
 const limitsPerBatch = 100;
 
-/** `send` runs the script; if it throws, so does every call of its batch. */
-export function createBatches(send: (batch: TakeBatch) => Promise<string[]>): Take {
+type BatchSettings = {
+  /** Runs the script; if it throws, so does every call of the batch. */
+  send: (batch: TakeBatch) => Promise<string[]>;
+  /** Calls `write`, and puts into one packet what it sends. */
+  inOnePacket: (write: () => void) => void;
+};
+
+export function createBatches({ send, inOnePacket }: BatchSettings): Take {
   let waiting = new Map<string, TakeBatch>();
   const end = (batch: TakeBatch) => {
     send(batch).then(batch.answer).catch(batch.fail);
@@ -23,7 +32,7 @@ export function createBatches(send: (batch: TakeBatch) => Promise<string[]>): Ta
   const endTurn = () => {
     const ended = waiting;
     waiting = new Map();
-    for (const batch of ended.values()) end(batch);
+    inOnePacket(() => ended.forEach(end));
   };
   return (requests, known) =>
     new Promise((resolve, reject) => {
@@ -49,9 +58,11 @@ export class TakeBatch {
   readonly keys: string[] = [];
   readonly #calls: WaitingCall[] = [];
   readonly #values: string[] = [];
+  #hasOneEach = true;
 
   add(call: WaitingCall, known: readonly (Cell | undefined)[]): void {
     this.#calls.push(call);
+    this.#hasOneEach &&= call.requests.length === 1;
     for (const [index, request] of call.requests.entries()) {
       const { limit, durationMs, cost } = request;
       this.keys.push(keyOf(request));
@@ -61,8 +72,9 @@ export class TakeBatch {
 
   /** The script's ARGV. `now`: unix milliseconds, or empty. */
   values(now: string): string[] {
-    const isPlain = this.#calls.length === this.keys.length;
-    const counts = isPlain ? "" : this.#calls.map(({ requests }) => requests.length).join(" ");
+    const counts = this.#hasOneEach
+      ? ""
+      : this.#calls.map(({ requests }) => requests.length).join(" ");
     return [now, counts, ...this.#values];
   }
 

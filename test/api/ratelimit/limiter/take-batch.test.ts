@@ -1,0 +1,141 @@
+import { expect, it } from "vitest";
+import type { LimitRequest } from "#api/limiter.ts";
+import { createBatches, type TakeBatch } from "#api/ratelimit/limiter/take-batch.ts";
+
+const durationMs = 60_000;
+
+const request = (key: string, over: Partial<LimitRequest> = {}): LimitRequest => ({
+  key,
+  limit: 10,
+  durationMs,
+  cost: 1,
+  ...over,
+});
+
+/** The part of a counter's name that the caller gave. */
+const nameOf = (key: string) => key.split(`:${durationMs}:`)[1] ?? "";
+
+/** What the script would answer for a counter: the number in its name is what others have used. */
+const answerTo = (key: string) => `1 ${/\d+$/.exec(key)?.[0]} ${/\d+$/.exec(key)?.[0]} 7 5 3`;
+
+/** Batches that a script answers; one with a counter of "ws_away" fails. */
+function setUp() {
+  const sent: TakeBatch[] = [];
+  const packets: number[] = [];
+  const take = createBatches({
+    send: async (batch) => {
+      sent.push(batch);
+      if (batch.keys.some((key) => key.includes("ws_away"))) throw new Error("away");
+      return batch.keys.map(answerTo);
+    },
+    inOnePacket: (write) => {
+      const before = sent.length;
+      write();
+      packets.push(sent.length - before);
+    },
+  });
+  const takeOf = (...keys: string[]) =>
+    take(
+      keys.map((key) => request(key)),
+      keys.map(() => undefined),
+    );
+  const sentNames = () => sent.map(({ keys }) => keys.map(nameOf));
+  return { take, takeOf, sent, sentNames, packets };
+}
+
+it("sends the calls of a turn together, a batch for each workspace, in one packet", async () => {
+  const { takeOf, sentNames, packets } = setUp();
+
+  const calls = [takeOf("ws_1/a1"), takeOf("ws_2/a1"), takeOf("ws_1/a2"), takeOf("ws_1/a1")];
+  const sentAtOnce = sentNames();
+  await Promise.all(calls);
+
+  expect(sentAtOnce).toEqual([]);
+  expect(sentNames()).toEqual([["ws_1/a1", "ws_1/a2", "ws_1/a1"], ["ws_2/a1"]]);
+  expect(packets).toEqual([2]);
+});
+
+it("sends what comes after a turn in another batch", async () => {
+  const { takeOf, sentNames } = setUp();
+
+  await takeOf("ws_1/a1");
+  await takeOf("ws_1/a2");
+
+  expect(sentNames()).toEqual([["ws_1/a1"], ["ws_1/a2"]]);
+});
+
+it("gives each call the answers to its own limits", async () => {
+  const { takeOf } = setUp();
+
+  const all = await Promise.all([
+    takeOf("ws_1/a1"),
+    takeOf("ws_1/a2", "ws_1/a3"),
+    takeOf("ws_2/a4"),
+    takeOf("ws_1/a5"),
+  ]);
+
+  const used = all.map((counted) => counted.map(({ look }) => look.used));
+  expect(used).toEqual([[1], [2, 3], [4], [5]]);
+  expect(all[3]?.[0]).toEqual({
+    look: { passed: true, used: 5, usedByOthers: 5, endsMs: 8 * durationMs },
+    cell: { sequence: 7, current: 5, previous: 3 },
+  });
+});
+
+it("tells the script which limits are of one call, unless each has one", async () => {
+  const { takeOf, sent } = setUp();
+
+  await Promise.all([takeOf("ws_1/a1"), takeOf("ws_1/a2")]);
+  await Promise.all([takeOf("ws_1/a1", "ws_1/a2"), takeOf("ws_1/a3")]);
+
+  expect(sent.map((batch) => batch.values("").slice(0, 2))).toEqual([
+    ["", ""],
+    ["", "2 1"],
+  ]);
+});
+
+it("tells the script of each limit what it is, and what this process knows", async () => {
+  const { take, sent } = setUp();
+
+  const known = { sequence: 6, current: 4, previous: 2 };
+  await take([request("ws_1/a1", { limit: 9, cost: 3 }), request("ws_1/a2")], [known, undefined]);
+
+  expect(sent[0]?.values("1700").slice(2)).toEqual([
+    ...["9", "60000", "3", "6 4 2"],
+    ...["10", "60000", "1", ""],
+  ]);
+});
+
+it("does not let a batch grow beyond a hundred limits and one call", async () => {
+  const { takeOf, sentNames } = setUp();
+  const many = Array.from({ length: 100 }, (_, n) => `ws_1/m${n}`);
+
+  const calls = Array.from({ length: 150 }, (_, n) => takeOf(`ws_1/a${n}`));
+  const sentAtOnce = sentNames().map(({ length }) => length);
+  calls.push(takeOf(...many), takeOf("ws_1/b1"));
+  const counted = await Promise.all(calls);
+
+  expect(sentAtOnce).toEqual([100]);
+  expect(sentNames().map(({ length }) => length)).toEqual([100, 150, 1]);
+  expect(counted.slice(0, 150).map(([one]) => one?.look.used)).toEqual([...Array(150).keys()]);
+});
+
+it("fails the calls of a batch that fails, and no others", async () => {
+  const { takeOf } = setUp();
+
+  const calls = [takeOf("ws_away/a1"), takeOf("ws_1/a2"), takeOf("ws_away/a3")];
+  const ends = await Promise.allSettled(calls);
+
+  expect(ends.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "rejected"]);
+});
+
+it("names counters so that those of a batch are in one slot of a cluster", async () => {
+  const { takeOf, sent } = setUp();
+
+  await Promise.all([takeOf("ws_1/a1", "ws_1/b/{c}2"), takeOf("workspace:ws_1")]);
+
+  expect(sent.map(({ keys }) => keys)).toEqual([
+    ["vedette:limit:{ws_1}:60000:ws_1/a1", "vedette:limit:{ws_1}:60000:ws_1/b/{c}2"],
+    ["vedette:limit:{workspace:ws_1}:60000:workspace:ws_1"],
+  ]);
+});
