@@ -69,20 +69,21 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
   const { deadlines } = parts;
   // Without a promise of its own: each costs a request more than its deadline does.
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const deadline = deadlines.begin(() => void reply.send(tooLong()));
+    const deadline = deadlines.begin(() => send(reply, tooLong()));
     handle(request, reply).then(
       (answer) => deadlines.end(deadline) && send(reply, answer),
-      (error: unknown) => deadlines.end(deadline) && reply.send(toError(error)),
+      (error: unknown) => deadlines.end(deadline) && send(reply, toError(error)),
     );
   };
 }
 
+/** Never throws, since nobody would catch it. */
 function send(reply: FastifyReply, answer: unknown): void {
   try {
     reply.send(answer);
   } catch (error) {
-    // It cannot be serialized.
-    reply.send(toError(error));
+    // Not because of the answer: Fastify itself makes a 500 of one that cannot be serialized.
+    reply.raw.destroy(toError(error));
   }
 }
 
