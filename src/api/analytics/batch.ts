@@ -29,6 +29,12 @@ export function chunkOf(lines: readonly string[]): Chunk {
   return { rows: lines.length, text: lines.join("\n") };
 }
 
+/** Values that the store would refuse are replaced, since it would refuse the whole batch with the rows of other callers. */
+export function encodeChunk(rows: readonly object[]): Chunk {
+  const text = encodeUsual(rows) ?? rows.map((row) => encodeRow(row)).join("\n");
+  return { rows: rows.length, text };
+}
+
 /** Divides rows into batches; `id` is part of each token. */
 export function* batchesOf(id: string, chunks: Chunks): Generator<Batch> {
   for (const table of recordedTables) {
@@ -70,36 +76,38 @@ function splitChunk(chunk: Chunk, rows: number): [Chunk, Chunk] {
 }
 
 /**
- * A row as a line of JSON, by hand: `JSON.stringify` takes twice as long for it. Values that the store would
- * refuse are replaced, since it would refuse the whole batch with the rows of other callers.
+ * All rows in one go, which takes a quarter of the time of one after the other. undefined: something has to be
+ * replaced, or it is not sure where a row ends.
  */
-export function encodeRow<Row extends object>(row: Row): string {
-  let line = "";
-  for (const name in row) line += `${line === "" ? "{" : ","}"${name}":${encodeValue(row[name])}`;
-  return line === "" ? "{}" : `${line}}`;
+function encodeUsual(rows: readonly object[]): string | undefined {
+  if (rows.some(hasLargeNumber)) return undefined;
+  const json = JSON.stringify(rows);
+  // How it writes half a surrogate pair.
+  if (json.includes("\\ud")) return undefined;
+  const lines = json.slice(1, -1).split("},{");
+  return lines.length === rows.length ? lines.join("}\n{") : undefined;
 }
 
-function encodeValue(value: unknown): string {
-  if (typeof value === "string") return encodeText(value);
-  if (typeof value === "number" && Number.isFinite(value)) return encodeNumber(value);
-  return JSON.stringify(value, (_, part) => toStorable(part)) ?? "null";
+/** Numbers that callers choose, as large as they like. */
+type Chosen = { limit?: number; remaining?: number; tokens?: number; spent_credits?: number };
+
+function hasLargeNumber({ limit, remaining, tokens, spent_credits: spent }: Chosen): boolean {
+  return isLarge(limit) || isLarge(remaining) || isLarge(tokens) || isLarge(spent);
 }
 
-/** Text without anything that JSON escapes, and without half a surrogate pair. */
-const plain = /^[ !#-[\]-~]*$/;
+function isLarge(number: number | undefined): boolean {
+  return number !== undefined && number > Number.MAX_SAFE_INTEGER;
+}
 
-function encodeText(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text.toWellFormed());
+/** A row as a line of JSON, with what the store takes in place of what it would refuse. */
+function encodeRow<Row extends object>(row: Row): string {
+  return JSON.stringify(row, (_, part) => toStorable(part));
 }
 
 /** The largest double that Int64 holds. */
 const int64Max = 2 ** 63 - 1_024;
 
 /** Whole numbers never with an exponent, which Int64 does not take. */
-function encodeNumber(number: number): string {
-  return String(Math.min(number, int64Max));
-}
-
 function toStorable(value: unknown): unknown {
   if (typeof value === "number") return Math.min(value, int64Max);
   return typeof value === "string" ? value.toWellFormed() : value;

@@ -1,42 +1,60 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { batchesOf, chunkOf, encodeRow } from "#api/analytics/batch.ts";
+import { batchesOf, chunkOf, encodeChunk } from "#api/analytics/batch.ts";
 
-describe("a row as a line of JSON", () => {
-  const value = fc.oneof(
+describe("rows as lines of JSON", () => {
+  const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.string(),
+    fc.constantFrom("},{", '"},{"', "a},{b", "\\ud800", "\n", "},\n{", "\ud83d\ude00"),
+  );
+  const value = fc.oneof(
+    text,
     fc.integer(),
     fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }),
     fc.boolean(),
-    fc.array(fc.string({ unit: "binary" })),
+    fc.array(text),
   );
+  const row = fc.record({ one: value, two: value, limit: fc.maxSafeNat() });
 
-  it("says the same as JSON.stringify, on one line", () => {
+  const linesOf = (...rows: object[]) => encodeChunk(rows).text.split("\n");
+
+  it("say the same as JSON.stringify, each on one line", () => {
+    const wellFormed = (_: string, part: unknown) =>
+      typeof part === "string" ? part.toWellFormed() : part;
+
     fc.assert(
-      fc.property(fc.record({ one: value, two: value }), (row) => {
-        const line = encodeRow(row);
+      fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), (rows) => {
+        const lines = linesOf(...rows);
 
-        expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(row)));
-        expect(line).not.toContain("\n");
+        expect(lines).toEqual(rows.map((one) => JSON.stringify(one, wellFormed)));
+        expect(encodeChunk(rows).rows).toBe(rows.length);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 5_000 },
     );
   });
 
-  it("replaces half a surrogate pair, in text and in lists", () => {
-    expect(JSON.parse(encodeRow({ text: "a\ud800", list: ["\udc00b"] }))).toEqual({
-      text: "a\ufffd",
-      list: ["\ufffdb"],
-    });
+  it("replace half a surrogate pair, in text and in lists", () => {
+    const lines = linesOf({ text: "a" }, { text: "a\ud800", list: ["\udc00b"] });
+
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { text: "a" },
+      { text: "a\ufffd", list: ["\ufffdb"] },
+    ]);
   });
 
-  it("has no number beyond what the store's integers hold", () => {
-    expect(encodeRow({ limit: 1e300 })).toBe('{"limit":9223372036854775000}');
-  });
+  it.each(["limit", "remaining", "tokens", "spent_credits"])(
+    "have no %s beyond what the store's integers hold",
+    (name) => {
+      expect(linesOf({ [name]: 7 }, { [name]: 1e300 })).toEqual([
+        `{"${name}":7}`,
+        `{"${name}":9223372036854775000}`,
+      ]);
+    },
+  );
 
-  it("says null for what is no number", () => {
-    expect(encodeRow({ latency: Number.NaN })).toBe('{"latency":null}');
+  it("say null for what is no number", () => {
+    expect(linesOf({ latency: Number.NaN })).toEqual(['{"latency":null}']);
   });
 });
 

@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Batch,
-  batchesOf,
-  chunkOf,
-  encodeRow,
-  type RecordedTable,
-} from "#api/analytics/batch.ts";
+import { type Batch, batchesOf, encodeChunk, type RecordedTable } from "#api/analytics/batch.ts";
 import type { RatelimitRow, VerificationRow } from "#api/analytics/recording/recorder.ts";
 
 /** A verification of workspace `ws_1`; the fields given stand over it. */
@@ -49,8 +43,7 @@ export function ratelimitRow(fields: Partial<RatelimitRow> = {}): RatelimitRow {
 
 /** Rows, 5,000 at most, as one batch. */
 export function encodeBatch(table: RecordedTable, rows: readonly object[]): Batch {
-  const chunk = chunkOf(rows.map((row) => encodeRow(row)));
-  const chunks = { key_verifications_v1: [], ratelimits_v1: [], [table]: [chunk] };
+  const chunks = { key_verifications_v1: [], ratelimits_v1: [], [table]: [encodeChunk(rows)] };
   const { value } = batchesOf(randomUUID(), chunks).next();
   return value as Batch;
 }

@@ -13,7 +13,7 @@ import {
   type Chunk,
   type Chunks,
   chunkOf,
-  encodeRow,
+  encodeChunk,
   type RecordedTable,
   recordedTables,
 } from "#api/analytics/batch.ts";
@@ -154,7 +154,7 @@ export class JournalPage {
 
   #encode(table: RecordedTable, rows: readonly object[]): void {
     try {
-      const chunk = chunkOf(rows.map((row) => encodeRow(row)));
+      const chunk = encodeChunk(rows);
       this.#chunks[table].push(chunk);
       this.chars += chunk.text.length;
       if (this.#isClosed) return;
