@@ -69,7 +69,7 @@ const rememberedLength = 256;
 /**
  * The hash of a header's key. A connection's requests nearly all have the same header: the last one is
  * remembered with its connection. A proxy may send the requests of several clients on one connection: each
- * header that differs from the one before is hashed again. Only the hash is kept, never what it found.
+ * header that differs from the one before is hashed again. What the hash has found is not kept.
  */
 function createHashHeader() {
   const last = new WeakMap<object, { header: string; keyHash: string }>();

@@ -82,11 +82,13 @@ function splitChunk(chunk: Chunk, rows: number): [Chunk, Chunk] {
 function encodeUsual(rows: readonly object[]): string | undefined {
   if (rows.some(hasLargeNumber)) return undefined;
   const json = JSON.stringify(rows);
-  // How it writes half a surrogate pair.
-  if (json.includes("\\ud")) return undefined;
+  if (json.includes(loneSurrogate)) return undefined;
   const lines = json.slice(1, -1).split("},{");
   return lines.length === rows.length ? lines.join("}\n{") : undefined;
 }
+
+/** How JSON writes half a surrogate pair. */
+const loneSurrogate = "\\ud";
 
 /** Numbers that callers choose, as large as they like. */
 type Chosen = { limit?: number; remaining?: number; tokens?: number; spent_credits?: number };
@@ -100,7 +102,9 @@ function isLarge(number: number | undefined): boolean {
 }
 
 /** A row as a line of JSON, with what the store takes in place of what it would refuse. */
-function encodeRow<Row extends object>(row: Row): string {
+function encodeRow(row: object): string {
+  const line = JSON.stringify(row);
+  if (!hasLargeNumber(row) && !line.includes(loneSurrogate)) return line;
   return JSON.stringify(row, (_, part) => toStorable(part));
 }
 

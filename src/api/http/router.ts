@@ -77,13 +77,21 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
   };
 }
 
-/** Never throws, since nobody would catch it. */
+/** Never throws, since nobody would catch it. An answer that cannot be sent is a 500, which is logged. */
 function send(reply: FastifyReply, answer: unknown): void {
   try {
     reply.send(answer);
   } catch (error) {
-    // Not because of the answer: Fastify itself makes a 500 of one that cannot be serialized.
-    reply.raw.destroy(toError(error));
+    sendFailure(reply, toError(error));
+  }
+}
+
+function sendFailure(reply: FastifyReply, error: Error): void {
+  try {
+    reply.send(error);
+  } catch {
+    // Its headers cannot be sent either.
+    reply.raw.destroy(error);
   }
 }
 

@@ -1,4 +1,5 @@
 /** How answers leave that cannot be sent as they are. */
+import { pino } from "pino";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAuthenticate } from "#api/access/authenticate.ts";
@@ -42,8 +43,12 @@ it("answers 500 for what cannot be serialized", async () => {
   expect(answer.statusCode).toBe(500);
 });
 
-it("ends the connection when the headers of an answer cannot be sent", async () => {
-  const answer = call({ count: 7 }, { admit: () => ({ "x-note": "two\nlines" }) });
+it("answers 500 when the headers of an answer cannot be sent, and logs why", async () => {
+  const logged: string[] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => logged.push(line) });
 
-  await expect(answer).rejects.toThrow(/header/);
+  const answer = await call({ count: 7 }, { admit: () => ({ "x-note": "two\nlines" }), log });
+
+  expect(answer.statusCode).toBe(500);
+  expect(logged.join("")).toContain("x-note");
 });

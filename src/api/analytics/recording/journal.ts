@@ -173,12 +173,26 @@ export class JournalPage {
     if (text === "" || this.#isClosed) return;
     try {
       this.#file ??= await open(this.#path, "ax", 0o600);
-      await writeAll(this.#file, Buffer.from(text));
+      for (const part of partsOf(text)) await writeAll(this.#file, Buffer.from(part));
     } catch (err) {
       this.#isClosed = true;
       this.#unwritten = "";
       this.#settings.log.warn({ err }, "analytics journal cannot be written");
     }
+  }
+}
+
+/** After a slow write there may be many rows: as bytes all at once they would need as much memory again. */
+const partChars = 1024 * 1024;
+
+/** Whole lines. */
+function* partsOf(text: string): Generator<string> {
+  let start = 0;
+  while (start < text.length) {
+    const newline = text.indexOf("\n", start + partChars);
+    const end = newline === -1 ? text.length : newline + 1;
+    yield text.slice(start, end);
+    start = end;
   }
 }
 

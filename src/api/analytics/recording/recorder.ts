@@ -138,7 +138,7 @@ class BatchingRecorder implements AnalyticsRecorder {
       batchRows: 5_000,
       batchMs: 1_000,
       maxBufferedRows: 100_000,
-      maxBufferedChars: 64 * 1024 * 1024,
+      maxBufferedChars: 16 * 1024 * 1024,
       minRetryMs: 250,
       ...settings,
     };
@@ -226,16 +226,20 @@ class BatchingRecorder implements AnalyticsRecorder {
     this.#waiting = { key_verifications_v1: 0, ratelimits_v1: 0 };
     if (page === undefined) return;
     const held = await this.#spool(page);
+    if (held?.length === 0) await page.discard();
+    else await page.close();
     this.#sealingChars = 0;
-    if (held.length === 0) return page.discard();
     // Of batches that are only in memory, the journal is the only copy on disk.
-    await page.close();
-    void Promise.all(held).then(() => page.discard());
+    if (held !== undefined) void Promise.all(held).then(() => page.discard());
   }
 
-  /** Returns what has to leave the memory before the page may be discarded. Never throws. */
-  async #spool(page: JournalPage): Promise<Promise<void>[]> {
-    const held: Promise<void>[] = [];
+  /**
+   * Returns what has to leave the memory before the page may be discarded; undefined: it has to stay for the next
+   * start, which reads it again. Never throws.
+   */
+  async #spool(page: JournalPage): Promise<Promise<void>[] | undefined> {
+    let held: Promise<void>[] | undefined = [];
+    let reason = "rows that cannot be encoded";
     let rows = page.rows;
     const leave = (count: number) => {
       rows -= count;
@@ -247,15 +251,17 @@ class BatchingRecorder implements AnalyticsRecorder {
       for (const batch of batchesOf(page.id, chunks)) {
         await this.#settings.spool.append(batch).catch((error) => {
           const gone = this.#keep(batch, error);
-          if (gone !== undefined) held.push(gone);
+          if (gone !== undefined) held?.push(gone);
         });
         leave(batch.rows);
         this.#sender.wake();
       }
     } catch (error) {
       this.#settings.log.error({ err: error }, "analytics rows not spooled");
+      held = undefined;
+      reason = "not spooled, left in the journal for the next start";
     }
-    if (rows > 0) this.#lose(rows, "rows that cannot be encoded");
+    if (rows > 0) this.#lose(rows, reason);
     leave(rows);
     return held;
   }

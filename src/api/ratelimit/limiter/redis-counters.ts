@@ -1,5 +1,5 @@
 /**
- * Counters in Redis that all processes share. The calls of one turn of the event loop go there in one packet, and
+ * Counters in Redis that all processes share. The calls of one turn of the event loop go there together, and
  * those of a workspace in one script (take-batch.ts); of each call the script takes all limits or none.
  */
 import { createHash } from "node:crypto";
@@ -76,8 +76,11 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   const inOnePacket = (write: () => void): void => {
     const { stream } = redis as { stream?: Redis["stream"] };
     stream?.cork();
-    write();
-    stream?.uncork();
+    try {
+      write();
+    } finally {
+      stream?.uncork();
+    }
   };
   const take = createBatches({ send, inOnePacket });
   return {

@@ -52,7 +52,9 @@ local function toValue(sequence, current, previous)
 end
 
 local function store(key, value, sequence, duration)
-  redis.call('SET', key, value, 'PX', math.min(longestMs, (sequence + 2) * duration - nowMs))
+  local leftMs = math.min(longestMs, (sequence + 2) * duration - nowMs)
+  -- As text: Redis 7.2.0 to 7.2.4 would write some whole numbers with an exponent, and then refuse them.
+  redis.call('SET', key, value, 'PX', format('%.0f', leftMs))
   values[key] = value
 end
 
