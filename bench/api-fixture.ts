@@ -21,7 +21,7 @@ export type ApiBench = {
 
 export type Served = {
   url: string;
-  /** Of the API, not of a floor. */
+  /** A floor has none of its own. */
   metricsUrl?: string;
   pid: number;
   stop: () => Promise<void>;

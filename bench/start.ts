@@ -38,17 +38,19 @@ async function start(checkout: string, dir: string): Promise<Taken> {
     timeout: limitMs,
   });
   const ended = once(child, "exit");
-  const lines = createInterface({ input: child.stdout });
-  const ready = new Promise<void>((resolve) => {
-    lines.on("line", (line) => line.includes('"msg":"vedette is ready"') && resolve());
-  });
-  await Promise.race([ready, ended.then(() => Promise.reject(new Error("it did not start")))]);
-  const readyMs = performance.now() - startedAt;
-  await untilAllServe(path.join(dir, "data", "sentinels"), startedAt + limitMs);
-  const servingMs = performance.now() - startedAt;
-  child.kill("SIGTERM");
-  await ended;
-  return { readyMs, servingMs };
+  try {
+    const lines = createInterface({ input: child.stdout });
+    const ready = new Promise<void>((resolve) => {
+      lines.on("line", (line) => line.includes('"msg":"vedette is ready"') && resolve());
+    });
+    await Promise.race([ready, ended.then(() => Promise.reject(new Error("it did not start")))]);
+    const readyMs = performance.now() - startedAt;
+    await untilAllServe(path.join(dir, "data", "sentinels"), startedAt + limitMs);
+    return { readyMs, servingMs: performance.now() - startedAt };
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
 }
 
 async function untilAllServe(states: string, deadline: number): Promise<void> {

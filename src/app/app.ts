@@ -1,6 +1,6 @@
 /**
- * Starts and stops the program. The servers are begun first; what talks to them (`parts.ts`) is loaded while they
- * start, as loading takes as long as that.
+ * Starts and stops the program. Postgres is begun first; the code of the parts (`parts.ts`) is loaded while it starts,
+ * as that takes as long.
  */
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -93,8 +93,8 @@ async function startAll(
     fail: failure.resolve,
   };
   const metrics = await startMetrics(base, stops);
-  const servers = beginServers(base, { roles: of.roles, stops });
-  // Loading keeps this process busy, and so would delay what begins a server.
+  const servers = beginServers(base, stops);
+  // Loading keeps this process busy, and so would delay what begins the server.
   await servers.launched;
   const { startParts } = await import("./parts.ts");
   const parts = await startParts(base, of.roles, { metrics, servers, stops });

@@ -1,6 +1,7 @@
 /** Wires the database: who may use it, and its schema. */
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
+import { readMissingMigrations } from "#kernel/schema-version.ts";
 import type { Base } from "./base.ts";
 import { claimEncryptionKeys, refuseOtherKeys } from "./encryption-keys.ts";
 import { requireSoleProcess } from "./sole-processes.ts";
@@ -13,10 +14,19 @@ export type ApiDatabase = {
   directUrl: string;
 };
 
-/** Opens the database at `url`, unless this process may not use it, and brings its schema up to date. */
+type Opening = {
+  roles: readonly string[];
+  /** postgres://…, maybe with a password. */
+  url: string;
+  stops: Stops;
+  /** Called once it is sure that this program may use the database, before its schema is changed. */
+  onAllowed: () => void;
+};
+
+/** Opens the database, unless this process may not use it, and brings its schema up to date. */
 export async function openData(
   base: Base,
-  { roles, url, stops }: { roles: readonly string[]; url: string; stops: Stops },
+  { roles, url, stops, onAllowed }: Opening,
 ): Promise<ApiDatabase> {
   const { config, log } = base;
   const { direct_url } = config.database;
@@ -26,6 +36,8 @@ export async function openData(
   const database = openDatabase(url, log);
   stops.add("database", () => database.end());
   await refuseOtherKeys(base, { roles, database });
+  await readMissingMigrations(database);
+  onAllowed();
   await migrate(directUrl, log, { mayBePooled });
   await claimEncryptionKeys(base, { roles, database });
   return { database, databaseUrl: url, directUrl };

@@ -61,27 +61,33 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const needsKey = settings.some(({ fleet }) => fleet.driver === "process");
   const rootKey = needsKey ? await startSentinelKey(base, database) : "";
   const fleets: RunningFleet[] = [];
-  const started: Driver[] = [];
+  const populating: (() => Promise<unknown>)[] = [];
+  const listed: Promise<unknown>[] = [];
   for (const one of settings) {
     const driver = createDriver(base, one, { apiUrl: parts.apiUrl, rootKey, names });
     stops.add(`fleet driver ${one.name}`, driver.stop);
     await driver.start();
-    started.push(driver);
     const { log_lines: lines } = one.fleet;
     const keepLog = createKeepLog({ driver, store: logs, budget: createLogBudget(), lines, log });
-    fleets.push({
+    const running = {
       ...one,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
       deployer: metrics.countDeploys(one.name, createDeployer(driver, store, keepLog)),
       logs: { name: one.name, driver, lines },
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
-    });
+    };
+    fleets.push(running);
+    const { populate } = driver;
+    const isLocal = populate !== undefined;
+    const { first } = await startListing(running, { isLocal, stops });
+    listed.push(first);
+    // A second list, when all serve. One that fails is repeated by the regular ones.
+    if (isLocal) populating.push(() => populate().then(running.listing.list));
   }
-  const listed = Promise.all(fleets.map((one) => startListing(one, stops)));
   const populate = () => {
-    for (const driver of started) driver.populate?.();
+    for (const begin of populating) begin().catch(() => {});
   };
-  return { store, fleets, listed, populate };
+  return { store, fleets, listed: Promise.all(listed), populate };
 }
 
 type DriverParts = { apiUrl: string | undefined; rootKey: string; names: readonly string[] };
@@ -121,10 +127,16 @@ function createListing(
 
 /**
  * Lists the fleet in the background, so that everything else works while the fleet's API is down. A fleet that
- * answers at once is known before the program reports that it is ready.
+ * answers at once is known before the program reports that it is ready. One on this machine is listed when it
+ * serves, and so is not waited for where an earlier start has listed it.
  */
-function startListing({ name, fleet, listing }: RunningFleet, stops: Stops): Promise<void> {
+async function startListing(
+  { name, fleet, listing }: RunningFleet,
+  { isLocal, stops }: { isLocal: boolean; stops: Stops },
+): Promise<{ first: Promise<void> }> {
+  const isKnown = isLocal && (await listing.isKnown());
   const refresh = listing.refreshEvery(fleet.list_every_seconds * 1_000);
   stops.add(`fleet listing ${name}`, refresh.stop);
-  return inTime(() => refresh.first, { limitMs: firstListMs, otherwise: undefined });
+  const limitMs = isKnown ? 0 : firstListMs;
+  return { first: inTime(() => refresh.first, { limitMs, otherwise: undefined }) };
 }

@@ -17,7 +17,7 @@ import { createMissingOfJob } from "./own-jobs.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import type { Role } from "./roles.ts";
-import type { RestateUrls, Servers } from "./servers.ts";
+import type { Restate, Servers } from "./servers.ts";
 import { prepareSignIn, prepareTickets } from "./sign-in.ts";
 import type { Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
@@ -41,12 +41,18 @@ export async function startParts(
   wanted: Role[],
   { metrics, servers, stops }: Started,
 ): Promise<Parts> {
-  // Read first: a fault in the file is found before anything is changed.
+  // Read first: a fault in the file is found before the database is changed, or Restate begun.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
+  // A process that serves the public API only doesn't use Restate.
+  const usesRestate = wanted.some((role) => role !== "api");
+  let restate: Promise<Restate> | undefined;
   const { database, databaseUrl, directUrl } = await openData(base, {
     roles: wanted,
     url: await servers.database,
     stops,
+    onAllowed: () => {
+      if (usesRestate) restate = servers.beginRestate();
+    },
   });
   metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
   const servesApi = wanted.includes("api");
@@ -61,11 +67,11 @@ export async function startParts(
   const links = createConsoleLinks(base.config);
   const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
   const durable =
-    servers.restate === undefined
+    restate === undefined
       ? { addresses: {}, issueTicket: async () => undefined, populate: () => {} }
       : await startDurable(base, wanted, {
           ...parts,
-          restate: await servers.restate,
+          restate: await restate,
           analytics,
           apiUrl: api,
         });
@@ -80,14 +86,16 @@ export async function startParts(
   return { endpoints, issueTicket, populate };
 }
 
-type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateUrls | "actorKey"> & {
+type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof Restate | "actorKey"> & {
   metrics: Metrics;
-  restate: RestateUrls;
+  restate: Restate;
 };
 
 /** Starts the roles that use Restate. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const { restate } = parts;
+  // Again, after all that it shall be stopped before: it was begun long ago.
+  if (restate.stop !== undefined) parts.stops.add("Restate", restate.stop);
   parts.metrics.watch({ name: "restate", ask: () => requireHealth(restate.ingressUrl) });
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);

@@ -86,13 +86,19 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision });
   stops.add("version watch", versions.stop);
   stops.add("cron upkeep", keepCron(ingressUrl, log).stop);
-  await Promise.all([
+  await allStarted([
     startCron(ingressUrl),
     startAlertRoutes(ingressUrl),
     startChecks(parts),
     fleets.listed,
   ]);
   return { url: endpoint.url, populate: fleets.populate };
+}
+
+/** Waits for all, so that none still starts when another has failed and everything is stopped. */
+async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
+  const failed = (await Promise.allSettled(starts)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 /** The checks that the definitions of this start have. */

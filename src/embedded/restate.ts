@@ -22,8 +22,6 @@ export type RestateSettings = {
   log: Log;
   /** Aborts a start: it then throws and leaves no process. */
   signal?: AbortSignal | undefined;
-  /** Called whenever the server's process was begun. */
-  onLaunch?: (() => void) | undefined;
 };
 
 export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: string };
@@ -47,11 +45,7 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
       ...ending,
       name: "restate",
       pidFile,
-      launch: () => {
-        const child = launch(baseDir, serverEnvironment(baseDir, addresses, settings));
-        settings.onLaunch?.();
-        return child;
-      },
+      launch: () => launch(baseDir, serverEnvironment(baseDir, addresses, settings)),
       isReady: () => isReady(adminUrl),
       // It takes seconds on an idle machine.
       readyWithinMs: 300_000,

@@ -49,6 +49,14 @@ export function createListStore(database: Database, listTerms: ListTerms) {
       });
     },
 
+    /** Whether the fleet was ever listed. */
+    async isKnown(): Promise<boolean> {
+      const { rowCount } = await database.query("SELECT FROM fleet_lists WHERE fleet = $1", [
+        fleet,
+      ]);
+      return rowCount !== 0;
+    },
+
     /** Why the newest list was not written; null: it was. */
     async readProblem(): Promise<string | null> {
       const { rows } = await database.query<{ problem: string | null }>(

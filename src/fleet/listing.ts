@@ -29,6 +29,8 @@ export type FleetListing = {
    * operator who confirms it.
    */
   confirm: (count: number, by: string) => Promise<FleetMember[]>;
+  /** Whether the fleet was ever listed. */
+  isKnown: () => Promise<boolean>;
   /** Why the newest list was not accepted; null: it was. */
   problem: () => Promise<string | null>;
   /** Who last confirmed a list; null: nobody has. */
@@ -68,6 +70,7 @@ export function createFleetListing(parts: ListingParts): FleetListing {
         requireCount(dated.sentinels.length, count);
         return ofDatabase(store.write(dated, by));
       }),
+    isKnown: store.isKnown,
     problem: store.readProblem,
     confirmation: store.readConfirmation,
     refreshEvery: (everyMs) => refreshEvery(list, { everyMs, log: parts.log }),

@@ -80,8 +80,11 @@ export type Driver = {
   readLog?: ReadDriverLog;
   /** Resolves once the fleet can be listed. */
   start: () => Promise<void>;
-  /** Begins what should run and does not, of a fleet on this machine. Called once, when everything else is ready. */
-  populate?: () => void;
+  /**
+   * Begins what should run and does not, of a fleet on this machine. Called once, when everything else is ready; resolves
+   * when all of it serves or has failed. Until then `list` may wait for what served before.
+   */
+  populate?: () => Promise<void>;
   stop: () => Promise<void>;
 };
 

@@ -1,8 +1,10 @@
 /** Sentinels as child processes of this machine: the fleet for a laptop and for tests. */
 import getPort from "get-port";
 import pLimit from "p-limit";
+import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, isAlive } from "#kernel/owned-process.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import {
   type DeployOrder,
   type Driver,
@@ -32,21 +34,26 @@ const firstImage = "registry.example.com/vedette/sentinel:v1";
 const startsAtOnce = 4;
 
 const watchEveryMs = 1_000;
+
+/** For how long a list waits for what served before a restart; some hundred sentinels take as long. */
+const reviveWithinMs = 120_000;
 const longestPauseMs = 30_000;
 
 export function createProcessDriver(settings: ProcessDriverSettings): Driver {
   const files = createStateFiles(settings.directory);
   const fleet = new ProcessFleet({ ...settings, files });
   return {
-    list: async () =>
-      fleet.all().map((state) => ({
+    list: async (signal) => {
+      await fleet.revived(signal);
+      return fleet.all().map((state) => ({
         id: state.id,
         region: state.region,
         image: state.image,
         running_image: state.runningImage,
-        healthy: fleet.isServing(state.id) || fleet.isStarting(state.id),
+        healthy: fleet.isServing(state.id),
         labels: { tier: state.id === sentinelName(0) ? "canary" : "stable" },
-      })),
+      }));
+    },
     apply: async ({ sentinelId, image, deployId }, { isWanted = () => true } = {}) => {
       if (!isWanted()) throw new UnwantedError("the order is no longer wanted");
       const state = fleet.find(sentinelId);
@@ -74,7 +81,7 @@ class ProcessFleet {
   readonly #replacing = new Map<string, Promise<void>>();
   readonly #limit = pLimit(startsAtOnce);
   readonly #pauses = new Map<string, { pauseMs: number; untilMs: number }>();
-  readonly #starting = new Set<string>();
+  readonly #revived = Promise.withResolvers<void>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -95,26 +102,36 @@ class ProcessFleet {
     return serving !== null && serving !== undefined && isAlive(serving);
   }
 
-  /** Whether it is one of those that a start of ours begins, and has neither served nor failed since. */
-  isStarting(id: string): boolean {
-    return this.#starting.has(id);
-  }
-
   /** Adopts the processes that still run. */
   async start(): Promise<void> {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
     for (const state of await this.#newcomers()) this.#keep(state);
-    // A rollout would take it for a failure that they don't serve yet.
-    for (const { id } of this.all()) if (!this.isServing(id)) this.#starting.add(id);
+    if (this.#down().length === 0) this.#revived.resolve();
+  }
+
+  /** Those that served before this start, and don't. */
+  #down(): string[] {
+    const down = this.all().filter(({ id, serving }) => serving !== null && !this.isServing(id));
+    return down.map(({ id }) => id);
   }
 
   /** Begins to start the others, and checks all of them regularly. */
-  populate(): void {
+  async populate(): Promise<void> {
     if (this.#isStopping) return;
+    const down = this.#down();
     this.#repair();
     this.#renewKeys();
-    for (const [id, work] of this.#replacing) void work.then(() => this.#starting.delete(id));
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
+    const settled = Promise.all(this.#replacing.values());
+    const revived = Promise.all(down.map((id) => this.#replacing.get(id)));
+    await inTime(() => revived, { limitMs: reviveWithinMs, otherwise: [] });
+    this.#revived.resolve();
+    await settled;
+  }
+
+  /** What served before a restart is no failure while it is started again: a rollout would take it for one. */
+  revived(signal: AbortSignal | undefined): Promise<void> {
+    return unlessAborted(this.#revived.promise, signal);
   }
 
   async stop(): Promise<void> {
@@ -186,6 +203,8 @@ class ProcessFleet {
     this.#parts.log.info({ sentinel: state.id }, "starting sentinel process");
     const { image, failure } = state;
     this.#work(state.id, async () => {
+      // What was ordered while it waited for its turn is started at once.
+      if (this.#states.get(state.id)?.deployId !== state.deployId) return this.#carryOut(state.id);
       const revival = { ...state, image: state.runningImage };
       // The state on disk keeps the ordered image, which may differ from the one that is restarted.
       const parts = { ...this.#partsKeeping(state, () => true), isRevival: true };
@@ -202,17 +221,19 @@ class ProcessFleet {
   }
 
   #replace(id: string): void {
-    this.#work(id, async () => {
-      const state = this.#states.get(id) as SentinelState;
-      const parts = this.#partsKeeping(state, ({ deployId }) => deployId !== state.deployId);
-      const replaced = await replaceProcess(state, parts);
-      const latest = this.#states.get(id) ?? state;
-      // An order that came meanwhile is kept; `#repair` finds it and carries it out.
-      const { serving, runningImage } = replaced;
-      const isReordered = latest.deployId !== state.deployId;
-      if (replaced.failure === null) this.#pauses.delete(id);
-      this.#keep(isReordered ? { ...latest, serving, runningImage, candidate: null } : replaced);
-    });
+    this.#work(id, () => this.#carryOut(id));
+  }
+
+  async #carryOut(id: string): Promise<void> {
+    const state = this.#states.get(id) as SentinelState;
+    const parts = this.#partsKeeping(state, ({ deployId }) => deployId !== state.deployId);
+    const replaced = await replaceProcess(state, parts);
+    const latest = this.#states.get(id) ?? state;
+    // An order that came meanwhile is kept; `#repair` finds it and carries it out.
+    const { serving, runningImage } = replaced;
+    const isReordered = latest.deployId !== state.deployId;
+    if (replaced.failure === null) this.#pauses.delete(id);
+    this.#keep(isReordered ? { ...latest, serving, runningImage, candidate: null } : replaced);
   }
 
   /** State files for a replacement, in which a newer order is not overwritten. */

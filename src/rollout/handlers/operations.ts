@@ -23,7 +23,7 @@ import { toStatus } from "./answer.ts";
 import { requireHead, withoutStop } from "./legal.ts";
 import { endByOperator, type OrderStop } from "./order-stop.ts";
 import { withRetry } from "./retry.ts";
-import { cancelRun, drainOf, startRun, stopWork, waitList } from "./runs.ts";
+import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */
@@ -98,7 +98,6 @@ export async function pause(
   { readActor, orders }: Stopping,
 ): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Pause"));
-  stopWork(ctx, before);
   const transition = { event: "paused", by: nameOf(readActor(ctx)) } as const;
   const paused: RolloutHead = { ...before, state: "paused", cause: "operator" };
   return endByOperator(ctx, paused, { transition, orders });
@@ -109,7 +108,6 @@ export async function cancel(
   { readActor, orders }: Stopping,
 ): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
-  stopWork(ctx, before);
   const transition = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
   const cancelled: RolloutHead = { ...before, state: "cancelled" };
   const status = await endByOperator(ctx, cancelled, { transition, orders });

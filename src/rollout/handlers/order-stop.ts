@@ -15,6 +15,7 @@ import {
 } from "#rollout/state.ts";
 import { announceAt, type ByOperator } from "./announce.ts";
 import { toStatus, wasRolledBack } from "./answer.ts";
+import { stopWork } from "./runs.ts";
 
 export type OrderStop = {
   /** Once it has resolved no order of this run is sent any more, whatever is killed. */
@@ -45,6 +46,8 @@ export async function endByOperator(
 ): Promise<RolloutStatus> {
   const [nowMs, open] = await together([ctx.date.now(), readOpen(ctx, stopped)]);
   const announced = announceAt(ctx, stopped, { transition, nowMs });
+  // Not before: a run that was told to stop, of a rollout that goes on, would ask what to do for ever.
+  stopWork(ctx, announced);
   return toStatus(await stopAndCount(ctx, announced, { orders, open }));
 }
 

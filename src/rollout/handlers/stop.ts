@@ -20,7 +20,6 @@ export async function stopFor(
   { verdict, orders }: { verdict: Stop; orders: OrderStop },
 ): Promise<RolloutHead> {
   const { cause, reason, isOfImage } = verdict;
-  stopWork(ctx, head);
   const { reason: _, ...before } = head;
   const followsRollback = isOfImage && head.policy?.on_failure === "rollback";
   const paused: RolloutHead = {
@@ -31,6 +30,7 @@ export async function stopFor(
     ...(followsRollback && { rollbackDue: true }),
   };
   const announced = await announce(ctx, paused, "paused");
+  stopWork(ctx, announced);
   const stopped = await stopOrders(ctx, orders);
   return followsRollback ? rollBackAutomatically(ctx, orders) : (stopped ?? announced);
 }

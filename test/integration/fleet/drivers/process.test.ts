@@ -35,7 +35,7 @@ function createFleet(directory: string, apiUrl = "http://127.0.0.1:9", rootKey =
 async function startFleet(...[directory, ...settings]: Parameters<typeof createFleet>) {
   const driver = createFleet(directory, ...settings);
   await driver.start();
-  driver.populate?.();
+  void driver.populate?.();
   await waitFor(() => serves(directory), { withinMs: 20_000, what: "the sentinel to serve" });
   return driver;
 }
@@ -97,18 +97,33 @@ const serves = (directory: string) =>
   );
 
 describe("the process driver", () => {
-  it("has started before its sentinels serve, and lists none as unhealthy that it is to start", async () => {
-    const directory = useDirectory();
-    const driver = createFleet(directory);
+  it("has started before its sentinels serve, and lists them then as they are", async () => {
+    const driver = createFleet(useDirectory());
     onTestFinished(() => driver.stop());
 
     await driver.start();
 
-    expect(await serves(directory)).toBe(false);
+    expect(await driver.list()).toMatchObject([{ id: "sentinel-01", healthy: false }]);
+    await driver.populate?.();
     expect(await driver.list()).toMatchObject([{ id: "sentinel-01", healthy: true }]);
   });
 
-  it("lists a sentinel as unhealthy whose first start has failed", async () => {
+  it("lists what served before a restart once it serves again, and not as unhealthy before", async () => {
+    const directory = useDirectory();
+    const before = await startFleet(directory);
+    await before.stop();
+    const driver = createFleet(directory);
+    onTestFinished(() => driver.stop());
+    await driver.start();
+
+    const listed = driver.list();
+    await driver.populate?.();
+
+    expect(await listed).toMatchObject([{ id: "sentinel-01", healthy: true }]);
+    expect(await serves(directory)).toBe(true);
+  });
+
+  it("lists what cannot serve again after a restart as unhealthy", async () => {
     const directory = useDirectory();
     const before = await startFleet(directory);
     await before.stop();
@@ -119,12 +134,24 @@ describe("the process driver", () => {
       await driver.stop();
       taken.close();
     });
-
     await driver.start();
-    driver.populate?.();
 
-    const isUnhealthy = async () => (await driver.list())[0]?.healthy === false;
-    await waitFor(isUnhealthy, { withinMs: 20_000, what: "its start to fail" });
+    await driver.populate?.();
+
+    expect(await driver.list()).toMatchObject([{ id: "sentinel-01", healthy: false }]);
+  });
+
+  it("ends a list that waits when its caller does", async () => {
+    const directory = useDirectory();
+    const before = await startFleet(directory);
+    await before.stop();
+    const driver = createFleet(directory);
+    onTestFinished(() => driver.stop());
+    await driver.start();
+
+    const listed = driver.list(AbortSignal.abort(new Error("no longer wanted")));
+
+    await expect(listed).rejects.toThrow("no longer wanted");
   });
 
   it("serves on the same port with another process after a replacement", async () => {
