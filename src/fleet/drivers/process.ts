@@ -1,5 +1,4 @@
 /** Sentinels as child processes of this machine: the fleet for a laptop and for tests. */
-import getPort from "get-port";
 import pLimit from "p-limit";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
@@ -13,6 +12,7 @@ import {
 } from "./driver.ts";
 import { markOfKey } from "./process-child.ts";
 import { readProcessLog } from "./process-logs.ts";
+import { canaryName, createNewcomers } from "./process-newcomers.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
 import { createStateFiles, type SentinelState } from "./process-state.ts";
 
@@ -24,11 +24,6 @@ export type ProcessDriverSettings = Omit<ReplacementParts, "files"> & {
   basePort: number;
   log: Log;
 };
-
-const regions = ["eu-central-1", "us-east-1", "ap-southeast-1"];
-
-/** The image of a new fleet before its first rollout. */
-const firstImage = "registry.example.com/vedette/sentinel:v1";
 
 /** How many processes are started at once: more would only compete for the machine's few cores. */
 const startsAtOnce = 4;
@@ -51,7 +46,7 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
         image: state.image,
         running_image: state.runningImage,
         healthy: fleet.isServing(state.id),
-        labels: { tier: state.id === sentinelName(0) ? "canary" : "stable" },
+        labels: { tier: state.id === canaryName ? "canary" : "stable" },
       }));
     },
     apply: async ({ sentinelId, image, deployId }, { isWanted = () => true } = {}) => {
@@ -105,7 +100,7 @@ class ProcessFleet {
   /** Adopts the processes that still run. */
   async start(): Promise<void> {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
-    for (const state of await this.#newcomers()) this.#keep(state);
+    for (const state of await createNewcomers(this.#parts, this.all())) this.#keep(state);
     if (this.#down().length === 0) this.#revived.resolve();
   }
 
@@ -263,38 +258,4 @@ class ProcessFleet {
     this.#states.set(state.id, state);
     this.#parts.files.write(state);
   }
-
-  async #newcomers(): Promise<SentinelState[]> {
-    const taken = new Set(this.all().map(({ publicPort }) => publicPort));
-    const missing = Array.from({ length: this.#parts.size }, (_, i) => i).filter(
-      (i) => !this.#states.has(sentinelName(i)),
-    );
-    const newcomers: SentinelState[] = [];
-    for (const i of missing) {
-      const { basePort } = this.#parts;
-      const publicPort =
-        basePort === 0 ? await getPort({ host: "127.0.0.1", exclude: taken }) : basePort + i;
-      taken.add(publicPort);
-      newcomers.push(newSentinel(i, publicPort));
-    }
-    return newcomers;
-  }
-}
-
-function sentinelName(index: number): string {
-  return `sentinel-${String(index + 1).padStart(2, "0")}`;
-}
-
-function newSentinel(index: number, publicPort: number): SentinelState {
-  return {
-    id: sentinelName(index),
-    region: regions[index % regions.length] ?? "",
-    publicPort,
-    image: firstImage,
-    runningImage: firstImage,
-    deployId: null,
-    failure: null,
-    serving: null,
-    candidate: null,
-  };
 }
