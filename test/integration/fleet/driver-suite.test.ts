@@ -137,10 +137,16 @@ function start(name: string): Promise<TestFleet> {
   return begin();
 }
 
+/** Until it can be listed and, on this machine, all of it serves. */
+async function startDriver(driver: Driver): Promise<void> {
+  await driver.start();
+  await driver.populate?.();
+}
+
 describe.each(runnable)("the driver %s", (name) => {
   it("lists every sentinel with its region and image", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
 
     const list = await driver.list();
 
@@ -158,7 +164,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("replaces the image of one sentinel, and of no other", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first, second] = await driver.list();
     const sentinelId = first?.id ?? "";
 
@@ -173,7 +179,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("fails with a reason code, and leaves the old image running", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
 
@@ -190,7 +196,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("reads the end of the log of what has failed, and of what runs", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
     const order = { sentinelId, image: image("v2-crash"), deployId: "d1" };
@@ -212,7 +218,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("changes nothing when an order is repeated", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2-crash"), deployId: "d1" };
     await driver.apply(order);
@@ -225,7 +231,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("tries the same image again under another deploy", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
     const again = { ...order, deployId: "d2" };
@@ -239,7 +245,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("tells whether an order was given, and gives none that is no longer wanted", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
 
@@ -254,7 +260,7 @@ describe.each(runnable)("the driver %s", (name) => {
 
   it("answers for a sentinel that is not there with target_gone", async () => {
     const { driver, image } = await start(name);
-    await driver.start();
+    await startDriver(driver);
 
     const applied = await driver.apply({
       sentinelId: "nobody",

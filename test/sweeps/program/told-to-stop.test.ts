@@ -70,8 +70,15 @@ const reachesStep = [
   ],
   ["starts Postgres", (dir: string) => existsSync(path.join(dir, "postgres.pid.json"))],
   ["starts Restate", (dir: string) => existsSync(path.join(dir, "restate.pid.json"))],
-  ["starts its fleet", (dir: string) => existsSync(path.join(dir, "sentinels", "sentinel-01.log"))],
 ] as const;
+
+async function expectOrderlyEnd(program: ReturnType<typeof start>): Promise<void> {
+  program.child.kill("SIGTERM");
+  expect(await program.closed).toEqual([0, null]);
+  expect(program.output().trim()).toMatch(/"msg":"stopping".*"msg":"stopped"\}$/s);
+  expect(processesOf(program.dataDir)).toEqual([]);
+  expect(existsSync(path.join(program.dataDir, "vedette.lock"))).toBe(false);
+}
 
 it.each(reachesStep)(
   "ends in order while it %s, and leaves no process",
@@ -79,15 +86,18 @@ it.each(reachesStep)(
     const program = start();
     await waitFor(() => isReached(program.dataDir), { withinMs: 60_000, what: `that it ${step}` });
 
-    program.child.kill("SIGTERM");
-
-    expect(await program.closed).toEqual([0, null]);
+    await expectOrderlyEnd(program);
     expect(program.output()).not.toContain("vedette is ready");
-    expect(program.output().trim()).toMatch(/"msg":"stopping".*"msg":"stopped"\}$/s);
-    expect(processesOf(program.dataDir)).toEqual([]);
-    expect(existsSync(path.join(program.dataDir, "vedette.lock"))).toBe(false);
   },
 );
+
+it("ends in order while its sentinels start, and leaves none of them", async () => {
+  const program = start({ VEDETTE_FLEET__PROCESS__SIZE: "6" });
+  const log = path.join(program.dataDir, "sentinels", "sentinel-01.log");
+  await waitFor(() => existsSync(log), { withinMs: 60_000, what: "that a sentinel starts" });
+
+  await expectOrderlyEnd(program);
+});
 
 it("ends while it waits for a database that never answers", async () => {
   let hasCalled = false;
