@@ -283,7 +283,9 @@ describe("a registry that knows referrers", () => {
     });
     waiting.abort();
 
-    await expect(reading).resolves.toMatchObject({ troubles: [expect.any(String)] });
+    // Cosign's tags are read beside them, and may be given up too.
+    const { troubles } = await reading;
+    expect(new Set(troubles)).toEqual(new Set(["This operation was aborted"]));
     expect(registry.requests.filter(({ path }) => path.includes("/referrers/"))).toHaveLength(1);
   });
 
