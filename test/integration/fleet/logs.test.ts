@@ -152,7 +152,8 @@ describe("a process that is killed between a failure and its record", () => {
 
 describe("a bad image over a large fleet", () => {
   it("leaves few logs, and a note for every other sentinel that says whose", async () => {
-    const ids = Array.from({ length: 1_000 }, (_, n) => `gw-${n}`);
+    // As many as a slow machine notes within the two seconds that each may take, all at once.
+    const ids = Array.from({ length: 200 }, (_, n) => `gw-${n}`);
     await list(ids);
     const keepLog = createKeepLog({
       driver: { readLog: async () => ({ text: "x".repeat(16_384) }) },
@@ -171,8 +172,8 @@ describe("a bad image over a large fleet", () => {
       `SELECT count(*)::int AS rows, count(*) FILTER (WHERE lines <> '')::int AS logs,
          sum(length(lines))::int AS chars FROM sentinel_logs`,
     );
-    expect(rows[0]).toEqual({ rows: 1_000, logs: 5, chars: 5 * 16_384 });
-    expect(await logs().similar("gw-999", { image: v2, code: "crash_loop" })).toHaveLength(3);
+    expect(rows[0]).toEqual({ rows: 200, logs: 5, chars: 5 * 16_384 });
+    expect(await logs().similar("gw-199", { image: v2, code: "crash_loop" })).toHaveLength(3);
   });
 });
 
