@@ -14,7 +14,7 @@ export type ApiDatabase = {
   directUrl: string;
 };
 
-type Opening = {
+type DataParts = {
   roles: readonly string[];
   /** postgres://…, maybe with a password. */
   url: string;
@@ -26,7 +26,7 @@ type Opening = {
 /** Opens the database, unless this process may not use it, and brings its schema up to date. */
 export async function openData(
   base: Base,
-  { roles, url, stops, onAllowed }: Opening,
+  { roles, url, stops, onAllowed }: DataParts,
 ): Promise<ApiDatabase> {
   const { config, log } = base;
   const { direct_url } = config.database;

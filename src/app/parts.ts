@@ -33,13 +33,13 @@ export type Parts = {
   populate: () => void;
 };
 
-type Started = { metrics: Metrics; servers: Servers; stops: Stops };
+type StartParts = { metrics: Metrics; servers: Servers; stops: Stops };
 
 /** Starts what the roles need, in the order in which one part uses another. */
 export async function startParts(
   base: Base,
   wanted: Role[],
-  { metrics, servers, stops }: Started,
+  { metrics, servers, stops }: StartParts,
 ): Promise<Parts> {
   // Read first: a fault in the file is found before the database is changed, or Restate begun.
   const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;

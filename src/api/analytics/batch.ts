@@ -91,9 +91,19 @@ function encodeUsual(rows: readonly object[]): string | undefined {
 const loneSurrogate = "\\ud";
 
 /** Numbers that callers choose, as large as they like. */
-type Chosen = { limit?: number; remaining?: number; tokens?: number; spent_credits?: number };
+type ChosenNumbers = {
+  limit?: number;
+  remaining?: number;
+  tokens?: number;
+  spent_credits?: number;
+};
 
-function hasLargeNumber({ limit, remaining, tokens, spent_credits: spent }: Chosen): boolean {
+function hasLargeNumber({
+  limit,
+  remaining,
+  tokens,
+  spent_credits: spent,
+}: ChosenNumbers): boolean {
   return isLarge(limit) || isLarge(remaining) || isLarge(tokens) || isLarge(spent);
 }
 

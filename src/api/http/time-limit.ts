@@ -45,7 +45,7 @@ export type Deadlines = {
  * handler has begun.)
  */
 export function createDeadlines(limitMs: number): Deadlines {
-  const waiting = new Waiting();
+  const waiting = new WaitList();
   let timer: NodeJS.Timeout | undefined;
   const sweep = () => {
     const nowMs = performance.now();
@@ -73,7 +73,7 @@ export function createDeadlines(limitMs: number): Deadlines {
  * A linked list whose removed members lead nowhere. With a `Set`, what has left it stays in memory until the
  * old generation is collected, whole requests of which the collector copies: a `Set` that is rebuilt refers to its successor.
  */
-class Waiting {
+class WaitList {
   first: Deadline | undefined;
   #last: Deadline | undefined;
 

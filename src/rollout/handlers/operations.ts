@@ -90,12 +90,12 @@ function isComplete(head: RolloutHead, nowMs: number): boolean {
   );
 }
 
-type Stopping = { readActor: ReadActor; orders: OrderStop };
+type StopParts = { readActor: ReadActor; orders: OrderStop };
 
 /** Finishes what is in flight; Resume continues where it was. */
 export async function pause(
   ctx: ObjectContext,
-  { readActor, orders }: Stopping,
+  { readActor, orders }: StopParts,
 ): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Pause"));
   const transition = { event: "paused", by: nameOf(readActor(ctx)) } as const;
@@ -105,7 +105,7 @@ export async function pause(
 
 export async function cancel(
   ctx: ObjectContext,
-  { readActor, orders }: Stopping,
+  { readActor, orders }: StopParts,
 ): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
   const transition = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;

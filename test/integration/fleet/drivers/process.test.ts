@@ -96,6 +96,16 @@ const serves = (directory: string) =>
     () => false,
   );
 
+/** A fleet whose sentinel has served, and been stopped with the driver before it. */
+async function createAgain() {
+  const directory = useDirectory();
+  const before = await startFleet(directory);
+  await before.stop();
+  const driver = createFleet(directory);
+  onTestFinished(() => driver.stop());
+  return { directory, driver };
+}
+
 describe("the process driver", () => {
   it("has started before its sentinels serve, and lists them then as they are", async () => {
     const driver = createFleet(useDirectory());
@@ -109,11 +119,7 @@ describe("the process driver", () => {
   });
 
   it("lists what served before a restart once it serves again, and not as unhealthy before", async () => {
-    const directory = useDirectory();
-    const before = await startFleet(directory);
-    await before.stop();
-    const driver = createFleet(directory);
-    onTestFinished(() => driver.stop());
+    const { directory, driver } = await createAgain();
     await driver.start();
 
     const listed = driver.list();
@@ -124,16 +130,10 @@ describe("the process driver", () => {
   });
 
   it("lists what cannot serve again after a restart as unhealthy", async () => {
-    const directory = useDirectory();
-    const before = await startFleet(directory);
-    await before.stop();
+    const { directory, driver } = await createAgain();
     const taken = createServer().listen(stateIn(directory).publicPort, "127.0.0.1");
+    onTestFinished(() => void taken.close());
     await once(taken, "listening");
-    const driver = createFleet(directory);
-    onTestFinished(async () => {
-      await driver.stop();
-      taken.close();
-    });
     await driver.start();
 
     await driver.populate?.();
@@ -142,11 +142,7 @@ describe("the process driver", () => {
   });
 
   it("ends a list that waits when its caller does", async () => {
-    const directory = useDirectory();
-    const before = await startFleet(directory);
-    await before.stop();
-    const driver = createFleet(directory);
-    onTestFinished(() => driver.stop());
+    const { driver } = await createAgain();
     await driver.start();
 
     const listed = driver.list(AbortSignal.abort(new Error("no longer wanted")));
