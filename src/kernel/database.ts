@@ -16,14 +16,17 @@ const connectTimeoutMs = 30_000;
 /** How long to wait while another process migrates. */
 const lockTimeoutMs = 300_000;
 
+/** The connections of a pool, if nothing else is said. */
+const usualConnections = 10;
+
 /**
  * A connection pool for `url` (postgres://…), which may be that of a pooler. Idle connections that break
  * are replaced; they cause no error.
  */
-export function openDatabase(url: string, log: Log): Database {
+export function openDatabase(url: string, log: Log, max = usualConnections): Database {
   const pool = new pg.Pool({
     connectionString: url,
-    max: 10,
+    max,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
     application_name: "vedette",

@@ -3,6 +3,8 @@ import { pause } from "./pause.ts";
 
 export type Departure = {
   isAnnounced: () => boolean;
+  /** Resolves with the announcement. */
+  announced: Promise<void>;
   /** Resolves `seconds` after the announcement, or as soon as the program fails. */
   announce: (seconds: number) => Promise<void>;
 };
@@ -10,12 +12,15 @@ export type Departure = {
 /** `failed` resolves when the program has failed: that announces it as well. */
 export function createDeparture(failed: Promise<unknown>): Departure {
   let isAnnounced = false;
+  const announced = Promise.withResolvers<void>();
   const note = () => {
     isAnnounced = true;
+    announced.resolve();
   };
   void failed.then(note);
   return {
     isAnnounced: () => isAnnounced,
+    announced: announced.promise,
     announce: async (seconds) => {
       note();
       const waiting = new AbortController();
