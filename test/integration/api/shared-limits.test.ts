@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Limiter, LimitRequest } from "#api/limiter.ts";
+import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
 import { createRedisCounters } from "#api/ratelimit/limiter/redis-counters.ts";
 import { startSharedLimiter } from "#api/ratelimit/limiter/shared-limiter.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
@@ -65,6 +66,7 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
     let nowMs = 1_800_000_000_000;
     const startClocked = () =>
       startSharedLimiter({
+        local: createLocalLimiter(),
         counters: createRedisCounters({
           url: redis.url,
           clock: () => nowMs,

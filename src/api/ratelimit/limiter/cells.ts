@@ -1,22 +1,38 @@
 /** The counters of a process, in bounded memory: a timer removes those that no window needs any more. */
 import type { Cell } from "./window.ts";
 
+export type CellStore = {
+  /** How many counters there are. */
+  readonly size: number;
+  /** Runs `work`, which alone gets and puts the counters of these names meanwhile, of all threads that share them. */
+  hold: <Result>(names: readonly string[], work: () => Result) => Result;
+  /** Valid until the next `put` of this name. */
+  get: (name: string) => Cell | undefined;
+  put: (name: string, cell: Cell, durationMs: number) => void;
+  close: () => void;
+};
+
 /** Mutated in place: a new object for each count would be garbage that the collector has to copy. */
 type CellState = { sequence: number; current: number; previous: number; durationMs: number };
 
 /** About 250 bytes each. */
 const maxCells = 1_000_000;
 
-const sweepEveryMs = 1_000;
+export const sweepEveryMs = 1_000;
 
 /** A sweep checks at least so many, and all of them within a minute: about 1 ms of work. */
 const sweepAtLeast = 1_000;
 const sweepsPerPass = 60;
 
+/** How many cells a sweep checks when there are `size`. */
+export function sweepSize(size: number): number {
+  return Math.max(sweepAtLeast, Math.ceil(size / sweepsPerPass));
+}
+
 /** How many cells are checked for an expired one before one that is still needed is evicted. */
 const searchBeforeEviction = 8;
 
-export class Cells {
+export class Cells implements CellStore {
   readonly #cells = new Map<string, CellState>();
   readonly #max: number;
   readonly #timer: NodeJS.Timeout;
@@ -25,17 +41,20 @@ export class Cells {
 
   constructor(max = maxCells) {
     this.#max = max;
-    this.#timer = setInterval(() => {
-      const count = Math.max(sweepAtLeast, Math.ceil(this.#cells.size / sweepsPerPass));
-      this.sweep(Date.now(), count);
-    }, sweepEveryMs).unref();
+    this.#timer = setInterval(
+      () => this.sweep(Date.now(), sweepSize(this.#cells.size)),
+      sweepEveryMs,
+    ).unref();
   }
 
   get size(): number {
     return this.#cells.size;
   }
 
-  /** Valid until the next `put` of this name. */
+  hold<Result>(_names: readonly string[], work: () => Result): Result {
+    return work();
+  }
+
   get(name: string): Cell | undefined {
     return this.#cells.get(name);
   }
@@ -82,6 +101,10 @@ export class Cells {
   }
 }
 
-function isOver({ sequence, durationMs }: CellState, nowMs: number): boolean {
+/** Whether no window needs it any more. */
+export function isOver(
+  { sequence, durationMs }: Pick<CellState, "sequence" | "durationMs">,
+  nowMs: number,
+): boolean {
   return Math.floor(nowMs / durationMs) > sequence + 1;
 }

@@ -1,7 +1,7 @@
-/** The sliding window of one process. */
+/** The sliding window of one process, which may have several threads. */
 import { hash } from "node:crypto";
 import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
-import { Cells } from "./cells.ts";
+import { type CellStore, Cells } from "./cells.ts";
 import {
   answerBatch,
   answerOne,
@@ -26,15 +26,25 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
 
 /** `maxCells`: the maximum of counters; beyond it the oldest are evicted. */
 export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): LocalLimiter {
-  const cells = new Cells(maxCells);
+  return createLimiterOn(new Cells(maxCells));
+}
+
+/** `cells`: of this limiter alone, or shared with those of other threads. */
+export function createLimiterOn(cells: CellStore): LocalLimiter {
   return {
     take: (requests, nowMs) => {
       const [only] = requests;
       if (only === undefined || requests.length > 1) return takeBatch(cells, requests, nowMs);
       return takeOne(cells, only, nowMs);
     },
-    peek: (request) => cells.get(nameOf(request)),
-    learn: (request, cell) => cells.put(nameOf(request), cell, request.durationMs),
+    peek: (request) => {
+      const name = nameOf(request);
+      return cells.hold([name], () => cells.get(name));
+    },
+    learn: (request, cell) => {
+      const name = nameOf(request);
+      cells.hold([name], () => cells.put(name, cell, request.durationMs));
+    },
     size: () => cells.size,
     close: async () => cells.close(),
   };
@@ -49,25 +59,42 @@ function nameOf({ key, durationMs }: LimitRequest): string {
 }
 
 /** As `takeBatch`, but faster: nearly all batches have one request. */
-function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
-  const { durationMs, cost } = request;
+function takeOne(cells: CellStore, request: LimitRequest, nowMs: number): TakeAnswer {
   const name = nameOf(request);
-  const moment = momentOf(durationMs, nowMs);
+  const moment = momentOf(request.durationMs, nowMs);
+  const look = cells.hold([name], () => countOne(cells, request, { name, moment }));
+  return { passed: look.passed, answers: [answerOne(request, look, look.passed)] };
+}
+
+function countOne(
+  cells: CellStore,
+  request: LimitRequest,
+  { name, moment }: { name: string; moment: Moment },
+): Look {
+  const { durationMs, cost } = request;
   const cell = rebase(cells.get(name), moment.sequence);
   const used = usedOf(cell, moment);
   const passed = fits(request, used);
   if (passed) count(cells, name, { cell, durationMs, taken: cost });
-  const look = { passed, used, usedByOthers: used, endsMs: moment.endsMs };
-  return { passed, answers: [answerOne(request, look, passed)] };
+  return { passed, used, usedByOthers: used, endsMs: moment.endsMs };
 }
 
 /** A cell of a batch, and what the batch has taken from it so far. */
 type Tally = { cell: Cell; moment: Moment; durationMs: number; taken: number };
 
-function takeBatch(cells: Cells, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
+function takeBatch(cells: CellStore, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
+  const names = requests.map(nameOf);
+  return cells.hold(names, () => countBatch(cells, requests, { names, nowMs }));
+}
+
+function countBatch(
+  cells: CellStore,
+  requests: readonly LimitRequest[],
+  { names, nowMs }: { names: readonly string[]; nowMs: number },
+): TakeAnswer {
   const tallies = new Map<string, Tally>();
-  const looks = requests.map((request): Look => {
-    const name = nameOf(request);
+  const looks = requests.map((request, index): Look => {
+    const name = names[index] as string;
     const tally = tallies.get(name) ?? tallyOf(cells, name, { request, nowMs });
     tallies.set(name, tally);
     const usedByOthers = usedOf(tally.cell, tally.moment);
@@ -82,7 +109,7 @@ function takeBatch(cells: Cells, requests: readonly LimitRequest[], nowMs: numbe
 }
 
 function tallyOf(
-  cells: Cells,
+  cells: CellStore,
   name: string,
   { request, nowMs }: { request: LimitRequest; nowMs: number },
 ): Tally {
@@ -92,7 +119,7 @@ function tallyOf(
 }
 
 /** A cost of 0, or a refusal, creates no counter. */
-function count(cells: Cells, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
+function count(cells: CellStore, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
   if (taken === 0) return;
   const { sequence, current, previous } = cell;
   cells.put(name, { sequence, current: current + taken, previous }, durationMs);

@@ -4,7 +4,7 @@
  * meantime are sent to it.
  */
 import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
-import { createLocalLimiter, type LocalLimiter } from "./local-limiter.ts";
+import type { LocalLimiter } from "./local-limiter.ts";
 import type { RedisCounters } from "./redis-counters.ts";
 import { answerBatch } from "./window.ts";
 
@@ -13,6 +13,8 @@ export type Mode = "shared" | "alone";
 
 export type SharedLimiterParts = {
   counters: RedisCounters;
+  /** What this process counts by while Redis is away. */
+  local: LocalLimiter;
   /** Each change of the mode, and why. */
   onMode: (mode: Mode, reason: string) => void;
 };
@@ -25,8 +27,7 @@ const startTimeoutMs = 1_500;
 
 /** When the promise fulfils, Redis has answered, or this process has begun alone. */
 export async function startSharedLimiter(parts: SharedLimiterParts): Promise<Limiter> {
-  const { counters } = parts;
-  const local = createLocalLimiter();
+  const { counters, local } = parts;
   const link = watchLink(parts);
   await link.firstKnown;
   return {
@@ -60,7 +61,7 @@ async function takeShared(
 }
 
 /** Tracks whether Redis answers, and pings it while it does not. */
-function watchLink({ counters, onMode }: SharedLimiterParts) {
+function watchLink({ counters, onMode }: Omit<SharedLimiterParts, "local">) {
   let mode: Mode | undefined;
   let isClosed = false;
   let lastFault = "no answer";

@@ -2,7 +2,8 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Limiter } from "#api/limiter.ts";
 import type { Log } from "#kernel/log.ts";
-import { createLocalLimiter } from "./local-limiter.ts";
+import { type CellStore, Cells } from "./cells.ts";
+import { createLimiterOn } from "./local-limiter.ts";
 import { createRedisCounters } from "./redis-counters.ts";
 import { type Mode, startSharedLimiter } from "./shared-limiter.ts";
 
@@ -11,16 +12,20 @@ export type LimiterSettings = {
   redisUrl: string;
   log: Log;
   registry: Registry;
+  /** The counters of all threads of this process; absent: it has one thread. */
+  cells?: CellStore;
   /** How long Redis may take to answer; absent: the default of `redis-counters.ts`. */
   answerTimeoutMs?: number;
 };
 
 export async function startLimiter(settings: LimiterSettings): Promise<Limiter> {
-  const { redisUrl, log, registry, answerTimeoutMs } = settings;
-  if (redisUrl === "") return createLocalLimiter();
+  const { redisUrl, log, registry, answerTimeoutMs, cells = new Cells() } = settings;
+  const local = createLimiterOn(cells);
+  if (redisUrl === "") return local;
   const show = showMode(registry);
   return startSharedLimiter({
     counters: createRedisCounters({ url: redisUrl, answerTimeoutMs }),
+    local,
     onMode: (mode, reason) => {
       show(mode);
       if (mode === "shared") log.info("rate limits are shared over Redis");
@@ -33,6 +38,7 @@ function showMode(registry: Registry): (mode: Mode) => void {
   const shared = new Gauge({
     name: "vedette_api_ratelimit_shared",
     help: "1 while rate limits are shared over Redis, 0 while this process limits by itself.",
+    aggregator: "min",
     registers: [registry],
   });
   const changes = new Counter({

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LimitRequest } from "#api/limiter.ts";
-import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
+import {
+  createLimiterOn,
+  createLocalLimiter,
+  type LocalLimiter,
+} from "#api/ratelimit/limiter/local-limiter.ts";
+import { createCellMemory, SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
 import { createLimitModel, limitSteps } from "../../../support/api/limit-model.ts";
 
 const seed = 20_261_121;
@@ -17,11 +22,24 @@ const request = (over: Partial<LimitRequest> = {}): LimitRequest => ({
   ...over,
 });
 
-describe("the sliding window", () => {
+type Create = (settings?: { maxCells?: number }) => LocalLimiter;
+
+const createShared: Create = ({ maxCells = 1_000 } = {}) => {
+  // What threads share is full when one of its parts is.
+  const memory = createCellMemory({ maxCells, parts: maxCells < 1_000 ? 1 : 4 });
+  return createLimiterOn(new SharedCells(memory, { sweeps: false }));
+};
+
+const limiters: [string, Create][] = [
+  ["of one thread", createLocalLimiter],
+  ["of counters that threads share", createShared],
+];
+
+describe.each(limiters)("the sliding window %s", (_, create) => {
   it("counts as the slow model does, whatever batches come when", () => {
     fc.assert(
       fc.property(limitSteps, (steps) => {
-        const limiter = createLocalLimiter();
+        const limiter = create();
         const model = createLimitModel();
         let nowMs = startMs;
 
@@ -39,7 +57,7 @@ describe("the sliding window", () => {
 
     fc.assert(
       fc.property(waits, fc.integer({ min: 1, max: 5 }), (waitsMs, limit) => {
-        const limiter = createLocalLimiter();
+        const limiter = create();
         const perWindow = new Map<number, number>();
         let nowMs = startMs;
 
@@ -57,7 +75,7 @@ describe("the sliding window", () => {
   });
 
   it("tells callers with long names apart", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
     const named = (end: string) => request({ key: `ws_1/ns_1/${"a".repeat(500)}${end}`, limit: 1 });
     limiter.take([named("1")], startMs);
 
@@ -66,7 +84,7 @@ describe("the sliding window", () => {
   });
 
   it("gives back with time what the window before has used", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
     limiter.take([request({ cost: 10 })], startMs);
 
     const remaining = [60_000, 75_000, 90_000, 120_000].map(
@@ -77,15 +95,15 @@ describe("the sliding window", () => {
   });
 
   it("tells the end of the window", () => {
-    const { answers } = createLocalLimiter().take([request()], startMs + 1_234);
+    const { answers } = create().take([request()], startMs + 1_234);
 
     expect(answers[0]?.resetMs).toBe(startMs + 60_000);
   });
 });
 
-describe("a batch", () => {
+describe.each(limiters)("a batch %s", (_, create) => {
   it("that asks twice about one limit counts both", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
 
     const taken = limiter.take([request({ cost: 4 }), request({ cost: 5 })], startMs);
 
@@ -94,7 +112,7 @@ describe("a batch", () => {
   });
 
   it("that asks twice for more than there is counts nothing", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
 
     const refused = limiter.take([request({ cost: 6 }), request({ cost: 5 })], startMs);
     const after = limiter.take([request({ cost: 10 })], startMs);
@@ -107,7 +125,7 @@ describe("a batch", () => {
   });
 
   it("takes one key with two durations for two limits", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
     limiter.take([request({ cost: 10 })], startMs);
 
     const other = limiter.take([request({ durationMs: 1_000, cost: 10 })], startMs);
@@ -116,9 +134,9 @@ describe("a batch", () => {
   });
 });
 
-describe("a limit", () => {
+describe.each(limiters)("a limit %s", (_, create) => {
   it("of 0 blocks, also who only looks", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
 
     const costs = [0, 1].map((cost) => limiter.take([request({ limit: 0, cost })], startMs).passed);
 
@@ -126,7 +144,7 @@ describe("a limit", () => {
   });
 
   it("is not touched by who only looks", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
 
     const looked = limiter.take([request({ cost: 0 })], startMs);
 
@@ -135,7 +153,7 @@ describe("a limit", () => {
   });
 
   it("is not touched by who is refused", () => {
-    const limiter = createLocalLimiter();
+    const limiter = create();
 
     limiter.take([request({ cost: 11 })], startMs);
 
@@ -143,9 +161,9 @@ describe("a limit", () => {
   });
 });
 
-describe("memory", () => {
+describe.each(limiters)("the memory %s", (_, create) => {
   it("is bounded: the oldest counter goes first", () => {
-    const limiter = createLocalLimiter({ maxCells: 100 });
+    const limiter = create({ maxCells: 100 });
 
     for (let caller = 0; caller < 1_000; caller += 1) {
       limiter.take([request({ key: `caller ${caller}`, limit: 1 })], startMs);
@@ -159,7 +177,7 @@ describe("memory", () => {
   });
 
   it("forgets what is over before what still counts", () => {
-    const limiter = createLocalLimiter({ maxCells: 2 });
+    const limiter = create({ maxCells: 2 });
     const old = request({ key: "old", durationMs: 1_000 });
     const kept = request({ key: "kept", limit: 1, durationMs: 600_000 });
     limiter.take([kept], startMs);
