@@ -23,6 +23,8 @@ export type Invalidations = {
   announce: (transaction: ClientBase, stale: readonly Stale[]) => Promise<void>;
   /** Notifies this process at once. */
   apply: (stale: readonly Stale[]) => void;
+  /** Hears what other threads of this process have changed until now; absent: it has one thread. */
+  catchUp?: () => void;
   /** `stale` undefined: anything may have changed. */
   subscribe: (listener: (stale: Stale | undefined) => void) => void;
   close: () => Promise<void>;
@@ -37,7 +39,7 @@ const channel = "vedette_api";
  */
 const pingEveryMs = 250;
 const pingTimeoutMs = 500;
-const lostAfterMs = 900;
+export const lostAfterMs = 900;
 const reconnectAfterMs = 200;
 
 /** A loss that continues is logged again after so long. */
@@ -46,47 +48,68 @@ const logAgainAfterMs = 60_000;
 /** Postgres refuses notifications of more than 8,000 bytes. */
 const tagsPerNotification = 150;
 
+export type Hearing = {
+  databaseUrl: string;
+  /** Of Postgres itself, if `databaseUrl` may be a pooler's. */
+  listenUrl: string;
+  log: Log;
+  /** A member that is undefined: anything may have changed. */
+  onStale: (stale: readonly (Stale | undefined)[]) => void;
+  /** Everything that was announced before `sentAt` (`performance.now()`) has been received. */
+  onReceived: (sentAt: number) => void;
+};
+
 /**
  * Listens on its own connection to `listenUrl`. Reconnects when the connection is lost, or when what is
  * announced at `databaseUrl` is not received there: a connection pooler in between drops notifications,
  * and another database never sends them.
  */
+export function hearInvalidations(hearing: Hearing): { close: () => Promise<void> } {
+  const { databaseUrl, listenUrl, log, onStale, onReceived } = hearing;
+  const closing = new AbortController();
+  const loss = createLossLog(log);
+  const listening = keepListening({
+    databaseUrl,
+    listenUrl,
+    signal: closing.signal,
+    onNotification: (payload) => onStale(payload.split(" ") as Stale[]),
+    // Nothing that was announced before this moment has been received.
+    onListening: () => onStale([undefined]),
+    onPong: (sentAt) => {
+      onReceived(sentAt);
+      loss.over();
+    },
+    onLost: loss.log,
+  });
+  return {
+    close: async () => {
+      closing.abort();
+      await listening;
+    },
+  };
+}
+
+/** The invalidations of a process with one thread. */
 export function listenForInvalidations(
   databaseUrl: string,
   log: Log,
   listenUrl = databaseUrl,
 ): Invalidations {
   const listeners: ((stale: Stale | undefined) => void)[] = [];
-  const notify = (stale: Stale | undefined) => {
-    for (const listener of listeners) listener(stale);
+  const apply = (stale: readonly (Stale | undefined)[]) => {
+    for (const one of stale) for (const listener of listeners) listener(one);
   };
-  const closing = new AbortController();
   let receivedAt = Number.NEGATIVE_INFINITY;
-  const loss = createLossLog(log);
-  const listening = keepListening({
-    databaseUrl,
-    listenUrl,
-    signal: closing.signal,
-    onNotification: (payload) => {
-      for (const stale of payload.split(" ")) notify(stale as Stale);
-    },
-    // Nothing that was announced before this moment has been received.
-    onListening: () => notify(undefined),
-    onPong: (sentAt) => {
-      receivedAt = sentAt;
-      loss.over();
-    },
-    onLost: loss.log,
-  });
+  const onReceived = (sentAt: number) => {
+    receivedAt = sentAt;
+  };
+  const { close } = hearInvalidations({ databaseUrl, listenUrl, log, onStale: apply, onReceived });
   return {
     isLive: (now = performance.now()) => now - receivedAt < lostAfterMs,
     announce,
-    apply: (stale) => stale.forEach(notify),
+    apply,
     subscribe: (listener) => listeners.push(listener),
-    close: async () => {
-      closing.abort();
-      await listening;
-    },
+    close,
   };
 }
 

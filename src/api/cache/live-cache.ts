@@ -10,7 +10,7 @@ export type LiveCacheSettings<Value> = {
   load: (name: string) => Promise<Value | undefined>;
   /** What makes a record stale. */
   tagsOf: (value: Value) => Stale[];
-  invalidations: Pick<Invalidations, "isLive" | "subscribe">;
+  invalidations: Pick<Invalidations, "isLive" | "subscribe" | "catchUp">;
   maxEntries: number;
   /** How many ordinary records one counts as, a whole number from 1; absent: each counts as one. */
   weightOf?: (value: Value) => number;
@@ -91,6 +91,7 @@ export class LiveCache<Value extends object> {
    * budget a miss is not cached, so that a record that was just created is found at once.
    */
   get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
+    this.#settings.invalidations.catchUp?.();
     const entry = this.#known.peek(name);
     if (entry === undefined) return this.#loadUnknown(name, asker);
     // The order of use matters only to what is kept later.
@@ -208,6 +209,7 @@ export class LiveCache<Value extends object> {
     this.#staleMeanwhile.add(meanwhile);
     try {
       const value = await this.#settings.load(name);
+      this.#settings.invalidations.catchUp?.();
       this.#outage = undefined;
       this.#keep(name, value, { meanwhile, loadedAt });
       return value;

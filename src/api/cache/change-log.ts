@@ -1,0 +1,101 @@
+/**
+ * What has changed, for the caches of all threads of a process: a ring of text in shared memory. A thread that has
+ * made a change writes it here before it answers; every thread reads on before it looks into a cache, so that none
+ * of them answers by what was before, and nobody waits for anybody.
+ */
+import { lock, unlock } from "#kernel/thread-lock.ts";
+import type { Stale } from "./invalidation.ts";
+
+const lockWord = 0;
+/** How many bytes were written, modulo 2^32. */
+const writtenWord = 1;
+
+export type ChangeMemory = { words: Int32Array; bytes: Uint8Array };
+
+/** `size`: bytes, a power of two. */
+export function createChangeMemory(size = 1024 * 1024): ChangeMemory {
+  return {
+    words: new Int32Array(new SharedArrayBuffer(2 * 4)),
+    bytes: new Uint8Array(new SharedArrayBuffer(size)),
+  };
+}
+
+/** Stands for a tag: anything may have changed. */
+const anything = "*";
+
+/** One thread's access. It has read what was written before its construction. */
+export class ChangeLog {
+  readonly #words: Int32Array;
+  readonly #bytes: Uint8Array;
+  /** How many bytes this thread has read, as the words count them. */
+  #read: number;
+
+  constructor({ words, bytes }: ChangeMemory) {
+    this.#words = words;
+    this.#bytes = bytes;
+    this.#read = Atomics.load(words, writtenWord);
+  }
+
+  /** Whether there is something that this thread hasn't read. */
+  hasNews(): boolean {
+    return Atomics.load(this.#words, writtenWord) !== this.#read;
+  }
+
+  /** `stale` undefined: anything may have changed. */
+  write(stale: readonly (Stale | undefined)[]): void {
+    if (stale.length === 0) return;
+    const text = `${stale.map((tag) => tag ?? anything).join(" ")} `;
+    const bytes = Buffer.from(text.length > this.#bytes.length / 4 ? `${anything} ` : text);
+    const words = this.#words;
+    lock(words, lockWord);
+    try {
+      const start = Atomics.load(words, writtenWord);
+      this.#copyIn(bytes, start);
+      Atomics.store(words, writtenWord, (start + bytes.length) | 0);
+    } finally {
+      unlock(words, lockWord);
+    }
+  }
+
+  /** What was written since the last call. A thread that has missed something has to take it that anything may have changed. */
+  read(): (Stale | undefined)[] {
+    const text = this.#readText();
+    if (text === undefined) return [undefined];
+    return text
+      .split(" ")
+      .slice(0, -1)
+      .map((tag) => (tag === anything ? undefined : (tag as Stale)));
+  }
+
+  /** undefined: some of it is overwritten. */
+  #readText(): string | undefined {
+    const words = this.#words;
+    lock(words, lockWord);
+    try {
+      const start = this.#read;
+      this.#read = Atomics.load(words, writtenWord);
+      const length = (this.#read - start) >>> 0;
+      return length > this.#bytes.length ? undefined : this.#copyOut(start, length);
+    } finally {
+      unlock(words, lockWord);
+    }
+  }
+
+  #copyIn(bytes: Buffer, start: number): void {
+    const size = this.#bytes.length;
+    const at = start & (size - 1);
+    const beforeEnd = Math.min(bytes.length, size - at);
+    this.#bytes.set(bytes.subarray(0, beforeEnd), at);
+    this.#bytes.set(bytes.subarray(beforeEnd), 0);
+  }
+
+  #copyOut(start: number, length: number): string {
+    const size = this.#bytes.length;
+    const at = start & (size - 1);
+    const beforeEnd = Math.min(length, size - at);
+    const copy = Buffer.allocUnsafe(length);
+    copy.set(this.#bytes.subarray(at, at + beforeEnd), 0);
+    copy.set(this.#bytes.subarray(0, length - beforeEnd), beforeEnd);
+    return copy.toString();
+  }
+}
