@@ -10,6 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type FastifyInstance, fastify } from "fastify";
 import { Registry } from "prom-client";
 import { Journal } from "#api/analytics/recording/journal.ts";
+import { createOutbox } from "#api/analytics/recording/outbox.ts";
 import { createRecorder } from "#api/analytics/recording/recorder.ts";
 import { openSpool } from "#api/analytics/recording/spool.ts";
 import { createApi } from "#api/api.ts";
@@ -41,7 +42,8 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   const spool = await openSpool({ dir, maxBytes: 256 * 1024 * 1024 });
   // A store that accepts everything at once, to measure only what recording costs in this process.
   const journal = new Journal({ dir, log });
-  const recorder = createRecorder({ spool, journal, insert: async () => {}, log });
+  const outbox = createOutbox({ spool, insert: async () => {}, log });
+  const recorder = createRecorder({ outbox, journal, log });
   const redisUrl = process.env["BENCH_REDIS_URL"] ?? "";
   const limiter = await startLimiter({ redisUrl, log, registry });
   const app = createApi({

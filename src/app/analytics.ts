@@ -1,23 +1,25 @@
 /** Wires analytics: the recorder, the spool, and the store that queries read. */
-import path from "node:path";
-import { openEngine } from "#api/analytics/engine/engine.ts";
-import { countAnalytics } from "#api/analytics/metrics.ts";
+import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
-import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
-import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recording/recorder.ts";
+import { recoverJournals } from "#api/analytics/recording/journal.ts";
+import { createOutbox, type Outbox } from "#api/analytics/recording/outbox.ts";
 import { openSpool } from "#api/analytics/recording/spool.ts";
-import { retentionFrom } from "#api/analytics/retention.ts";
+import { type Retention, retentionFrom } from "#api/analytics/retention.ts";
 import type { Base } from "./base.ts";
+import { nothingRecorded, type Recorder, spoolDir, startRecorder } from "./recorder.ts";
 import type { Stops } from "./stops.ts";
 
 export type Analytics = {
-  recorder: Pick<AnalyticsRecorder, "verification" | "ratelimit">;
+  recorder: Recorder;
   reading: AnalyticsParts["analytics"];
+  /** What further threads of the API record to and read from; undefined: nothing is recorded. */
+  shared: { outbox: Outbox; engine: Engine; retention: Retention } | undefined;
 };
 
 const off: Analytics = {
-  recorder: { verification: () => {}, ratelimit: () => {} },
+  recorder: nothingRecorded,
   reading: undefined,
+  shared: undefined,
 };
 
 const megabyte = 1024 * 1024;
@@ -27,27 +29,21 @@ export async function startAnalytics(
   base: Base,
   { servesApi, stops }: { servesApi: boolean; stops: Stops },
 ): Promise<Analytics> {
-  const { config, dataDir, log, registry } = base;
+  const { config, dataDir, log } = base;
   const { enabled, retention_days, spool_megabytes } = config.analytics;
   const { url } = config.clickhouse;
   if (!enabled || (url === "" && !servesApi)) return off;
   const retention = retentionFrom(retention_days);
   const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log });
   stops.add("analytics store", () => engine.close());
-  const dir = path.join(dataDir, "analytics-spool");
+  const dir = spoolDir(dataDir);
   const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });
   await recoverJournals({ dir, log }, spool);
-  const insert = engine.insert.bind(engine);
-  const recorder = createRecorder({ spool, journal: new Journal({ dir, log }), insert, log });
-  stops.add("analytics recorder", () => recorder.close());
-  countAnalytics({ counters: () => recorder.counters(), state: () => engine.state() }, registry);
-  // Rows are recorded while the store may still become available.
-  const isRecorded = () => engine.state() !== "absent";
+  const outbox = createOutbox({ spool, insert: engine.insert.bind(engine), log });
+  const recorder = startRecorder(base, { outbox, state: () => engine.state(), stops });
   return {
-    recorder: {
-      verification: (row) => (isRecorded() ? recorder.verification(row) : undefined),
-      ratelimit: (row) => (isRecorded() ? recorder.ratelimit(row) : undefined),
-    },
+    recorder,
     reading: { store: engine, retention },
+    shared: { outbox, engine, retention },
   };
 }

@@ -34,6 +34,7 @@ export function countAnalytics(
   new Gauge({
     name: "vedette_analytics_store_up",
     help: "1 while the store of analytics can be asked, else 0.",
+    aggregator: "min",
     registers: [registry],
     collect() {
       this.set(state() === "ready" ? 1 : 0);

@@ -117,8 +117,8 @@ export class EngineClient {
     }
   }
 
-  /** Rows of a query, within `queryLimits`. Throws `EngineError`. */
-  async query({ sql, filters }: EngineQuery, signal: AbortSignal): Promise<Row[]> {
+  /** The rows of a query as text, one JSON object per line, within `queryLimits`. Throws `EngineError`. */
+  async query({ sql, filters }: EngineQuery, signal: AbortSignal): Promise<string> {
     const giveUp = new AbortController();
     const bounded = within(queryLimits.seconds * 1_000 + 500, signal);
     try {
@@ -127,7 +127,7 @@ export class EngineClient {
         clickhouse_settings: { ...querySettings, additional_table_filters: filterMap(filters) },
         abort_signal: AbortSignal.any([giveUp.signal, bounded]),
       });
-      return parseRows(await collect(stream));
+      return await collect(stream);
     } catch (error) {
       giveUp.abort();
       const hasTimedOut = bounded.aborted && !signal.aborted;
@@ -164,14 +164,19 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
   return body.toString("utf8");
 }
 
-function parseRows(text: string): Row[] {
+/** Of an answer to a query. Throws `EngineError` when it is none. */
+export function parseRows(text: string): Row[] {
   const lines = `[${text
     .split("\n")
     .filter((line) => line !== "")
     .join(",")}]`;
-  // Values are examined one by one only if some may exceed a double's precision.
-  const rows = /\d{16}/.test(lines) ? JSON.parse(lines, keepDigits) : JSON.parse(lines);
-  return rows as Row[];
+  try {
+    // Values are examined one by one only if some may exceed a double's precision.
+    const rows = /\d{16}/.test(lines) ? JSON.parse(lines, keepDigits) : JSON.parse(lines);
+    return rows as Row[];
+  } catch (error) {
+    throw explainQueryError(error);
+  }
 }
 
 /** Preserves the digits of a whole number that a double would round. */

@@ -1,10 +1,9 @@
 /** Records verifications and limit decisions; called on the hot path. */
 
-import { type Batch, batchesOf, type RecordedTable } from "#api/analytics/batch.ts";
+import { batchesOf, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Journal, JournalPage } from "./journal.ts";
-import { type InsertBatch, Sender } from "./sender.ts";
-import type { Spool } from "./spool.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** One answered `keys.verifyKey`. Ids that do not apply are empty. */
 export type VerificationRow = {
@@ -76,9 +75,8 @@ export type AnalyticsRecorder = {
 };
 
 export type RecorderSettings = {
-  spool: Spool;
+  outbox: Outbox;
   journal: Journal;
-  insert: InsertBatch;
   log: Log;
   /** A batch is full at so many rows … */
   batchRows?: number;
@@ -88,16 +86,10 @@ export type RecorderSettings = {
   maxBufferedRows?: number;
   /** The same for the length of their text; ordinary rows reach the other limit first. */
   maxBufferedChars?: number;
-  /** The first retry's delay after a failure of the store, in milliseconds. */
-  minRetryMs?: number;
 };
 
-/** The maximum of batches in memory when the disk is full, in bytes. */
-const maxUnspooledBytes = 32 * 1024 * 1024;
 /** While the store is away, batches are made this many times less often, so that there are fewer to replay. */
 const awayFactor = 10;
-/** How long an orderly stop waits for the store; rows that it does not take remain in the spool. */
-const closeWithinMs = 3_000;
 
 /** The milliseconds since `startedAt` of `performance.now()`, to the microsecond: more digits are noise. */
 export function latencySince(startedAt: number): number {
@@ -115,15 +107,13 @@ export function createRecorder(settings: RecorderSettings): AnalyticsRecorder {
 
 class BatchingRecorder implements AnalyticsRecorder {
   readonly #settings: Required<RecorderSettings>;
-  readonly #sender: Sender;
   /** Rows in the journal's page, of each table. */
   #waiting: Record<RecordedTable, number> = { key_verifications_v1: 0, ratelimits_v1: 0 };
-  readonly #recovered: number;
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #recorded = 0;
   #dropped = 0;
-  /** Rows in memory, encoded or not, except those that the sender holds. */
+  /** Rows in memory, encoded or not, except those that the outbox holds. */
   #buffered = 0;
   #sealing = Promise.resolve();
   /** A seal that has not begun; undefined: none. */
@@ -139,15 +129,9 @@ class BatchingRecorder implements AnalyticsRecorder {
       batchMs: 1_000,
       maxBufferedRows: 100_000,
       maxBufferedChars: 16 * 1024 * 1024,
-      minRetryMs: 250,
       ...settings,
     };
-    const { spool, insert, log, minRetryMs, batchMs } = this.#settings;
-    this.#sender = new Sender({ spool, insert, log, minRetryMs });
-    this.#recovered = spool.rows();
-    this.#reportRecovery();
-    this.#timer = setInterval(() => this.#tick(), batchMs).unref();
-    this.#sender.wake();
+    this.#timer = setInterval(() => this.#tick(), this.#settings.batchMs).unref();
   }
 
   verification(row: VerificationRow): RecordEnd {
@@ -159,21 +143,20 @@ class BatchingRecorder implements AnalyticsRecorder {
   }
 
   counters(): RecorderCounters {
+    const { recovered, stored, dropped, held, spooled } = this.#settings.outbox.counters();
     return {
       recorded: this.#recorded,
-      recovered: this.#recovered,
-      stored: this.#sender.stored,
-      dropped: this.#dropped + this.#sender.dropped,
-      buffered: this.#buffered + this.#sender.unspooledRows(),
-      spooled: this.#settings.spool.rows(),
+      recovered,
+      stored,
+      dropped: this.#dropped + dropped,
+      buffered: this.#buffered + held,
+      spooled,
     };
   }
 
   async flush(): Promise<void> {
     await this.#seal();
-    // A drain that was running already may have missed the last batch.
-    await this.#sender.drain();
-    await this.#sender.drain();
+    await this.#settings.outbox.drain();
   }
 
   async close(): Promise<void> {
@@ -181,8 +164,7 @@ class BatchingRecorder implements AnalyticsRecorder {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#seal();
-    await this.#sender.close(closeWithinMs);
-    await this.#settings.spool.close();
+    await this.#settings.outbox.close();
   }
 
   #add(table: RecordedTable, row: object): RecordEnd {
@@ -207,8 +189,9 @@ class BatchingRecorder implements AnalyticsRecorder {
 
   #tick(): void {
     this.#ticks += 1;
-    this.#sender.wake();
-    if (!this.#sender.isAway() || this.#ticks % awayFactor === 0) void this.#seal();
+    const { outbox } = this.#settings;
+    outbox.wake();
+    if (!outbox.isAway() || this.#ticks % awayFactor === 0) void this.#seal();
   }
 
   /** Moves all rows in memory to the spool. Never throws; while the disk is slow, at most one more is waiting. */
@@ -249,12 +232,12 @@ class BatchingRecorder implements AnalyticsRecorder {
       const chunks = page.takeChunks();
       this.#sealingChars = page.chars;
       for (const batch of batchesOf(page.id, chunks)) {
-        await this.#settings.spool.append(batch).catch((error) => {
-          const gone = this.#keep(batch, error);
-          if (gone !== undefined) held?.push(gone);
-        });
+        const placed = await this.#settings.outbox.take(batch);
+        if (placed.state === "held") held.push(placed.left);
+        if (placed.state === "dropped") {
+          this.#lose(batch.rows, "no space on disk or in memory", placed.error);
+        }
         leave(batch.rows);
-        this.#sender.wake();
       }
     } catch (error) {
       this.#settings.log.error({ err: error }, "analytics rows not spooled");
@@ -266,28 +249,11 @@ class BatchingRecorder implements AnalyticsRecorder {
     return held;
   }
 
-  /** Holds a batch in memory that the spool refused. The promise resolves when it has left the memory; undefined: dropped. */
-  #keep(batch: Batch, error: unknown): Promise<void> | undefined {
-    if (this.#sender.unspooledBytes() + batch.body.length > maxUnspooledBytes) {
-      this.#lose(batch.rows, "no space on disk or in memory", error);
-      return undefined;
-    }
-    return this.#sender.hold(batch);
-  }
-
   #lose(rows: number, reason: string, err?: unknown): void {
     this.#dropped += rows;
     const now = Date.now();
     if (now - this.#lastLossLoggedAt < 10_000) return;
     this.#lastLossLoggedAt = now;
     this.#settings.log.error({ rows, reason, dropped: this.#dropped, err }, "rows dropped");
-  }
-
-  #reportRecovery(): void {
-    const { spool, log } = this.#settings;
-    if (this.#recovered > 0) log.info({ rows: this.#recovered }, "replaying spooled analytics");
-    for (const damage of spool.damaged) {
-      log.warn(damage, "analytics spool has records that are torn or damaged, left out");
-    }
   }
 }

@@ -3,11 +3,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 import { Journal, type JournalPage } from "#api/analytics/recording/journal.ts";
+import { createOutbox } from "#api/analytics/recording/outbox.ts";
 import {
   type AnalyticsRecorder,
   createRecorder,
   type RecorderSettings,
 } from "#api/analytics/recording/recorder.ts";
+import type { InsertBatch } from "#api/analytics/recording/sender.ts";
 import { openSpool, type Spool } from "#api/analytics/recording/spool.ts";
 import { createLog } from "#kernel/log.ts";
 import { ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
@@ -25,13 +27,20 @@ class CountedJournal extends Journal {
   }
 }
 
-type Start = Partial<RecorderSettings> & { maxBytes?: number; journalDir?: string };
+const storeAll = async () => {};
 
-async function start({ maxBytes = 100_000_000, journalDir = tempDir(), ...rest }: Start = {}) {
+type Start = Partial<RecorderSettings> & {
+  maxBytes?: number;
+  journalDir?: string;
+  insert?: InsertBatch;
+};
+
+async function start(settings: Start = {}) {
+  const { maxBytes = 100_000_000, journalDir = tempDir(), insert = storeAll, ...rest } = settings;
   const spool = await openSpool({ dir: tempDir(), maxBytes });
   const journal = new CountedJournal({ dir: journalDir, log });
-  const insert = async () => {};
-  const recorder = createRecorder({ spool, journal, insert, log, batchMs: 60_000, ...rest });
+  const outbox = createOutbox({ spool, insert, log });
+  const recorder = createRecorder({ outbox, journal, log, batchMs: 60_000, ...rest });
   onTestFinished(() => recorder.close());
   return { recorder, spool, journal };
 }

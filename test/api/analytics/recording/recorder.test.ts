@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Batch } from "#api/analytics/batch.ts";
 import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
+import { createOutbox } from "#api/analytics/recording/outbox.ts";
 import {
   createRecorder,
   type RecorderCounters,
@@ -43,18 +44,21 @@ function memoryStore() {
 }
 
 type Start = Partial<RecorderSettings> & {
+  minRetryMs?: number;
   dir?: string;
   maxBytes?: number;
   store?: ReturnType<typeof memoryStore>;
 };
 
 async function start(settings: Start) {
-  const { dir = tempDir(), maxBytes = 10_000_000, store = memoryStore(), ...rest } = settings;
+  const { dir = tempDir(), maxBytes = 10_000_000, store = memoryStore(), ...given } = settings;
+  const { minRetryMs = 5, ...rest } = given;
   const spool = await openSpool({ dir, maxBytes });
   await recoverJournals({ dir, log }, spool);
   const journal = new Journal({ dir, log });
   const insert = store.insert;
-  const recorder = createRecorder({ spool, journal, insert, log, minRetryMs: 5, ...rest });
+  const outbox = createOutbox({ spool, insert, log, minRetryMs });
+  const recorder = createRecorder({ outbox, journal, log, ...rest });
   onTestFinished(() => recorder.close());
   return { recorder, store, dir };
 }
@@ -344,7 +348,8 @@ it("sends from memory what a full disk does not take", async () => {
   const spool = await openSpool({ dir, maxBytes: 1_000 });
   spool.append = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
   const journal = new Journal({ dir, log });
-  const recorder = createRecorder({ spool, journal, insert: store.insert, log });
+  const outbox = createOutbox({ spool, insert: store.insert, log });
+  const recorder = createRecorder({ outbox, journal, log });
   onTestFinished(() => recorder.close());
   void recorder.verification(verificationRow());
 
