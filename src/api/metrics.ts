@@ -75,13 +75,16 @@ const durationName = "vedette_api_request_duration_seconds";
 
 /** A histogram with the interface by which the registry reads metrics. */
 function durations(tallies: ReadonlyMap<string, Tally>) {
-  const histogram = {
+  const about = {
     name: durationName,
     help: "How long requests to the public API took, from their headers to the end of the answer.",
     type: "histogram",
     aggregator: "sum",
+  };
+  const histogram = {
+    ...about,
     get: async () => ({
-      ...histogram,
+      ...about,
       values: [...tallies].flatMap(([procedure, tally]) => samplesOf(procedure, tally)),
     }),
     reset: () => {},
@@ -129,6 +132,7 @@ export function showInvalidations(isLive: () => boolean, registry: Registry): vo
   new Gauge({
     name: "vedette_api_invalidations_live",
     help: "1 while this process hears what other processes change, else 0.",
+    aggregator: "min",
     registers: [registry],
     collect() {
       this.set(isLive() ? 1 : 0);

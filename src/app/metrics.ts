@@ -1,5 +1,6 @@
 /** Wires the metrics port, which has the probes of a container too, and the polls of the program's dependencies. */
 import { listening } from "#kernel/listen.ts";
+import type { ReadThreads } from "#metrics/exposition.ts";
 import { createProber, type Dependency } from "#metrics/prober.ts";
 import { createReadiness, type Readiness } from "#metrics/readiness.ts";
 import { createMetricsServer } from "#metrics/server.ts";
@@ -10,6 +11,8 @@ export type Metrics = Pick<Readiness, "noteStarted"> & {
   url: string;
   /** Polls it until the parts that were started after this call have stopped. */
   watch: (dependency: Dependency) => void;
+  /** Shows the metrics of further threads too. */
+  include: (readThreads: ReadThreads) => void;
 };
 
 export async function startMetrics(base: Base, stops: Stops): Promise<Metrics> {
@@ -20,12 +23,16 @@ export async function startMetrics(base: Base, stops: Stops): Promise<Metrics> {
     isLeaving: departure.isAnnounced,
     dependencies: prober.states,
   });
-  const server = createMetricsServer(registry, readiness.report);
+  let readThreads: ReadThreads = async () => [];
+  const server = createMetricsServer(registry, readiness.report, () => readThreads());
   stops.add("metrics", () => server.close());
   const url = await listening(server.listen({ host, port }), { port, setting: "metrics.port" });
   return {
     url,
     noteStarted: readiness.noteStarted,
+    include: (read) => {
+      readThreads = read;
+    },
     watch: (dependency) => stops.add(`polls of ${dependency.name}`, prober.watch(dependency).stop),
   };
 }

@@ -5,6 +5,7 @@
 import { type FastifyInstance, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import { limitPipelines } from "#kernel/pipelines.ts";
+import { type ReadThreads, textOf } from "./exposition.ts";
 import type { ReadinessReport } from "./readiness.ts";
 
 const receiveTimeoutMs = 10_000;
@@ -13,6 +14,7 @@ const receiveTimeoutMs = 10_000;
 export function createMetricsServer(
   registry: Registry,
   readiness: () => ReadinessReport,
+  readThreads: ReadThreads = async () => [],
 ): FastifyInstance {
   const app = fastify({
     requestTimeout: receiveTimeoutMs,
@@ -21,7 +23,7 @@ export function createMetricsServer(
   });
   limitPipelines(app);
   app.get("/metrics", async (_, reply) => {
-    const text = await registry.metrics();
+    const text = await textOf(registry, readThreads);
     return reply.type(registry.contentType).send(text);
   });
   // Tests nothing: a restart would not bring a dependency back.
