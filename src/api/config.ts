@@ -14,6 +14,11 @@ export const apiConfig = {
     .strictObject({
       host: z.string().min(1).default("127.0.0.1"),
       port: port(7070),
+      /**
+       * Threads that serve it, each with an equal share of the cached keys. 0: as many as there are processors,
+       * 16 at most; 1 where the system cannot share a port among threads.
+       */
+      threads: wholeNumber({ min: 0, max: 64, default: 0 }),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       root_key: secretText(),
       /** How long an earlier root key remains valid after another one was set; 0: it ends at once. */

@@ -1,53 +1,92 @@
-/** Wires the public API. */
-import { getHeapStatistics } from "node:v8";
-import { createKeyUses } from "#api/access/key-uses.ts";
-import { createApi } from "#api/api.ts";
-import { cachedKeysOf } from "#api/cache/cache-size.ts";
-import { listenForInvalidations } from "#api/cache/invalidation.ts";
+/** Wires the public API of a process: in its main thread, and in further ones. */
+import {
+  hearInvalidations,
+  type Invalidations,
+  listenForInvalidations,
+} from "#api/cache/invalidation.ts";
+import {
+  createInvalidationRelay,
+  createThreadInvalidations,
+} from "#api/cache/thread-invalidations.ts";
 import { closeGracefully } from "#api/http/close.ts";
-import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
-import { listening } from "#kernel/listen.ts";
+import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
+import { requireFreePort } from "#kernel/listen.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ApiDatabase } from "./data.ts";
+import type { Metrics } from "./metrics.ts";
 import { startRootKey } from "./own-keys.ts";
+import { serveApi } from "./serve-api.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
-import { createBaseKeyRing, startTls } from "./tls.ts";
+import { createThreadMemory, type ThreadMemory } from "./threads/contract.ts";
+import { createThreads, threadsOf } from "./threads/threads.ts";
+import { startTls } from "./tls.ts";
 
-export async function startApi(
-  base: Base,
-  parts: ApiDatabase & { analytics: Analytics; stops: Stops },
-): Promise<string> {
-  const { config, log, registry } = base;
+export type Api = {
+  url: string;
+  /** Starts its further threads, in the background. */
+  populate: () => void;
+};
+
+type StartParts = ApiDatabase & { analytics: Analytics; metrics: Metrics; stops: Stops };
+
+export async function startApi(base: Base, parts: StartParts): Promise<Api> {
+  await startRootKey(base, parts.database);
+  const threads = threadsOf(base.config.api);
+  return threads === 1 ? startAlone(base, parts) : startShared(base, parts, threads);
+}
+
+/** With the main thread only. */
+async function startAlone(base: Base, parts: StartParts): Promise<Api> {
   const { analytics, database, databaseUrl, directUrl, stops } = parts;
-  const { host, port } = config.api;
-  await startRootKey(base, database);
-  const invalidations = listenForInvalidations(databaseUrl, log, directUrl);
+  const invalidations = listenForInvalidations(databaseUrl, base.log, directUrl);
   stops.add("invalidations", invalidations.close);
-  const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
-  stops.add("rate limits", limiter.close);
-  const uses = createKeyUses(database, log);
-  stops.add("key uses", uses.close);
-  const api = createApi({
-    database,
-    invalidations,
-    limiter,
-    recorder: analytics.recorder,
-    log,
-    keyRing: createBaseKeyRing(base),
-    analytics: analytics.reading,
-    cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
-    region: config.api.region,
-    docsUrl: config.api.error_docs_url,
-    trustedProxies: config.api.trusted_proxies,
-    validatesAnswers: config.api.validate_answers,
-    registry,
-    logsRequests: config.api.log_requests,
-    noteUse: uses.note,
-    isLeaving: base.departure.isAnnounced,
+  const { port } = base.config.api;
+  const serving = { database, invalidations, analytics, threads: 1, port, stops };
+  const { api, url } = await serveApi(base, serving);
+  stops.add("API", () => closeGracefully(api), callersLimitMs);
+  await startTls(base, { api, database, stops, reusePort: false });
+  return { url, populate: () => {} };
+}
+
+/** With further threads, which share limits and invalidations by memory, and the port. */
+async function startShared(base: Base, parts: StartParts, threads: number): Promise<Api> {
+  const { analytics, database, databaseUrl, metrics, stops } = parts;
+  const { host, port } = base.config.api;
+  const memory = createThreadMemory();
+  const invalidations = startInvalidations(base, memory, parts);
+  const cells = new SharedCells(memory.cells, { sweeps: true });
+  await requireFreePort({ host, port, setting: "api.port" });
+  const { api, url } = await serveApi(base, {
+    ...{ database, invalidations, cells, analytics, threads, port, stops },
   });
   stops.add("API", () => closeGracefully(api), callersLimitMs);
-  const url = await listening(api.listen({ host, port }), { port, setting: "api.port" });
-  await startTls(base, { api, database, stops });
-  return url;
+  const https = await startTls(base, { api, database, stops, reusePort: true });
+  const { config, credentials, dataDir } = base;
+  const { shared } = analytics;
+  const further = createThreads(base, {
+    memory,
+    analytics: shared,
+    data: {
+      ...{ config, credentials, dataDir, databaseUrl, threads },
+      ports: { http: Number(new URL(url).port), https },
+      analytics: shared && { database: shared.engine.database, retention: shared.retention },
+    },
+  });
+  // All at the same time: each lets its callers finish.
+  const stop = () => Promise.all([further.stop(), closeGracefully(api)]);
+  stops.add("API threads", stop, callersLimitMs);
+  metrics.include(further.metrics);
+  return { url, populate: further.begin };
+}
+
+/** Listens for all threads. */
+function startInvalidations(base: Base, memory: ThreadMemory, parts: StartParts): Invalidations {
+  const { databaseUrl, directUrl: listenUrl, stops } = parts;
+  const relay = createInvalidationRelay(memory.invalidations);
+  const hearing = hearInvalidations({ databaseUrl, listenUrl, log: base.log, ...relay });
+  stops.add("invalidations heard", hearing.close);
+  const invalidations = createThreadInvalidations(memory.invalidations);
+  stops.add("invalidations", invalidations.close);
+  return invalidations;
 }

@@ -13,7 +13,7 @@ export type Base = {
   /** Every part adds its own metrics to it. */
   registry: Registry;
   /** Whether this process is about to end. */
-  departure: Departure;
+  departure: Pick<Departure, "isAnnounced" | "announced">;
   /** Ends the program with this error, when it can no longer do its work. */
   fail: (error: Error) => void;
 };

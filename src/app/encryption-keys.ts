@@ -9,7 +9,7 @@ import { findSealed } from "#api/operator/reseal.ts";
 import type { Config } from "#config.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
-import { createBaseKeyRing } from "./tls.ts";
+import { createBaseKeyRing } from "./https.ts";
 
 /** Throws an error that says what to do when the keys differ. Changes nothing; works before migrations. */
 export async function refuseOtherKeys(

@@ -61,9 +61,9 @@ export async function startParts(
   const results = createResults({ ...base, database, ...definitions });
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
-    ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
+    ? await startApi(base, { analytics, database, databaseUrl, directUrl, metrics, stops })
     : undefined;
-  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
+  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api?.url, stops });
   const links = createConsoleLinks(base.config);
   const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
   const durable =
@@ -73,17 +73,20 @@ export async function startParts(
           ...parts,
           restate: await restate,
           analytics,
-          apiUrl: api,
+          apiUrl: api?.url,
         });
   const endpoints = {
-    ...(api !== undefined && { api }),
+    ...(api !== undefined && { api: api.url }),
     ...durable.addresses,
     metrics: metrics.url,
     ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
     pid: process.pid,
   };
-  const { issueTicket, populate } = durable;
-  return { endpoints, issueTicket, populate };
+  const populate = () => {
+    api?.populate();
+    durable.populate();
+  };
+  return { endpoints, issueTicket: durable.issueTicket, populate };
 }
 
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof Restate | "actorKey"> & {

@@ -25,13 +25,13 @@ export type HttpsServer = {
   close: () => Promise<void>;
 };
 
+/** `reusePort`: whether several threads listen there. */
+type ListenAt = { host: string; port: number; reusePort?: boolean };
+
 const handshakeTimeoutMs = 10_000;
 
 /** Until there is a certificate, handshakes fail. */
-export async function startHttpsServer(
-  parts: HttpsParts,
-  at: { host: string; port: number },
-): Promise<HttpsServer> {
+export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise<HttpsServer> {
   const server = createServerFor(parts.api);
   const look = createLook(server, parts);
   await look();
@@ -74,6 +74,7 @@ function createLook(server: Server, { readCertificate, log, registry }: HttpsPar
   const expiry = new Gauge({
     name: "vedette_api_certificate_expires_timestamp_seconds",
     help: "When the served certificate expires; 0: there is none yet.",
+    aggregator: "min",
     registers: [registry],
   });
   let served: string | undefined;
@@ -92,7 +93,7 @@ function createLook(server: Server, { readCertificate, log, registry }: HttpsPar
   };
 }
 
-async function listen(server: Server, at: { host: string; port: number }): Promise<number> {
+async function listen(server: Server, at: ListenAt): Promise<number> {
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
   server.listen(at, listening.resolve);

@@ -1,0 +1,126 @@
+/** The program of a further thread of the public API: the same API, on what the threads of a process share. */
+import { parentPort, workerData } from "node:worker_threads";
+import { Registry } from "prom-client";
+import { parseRows } from "#api/analytics/engine/engine-client.ts";
+import { EngineError } from "#api/analytics/engine/engine-error.ts";
+import type { Outbox } from "#api/analytics/recording/outbox.ts";
+import { createThreadInvalidations } from "#api/cache/thread-invalidations.ts";
+import { closeGracefully } from "#api/http/close.ts";
+import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { Analytics } from "../analytics.ts";
+import type { Base } from "../base.ts";
+import { serveHttps } from "../https.ts";
+import { nothingRecorded, startRecorder } from "../recorder.ts";
+import { type ServedApi, serveApi } from "../serve-api.ts";
+import { callersLimitMs, createStops, type Stops } from "../stops.ts";
+import {
+  connect,
+  type MainCalls,
+  stateWords,
+  storeStates,
+  type ThreadCalls,
+  type ThreadData,
+} from "./contract.ts";
+
+/** Of the main thread's pool there are more, because it also serves everything else. */
+const connections = 5;
+
+/** Nothing in memory is this thread's own. */
+const nothingHeld = { recovered: 0, stored: 0, dropped: 0, held: 0, spooled: 0 };
+
+const data = workerData as ThreadData;
+const { states } = data.memory;
+const log = createLog(data.config.log).child({ thread: data.number });
+const registry = new Registry();
+const stops = createStops(log);
+const main = connect<MainCalls, ThreadCalls>(parentPort as NonNullable<typeof parentPort>, {
+  metrics: () => registry.getMetricsAsJSON(),
+  stop: stops.run,
+});
+
+await start(createBase());
+main.noteReady();
+
+function createBase(): Base {
+  const { config, credentials, dataDir } = data;
+  return {
+    config,
+    log,
+    dataDir,
+    credentials,
+    registry,
+    departure: {
+      isAnnounced: () => Atomics.load(states, stateWords.isLeaving) === 1,
+      announced: new Promise(() => {}),
+    },
+    // What a thread cannot go on without ends it, and with it the program.
+    fail: (error) => {
+      throw error;
+    },
+  };
+}
+
+async function start(base: Base): Promise<void> {
+  const database = openDatabase(data.databaseUrl, log, connections);
+  stops.add("database", () => database.end());
+  const invalidations = createThreadInvalidations(data.memory.invalidations);
+  stops.add("invalidations", invalidations.close);
+  const served = await serveApi(base, {
+    database,
+    invalidations,
+    cells: new SharedCells(data.memory.cells, { sweeps: false }),
+    analytics: startThreadAnalytics(base),
+    threads: data.threads,
+    port: data.ports.http,
+    stops,
+  });
+  stops.add("API", () => closeGracefully(served.api), callersLimitMs);
+  await startHttps(base, served, { database, stops });
+}
+
+async function startHttps(
+  base: Base,
+  { api }: ServedApi,
+  parts: { database: Database; stops: Stops },
+): Promise<void> {
+  const { https: port } = data.ports;
+  if (port !== undefined) await serveHttps(base, { api, ...parts, port, reusePort: true });
+}
+
+function startThreadAnalytics(base: Base): Pick<Analytics, "recorder" | "reading"> {
+  const { analytics } = data;
+  if (analytics === undefined) {
+    return { recorder: nothingRecorded, reading: undefined };
+  }
+  const { database, retention } = analytics;
+  const state = () => storeStates[Atomics.load(states, stateWords.storeState)] ?? "starting";
+  return {
+    recorder: startRecorder(base, { outbox: createMainOutbox(), state, stops }),
+    reading: { store: { database, query: queryMain }, retention },
+  };
+}
+
+/** The outbox of the main thread, which does the sending by itself. */
+function createMainOutbox(): Outbox {
+  return {
+    take: async (batch) => {
+      const taken = await main.takeBatch(batch);
+      if (taken.state === "spooled") return taken;
+      if (taken.state === "dropped") return { state: "dropped", error: new Error(taken.reason) };
+      return { state: "held", left: main.awaitLeft(taken.ticket) };
+    },
+    wake: () => {},
+    isAway: () => Atomics.load(states, stateWords.isStoreAway) === 1,
+    drain: async () => {},
+    close: async () => {},
+    counters: () => nothingHeld,
+  };
+}
+
+async function queryMain(query: Parameters<MainCalls["query"]>[0]) {
+  const answer = await main.query(query);
+  if ("failure" in answer) throw new EngineError(answer.failure, answer.message);
+  return parseRows(answer.text);
+}

@@ -1,0 +1,197 @@
+/**
+ * The further threads of the public API, beside the main one: started when the program is ready, because each takes
+ * as long to load as a tenth of the start. The system divides connections among the threads that listen.
+ */
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { Counter, type MetricObject } from "prom-client";
+import { EngineError } from "#api/analytics/engine/engine-error.ts";
+import { inTime } from "#kernel/in-time.ts";
+import { canSharePorts } from "#kernel/listen.ts";
+import { programFile } from "#kernel/program-file.ts";
+import type { Analytics } from "../analytics.ts";
+import type { Base } from "../base.ts";
+import { callersLimitMs } from "../stops.ts";
+import {
+  connect,
+  type MainCalls,
+  type QueryAnswer,
+  stateWords,
+  storeStates,
+  type TakenBatch,
+  type ThreadCalls,
+  type ThreadData,
+  type ThreadMemory,
+} from "./contract.ts";
+
+/** More threads than this are started only where the settings say so. */
+const usualMost = 16;
+
+/** How many threads serve the API, the main one included. Throws when the settings want more than the system can. */
+export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
+  if (threads > 1 && !canSharePorts(platform)) {
+    throw new Error(
+      `api.threads: ${threads} threads cannot share a port on this system; leave it out, or set it to 1`,
+    );
+  }
+  if (threads > 0) return threads;
+  return canSharePorts(platform) ? Math.min(usualMost, availableParallelism()) : 1;
+}
+
+const entry = programFile("#app/threads/thread.ts");
+
+/** How often the threads are told how the store is. */
+const lookEveryMs = 250;
+
+/** Left of the time for a stop to end a thread that has not stopped. */
+const terminatedWithinMs = 5_000;
+
+const metricsWithinMs = 1_000;
+
+type Shared = NonNullable<Analytics["shared"]>;
+
+export type ThreadsParts = {
+  memory: ThreadMemory;
+  data: Omit<ThreadData, "memory" | "number">;
+  analytics: Analytics["shared"];
+  /** Replaces the threads' program, for tests. */
+  program?: string | URL;
+};
+
+export type ApiThreads = {
+  /** Starts them, one after the other, in the background. */
+  begin: () => void;
+  /** Answers the requests in flight and ends them. */
+  stop: () => Promise<void>;
+  /** The metrics of each of them. */
+  metrics: () => Promise<MetricObject[][]>;
+};
+
+type Thread = { worker: Worker; calls: ThreadCalls; ready: Promise<void>; ended: Promise<void> };
+
+export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
+  const running: Thread[] = [];
+  let isStopping = false;
+  const { memory, analytics } = parts;
+  const { threads } = parts.data;
+  const tellState = () => tellThreads(memory.states, analytics);
+  tellState();
+  const timer = setInterval(tellState, lookEveryMs).unref();
+  void base.departure.announced.then(() => Atomics.store(memory.states, stateWords.isLeaving, 1));
+  const onEnd = (error: Error) => {
+    if (!isStopping) base.fail(error);
+  };
+  const beginAll = async () => {
+    for (let number = 2; number <= threads && !isStopping; number += 1) {
+      const thread = startThread(parts, { number, onEnd });
+      running.push(thread);
+      await Promise.race([thread.ready, thread.ended]);
+    }
+    if (!isStopping) base.log.info({ threads }, "further threads serve the public API");
+  };
+  showThreads(base, running);
+  return {
+    begin: () => void beginAll(),
+    stop: async () => {
+      isStopping = true;
+      clearInterval(timer);
+      await Promise.all(running.map(stopThread));
+    },
+    metrics: () => Promise.all(running.map(readMetrics)),
+  };
+}
+
+function tellThreads(states: Int32Array, analytics: Shared | undefined): void {
+  const state = analytics === undefined ? "absent" : analytics.engine.state();
+  Atomics.store(states, stateWords.storeState, storeStates.indexOf(state));
+  Atomics.store(states, stateWords.isStoreAway, analytics?.outbox.isAway() === true ? 1 : 0);
+}
+
+function startThread(
+  { memory, data, analytics, program = entry }: ThreadsParts,
+  { number, onEnd }: { number: number; onEnd: (error: Error) => void },
+): Thread {
+  const workerData: ThreadData = { ...data, memory, number };
+  const worker = new Worker(program, { workerData, name: `api ${number}` });
+  const ready = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  let reason = "it ended";
+  worker.on("error", (error) => {
+    reason = (error as Error).message;
+  });
+  worker.on("exit", () => {
+    ended.resolve();
+    onEnd(new Error(`thread ${number} of the public API has ended: ${reason}`));
+  });
+  const calls = connect<ThreadCalls, MainCalls>(worker, {
+    noteReady: ready.resolve,
+    ...createAnalyticsCalls(analytics),
+  });
+  return { worker, calls, ready: ready.promise, ended: ended.promise };
+}
+
+/** What a thread asks of the main one about analytics; never, while they are off. */
+function createAnalyticsCalls(shared: Shared | undefined): Omit<MainCalls, "noteReady"> {
+  const leaving = new Map<number, Promise<void>>();
+  let tickets = 0;
+  return {
+    takeBatch: async (batch): Promise<TakenBatch> => {
+      if (shared === undefined) return { state: "dropped", reason: "analytics are off" };
+      // What comes from another thread is a plain array of bytes.
+      const body = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+      const placed = await shared.outbox.take({ ...batch, body });
+      if (placed.state === "spooled") return placed;
+      if (placed.state === "dropped") return { state: "dropped", reason: String(placed.error) };
+      tickets += 1;
+      leaving.set(tickets, placed.left);
+      return { state: "held", ticket: tickets };
+    },
+    awaitLeft: async (ticket) => {
+      await leaving.get(ticket);
+      leaving.delete(ticket);
+    },
+    query: async (query): Promise<QueryAnswer> => {
+      if (shared === undefined) return { failure: "absent", message: "Analytics are off." };
+      try {
+        return { text: await shared.engine.queryText(query) };
+      } catch (error) {
+        if (error instanceof EngineError) return { failure: error.failure, message: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+/** One that is still starting is waited for: it may have accepted connections already. */
+async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void> {
+  const stopped = () => Promise.race([ended, ready.then(() => calls.stop())]);
+  await inTime(stopped, { limitMs: callersLimitMs - terminatedWithinMs, otherwise: undefined });
+  await worker.terminate();
+}
+
+/** None of one that is still starting, or doesn't answer: its event loop is blocked. */
+function readMetrics({ calls, ready }: Thread): Promise<MetricObject[]> {
+  const read = async () => {
+    await ready;
+    return (await calls.metrics()) as MetricObject[];
+  };
+  return inTime(read, { limitMs: metricsWithinMs, otherwise: [] });
+}
+
+/** How busy each thread is: all of them busy means that more of them, or more processes, are needed. */
+function showThreads({ registry }: Base, running: readonly Thread[]): void {
+  new Counter({
+    name: "vedette_api_thread_busy_seconds_total",
+    help: "How long the event loop of each thread of the public API was busy.",
+    labelNames: ["thread"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const loops = [performance, ...running.map(({ worker }) => worker.performance)];
+      for (const [index, loop] of loops.entries()) {
+        const { active } = loop.eventLoopUtilization();
+        this.inc({ thread: String(index + 1) }, active / 1_000);
+      }
+    },
+  });
+}
