@@ -8,13 +8,13 @@ import type { Spool } from "./spool.ts";
  * Where a batch is: on disk; or in memory, until `left` resolves, and so no longer than this process; or nowhere, for
  * want of space.
  */
-export type Placed =
+type Placed =
   | { state: "spooled" }
   | { state: "held"; left: Promise<void> }
   | { state: "dropped"; error: unknown };
 
 /** Counts of rows. */
-export type OutboxCounters = {
+type OutboxCounters = {
   /** Found on disk at the start, left by an earlier run. */
   recovered: number;
   /** Confirmed by the store. */
