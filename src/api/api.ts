@@ -31,7 +31,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     invalidations,
     maxEntries: parts.cachedKeys,
     weightOf: weightOfKey,
-    guard: createMissGuard(),
+    guard: createMissGuard(undefined, parts.laneWidth),
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);

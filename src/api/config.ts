@@ -16,7 +16,7 @@ export const apiConfig = {
       port: port(7070),
       /**
        * Threads that serve it, each with an equal share of the cached keys. 0: as many as there are processors,
-       * 16 at most; 1 where the system cannot share a port among threads.
+       * 16 at most, and one for each 512 MB of memory; 1 where the system cannot share a port among threads.
        */
       threads: wholeNumber({ min: 0, max: 64, default: 0 }),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */

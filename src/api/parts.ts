@@ -25,6 +25,8 @@ export type ApiParts = {
   keyRing: KeyRing;
   /** How many keys are cached at most. */
   cachedKeys: number;
+  /** See `createMissGuard`. */
+  laneWidth?: number;
   /** Where this process runs, for analytics. */
   region: string;
   /** See `ServerParts`. */

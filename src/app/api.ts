@@ -16,7 +16,7 @@ import type { Base } from "./base.ts";
 import type { ApiDatabase } from "./data.ts";
 import type { Metrics } from "./metrics.ts";
 import { startRootKey } from "./own-keys.ts";
-import { serveApi } from "./serve-api.ts";
+import { cachedKeysPerThread, serveApi } from "./serve-api.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
 import { createThreadMemory, type ThreadMemory } from "./threads/contract.ts";
 import { createThreads, threadsOf } from "./threads/threads.ts";
@@ -42,8 +42,11 @@ async function startAlone(base: Base, parts: StartParts): Promise<Api> {
   const invalidations = listenForInvalidations(databaseUrl, base.log, directUrl);
   stops.add("invalidations", invalidations.close);
   const { port } = base.config.api;
-  const serving = { database, invalidations, analytics, threads: 1, port, stops };
-  const { api, url } = await serveApi(base, serving);
+  const { api, url } = await serveApi(base, {
+    ...{ database, invalidations, analytics, port, stops },
+    cachedKeys: cachedKeysPerThread(base, 1),
+    reusePort: false,
+  });
   stops.add("API", () => closeGracefully(api), callersLimitMs);
   await startTls(base, { api, database, stops, reusePort: false });
   return { url, populate: () => {} };
@@ -56,28 +59,27 @@ async function startShared(base: Base, parts: StartParts, threads: number): Prom
   const memory = createThreadMemory();
   const invalidations = startInvalidations(base, memory, parts);
   const cells = new SharedCells(memory.cells, { sweeps: true });
+  const cachedKeys = cachedKeysPerThread(base, threads);
   await requireFreePort({ host, port, setting: "api.port" });
-  const { api, url } = await serveApi(base, {
-    ...{ database, invalidations, cells, analytics, threads, port, stops },
-  });
-  stops.add("API", () => closeGracefully(api), callersLimitMs);
-  const https = await startTls(base, { api, database, stops, reusePort: true });
+  const serving = { database, invalidations, analytics, cachedKeys, cells, reusePort: true, stops };
+  const served = await serveApi(base, { ...serving, port });
+  stops.add("API", () => closeGracefully(served.api), callersLimitMs);
+  const https = await startTls(base, { api: served.api, database, stops, reusePort: true });
   const { config, credentials, dataDir } = base;
   const { shared } = analytics;
   const further = createThreads(base, {
-    memory,
-    analytics: shared,
+    ...{ memory, threads, analytics: shared },
     data: {
-      ...{ config, credentials, dataDir, databaseUrl, threads },
-      ports: { http: Number(new URL(url).port), https },
+      ...{ config, credentials, dataDir, databaseUrl, cachedKeys },
+      ports: { http: served.port, https: https?.port },
       analytics: shared && { database: shared.engine.database, retention: shared.retention },
     },
   });
-  // All at the same time: each lets its callers finish.
-  const stop = () => Promise.all([further.stop(), closeGracefully(api)]);
+  // All at the same time: each lets its callers finish, and none answers for one that is closed.
+  const stop = () => Promise.all([https?.close(), further.stop(), closeGracefully(served.api)]);
   stops.add("API threads", stop, callersLimitMs);
   metrics.include(further.metrics);
-  return { url, populate: further.begin };
+  return { url: served.url, populate: further.begin };
 }
 
 /** Listens for all threads. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { createKeyRing, type KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
-import { startHttpsServer } from "#api/tls/https-server.ts";
+import { type HttpsServer, startHttpsServer } from "#api/tls/https-server.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
@@ -22,11 +22,11 @@ export type HttpsParts = {
   reusePort: boolean;
 };
 
-/** HTTPS of one thread. Returns its port. */
+/** HTTPS of one thread. */
 export async function serveHttps(
   base: Base,
   parts: HttpsParts & { port: number },
-): Promise<number> {
+): Promise<HttpsServer> {
   const { config, log, registry } = base;
   const { names, host } = config.acme;
   const { api, database, port, reusePort, stops } = parts;
@@ -39,7 +39,7 @@ export async function serveHttps(
     { port, setting: "acme.https_port" },
   );
   stops.add("HTTPS", https.close, callersLimitMs);
-  return https.port;
+  return https;
 }
 
 export function createBaseStore(base: Base, database: Database): CertificateStore {

@@ -1,4 +1,5 @@
 /** Wires the public API in one thread: the main one, and each further one alike. */
+import type { AddressInfo } from "node:net";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyInstance } from "fastify";
 import { createKeyUses } from "#api/access/key-uses.ts";
@@ -20,18 +21,22 @@ export type ServingParts = {
   /** The counters of limits, if threads share them. */
   cells?: CellStore;
   analytics: Pick<Analytics, "recorder" | "reading">;
-  /** How many threads serve it. */
-  threads: number;
+  /** How many keys this thread caches at most. */
+  cachedKeys: number;
+  /** See `createMissGuard`. */
+  laneWidth?: number;
+  /** Whether further threads listen at the same port. */
+  reusePort: boolean;
   port: number;
   stops: Stops;
 };
 
-export type ServedApi = { api: FastifyInstance; url: string };
+export type ServedApi = { api: FastifyInstance; url: string; port: number };
 
 /** Listens when it resolves. The caller closes it. */
 export async function serveApi(base: Base, parts: ServingParts): Promise<ServedApi> {
   const { config, log, registry } = base;
-  const { analytics, cells, database, invalidations, port, stops, threads } = parts;
+  const { analytics, cachedKeys, cells, database, invalidations, port, reusePort, stops } = parts;
   const limiter = await startLimiter({
     redisUrl: config.redis.url,
     log,
@@ -41,7 +46,6 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
   stops.add("rate limits", limiter.close);
   const uses = createKeyUses(database, log);
   stops.add("key uses", uses.close);
-  const cachedKeys = config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit);
   const api = createApi({
     database,
     invalidations,
@@ -50,7 +54,8 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     log,
     keyRing: createBaseKeyRing(base),
     analytics: analytics.reading,
-    cachedKeys: Math.ceil(cachedKeys / threads),
+    cachedKeys,
+    ...(parts.laneWidth !== undefined && { laneWidth: parts.laneWidth }),
     region: config.api.region,
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,
@@ -60,6 +65,15 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     noteUse: uses.note,
     isLeaving: base.departure.isAnnounced,
   });
-  const at = { host: config.api.host, port, ...(threads > 1 && { reusePort: true }) };
-  return { api, url: await listening(api.listen(at), { port, setting: "api.port" }) };
+  const at = { host: config.api.host, port, ...(reusePort && { reusePort }) };
+  const url = await listening(api.listen(at), { port, setting: "api.port" });
+  // Not that of the address, which names no usual port.
+  const { port: taken } = api.server.address() as AddressInfo;
+  return { api, url, port: taken };
+}
+
+/** How many keys each of so many threads caches. */
+export function cachedKeysPerThread({ config }: Base, threads: number): number {
+  const all = config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit);
+  return Math.ceil(all / threads);
 }

@@ -1,5 +1,6 @@
 /** Wires HTTPS for the API's own host names, and the renewal of its certificate. */
 import { createChallengeServer } from "#api/tls/challenge-server.ts";
+import type { HttpsServer } from "#api/tls/https-server.ts";
 import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import type { Database } from "#kernel/database.ts";
@@ -7,8 +8,8 @@ import { listening, requireFreePort } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
 import { createBaseStore, type HttpsParts, serveHttps } from "./https.ts";
 
-/** Opens the two ports if the settings have host names for the API. Returns the port of HTTPS. */
-export async function startTls(base: Base, parts: HttpsParts): Promise<number | undefined> {
+/** Opens the two ports if the settings have host names for the API. */
+export async function startTls(base: Base, parts: HttpsParts): Promise<HttpsServer | undefined> {
   const { config, log } = base;
   const { names, host, http_port, https_port } = config.acme;
   if (names.length === 0) return undefined;
@@ -21,9 +22,9 @@ export async function startTls(base: Base, parts: HttpsParts): Promise<number | 
   if (parts.reusePort) {
     await requireFreePort({ host, port: https_port, setting: "acme.https_port" });
   }
-  const httpsPort = await serveHttps(base, { ...parts, port: https_port });
-  log.info({ names, httpsPort, challengesAt }, "public API by HTTPS");
-  return httpsPort;
+  const https = await serveHttps(base, { ...parts, port: https_port });
+  log.info({ names, httpsPort: https.port, challengesAt }, "public API by HTTPS");
+  return https;
 }
 
 /** Undefined when the settings have no host names. */

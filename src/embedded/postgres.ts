@@ -120,7 +120,7 @@ function serverOptions(port: number, settings: PostgresSettings): string[] {
     // No sockets: the server's user may be unable to write to their directory.
     "unix_socket_directories=",
     `port=${port}`,
-    "max_connections=60",
+    "max_connections=100",
     "shared_buffers=64MB",
     "password_encryption=scram-sha-256",
     "log_line_prefix=",

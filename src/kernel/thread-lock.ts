@@ -1,32 +1,81 @@
 /**
  * A lock between the threads of a process: a word of shared memory. What it guards takes microseconds and waits for
  * nothing, so that waiting for it may block a thread.
+ *
+ * The word names the acquisition that holds it, and in its lowest bit says whether a thread may be asleep until it is
+ * released. So a thread that was ended while it held a lock is told from many that hold it one after the other.
  */
+import { threadId } from "node:worker_threads";
 
 const free = 0;
-const held = 1;
-/** Held, and a thread may be asleep until it is released. */
-const awaited = 2;
+const awaitedBit = 1;
 
 /** A holder on another processor is nearly always done before a thread could be put to sleep. */
 const spins = 200;
 
-/** A lock that is held for so long is that of a thread that was ended while it held it: it is taken over. */
-const abandonedAfterMs = 1_000;
+/**
+ * A waiting thread looks so often, and takes a lock over when it has found the same acquisition so many times. Looks
+ * are counted, not time: while the whole process stands still nobody looks.
+ */
+const lookEveryMs = 50;
+const abandonedAfterLooks = 60;
 
-/** `at`: the index of the lock's word, 0 at first. Not reentrant. */
-export function lock(words: Int32Array, at: number): void {
+/** Bits of the word: the thread, how many times it has taken a lock, and the lowest one. */
+const threadBits = 7;
+const countBits = 23;
+const ownThread = ((threadId % 2 ** threadBits) + 1) << (countBits + 1);
+let count = 0;
+
+function nextAcquisition(): number {
+  count = (count + 1) % 2 ** countBits;
+  return ownThread | (count << 1);
+}
+
+/** Returns the acquisition, for `unlock`. `at`: the index of the lock's word, 0 at first. Not reentrant. */
+export function lock(words: Int32Array, at: number): number {
+  const own = nextAcquisition();
   for (let spin = 0; spin < spins; spin += 1) {
-    if (Atomics.compareExchange(words, at, free, held) === free) return;
+    if (Atomics.compareExchange(words, at, free, own) === free) return own;
   }
-  const giveUpAtMs = performance.now() + abandonedAfterMs;
-  while (Atomics.exchange(words, at, awaited) !== free) {
-    const leftMs = giveUpAtMs - performance.now();
-    if (leftMs <= 0) return;
-    Atomics.wait(words, at, awaited, leftMs);
+  return sleepUntilFree(words, at, own | awaitedBit);
+}
+
+/** `own` has the bit: others may be asleep as well. */
+function sleepUntilFree(words: Int32Array, at: number, own: number): number {
+  let seen = free;
+  let looks = 0;
+  for (;;) {
+    const holder = Atomics.compareExchange(words, at, free, own);
+    if (holder === free) return own;
+    const marked = holder | awaitedBit;
+    looks = marked === seen ? looks : 0;
+    seen = marked;
+    // By exactly this word, so that one thread takes it over.
+    if (looks >= abandonedAfterLooks && replace(words, at, { from: holder, to: own })) return own;
+    if (mark(words, at, holder) && sleep(words, at, marked) === "timed-out") looks += 1;
   }
 }
 
-export function unlock(words: Int32Array, at: number): void {
-  if (Atomics.exchange(words, at, free) === awaited) Atomics.notify(words, at, 1);
+/** Whether the holder will wake who sleeps. */
+function mark(words: Int32Array, at: number, holder: number): boolean {
+  const marked = holder | awaitedBit;
+  return holder === marked || replace(words, at, { from: holder, to: marked });
+}
+
+function sleep(words: Int32Array, at: number, marked: number) {
+  return Atomics.wait(words, at, marked, lookEveryMs);
+}
+
+/** Does nothing when it was taken over. */
+export function unlock(words: Int32Array, at: number, own: number): void {
+  if ((own & awaitedBit) === 0 && replace(words, at, { from: own, to: free })) return;
+  if (replace(words, at, { from: own | awaitedBit, to: free })) Atomics.notify(words, at, 1);
+}
+
+function replace(
+  words: Int32Array,
+  at: number,
+  { from, to }: { from: number; to: number },
+): boolean {
+  return Atomics.compareExchange(words, at, from, to) === from;
 }

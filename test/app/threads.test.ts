@@ -2,7 +2,12 @@ import { Registry } from "prom-client";
 import { expect, it, onTestFinished } from "vitest";
 import type { Base } from "#app/base.ts";
 import { createThreadMemory } from "#app/threads/contract.ts";
-import { createThreads, type ThreadsParts, threadsOf } from "#app/threads/threads.ts";
+import {
+  connectionsPerThread,
+  createThreads,
+  type ThreadsParts,
+  threadsOf,
+} from "#app/threads/threads.ts";
 import { readConfig } from "#config.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import { createLog } from "#kernel/log.ts";
@@ -18,12 +23,12 @@ function start(source: string) {
   const base = { config, log, registry, departure, fail: failure.resolve } as unknown as Base;
   const memory = createThreadMemory();
   const data = {
-    ...{ config, dataDir: "/nowhere", databaseUrl: "postgres://127.0.0.1:1/none", threads: 3 },
+    ...{ config, dataDir: "/nowhere", databaseUrl: "postgres://127.0.0.1:1/none" },
     ports: { http: 0, https: undefined },
     analytics: undefined,
   } as unknown as ThreadsParts["data"];
   const program = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
-  const threads = createThreads(base, { memory, data, analytics: undefined, program });
+  const threads = createThreads(base, { memory, threads: 3, data, analytics: undefined, program });
   onTestFinished(threads.stop);
   threads.begin();
   return { threads, failed: failure.promise, registry, memory, departure };
@@ -54,6 +59,10 @@ it("there are as many as processors, unless the settings or the system say other
   expect(threadsOf({ threads: 0 }, "linux")).toBeGreaterThanOrEqual(1);
   expect(threadsOf({ threads: 0 }, "linux")).toBeLessThanOrEqual(16);
   expect(() => threadsOf({ threads: 2 }, "darwin")).toThrow(/api\.threads: .*set it to 1/);
+});
+
+it("have few connections each where there are many of them", () => {
+  expect([2, 5, 8, 16].map(connectionsPerThread)).toEqual([5, 5, 3, 3]);
 });
 
 it("the program fails when one ends, and says why", async () => {

@@ -47,13 +47,13 @@ export class ChangeLog {
     const text = `${stale.map((tag) => tag ?? anything).join(" ")} `;
     const bytes = Buffer.from(text.length > this.#bytes.length / 4 ? `${anything} ` : text);
     const words = this.#words;
-    lock(words, lockWord);
+    const held = lock(words, lockWord);
     try {
       const start = Atomics.load(words, writtenWord);
       this.#copyIn(bytes, start);
       Atomics.store(words, writtenWord, (start + bytes.length) | 0);
     } finally {
-      unlock(words, lockWord);
+      unlock(words, lockWord, held);
     }
   }
 
@@ -70,14 +70,14 @@ export class ChangeLog {
   /** undefined: some of it is overwritten. */
   #readText(): string | undefined {
     const words = this.#words;
-    lock(words, lockWord);
+    const held = lock(words, lockWord);
     try {
       const start = this.#read;
       this.#read = Atomics.load(words, writtenWord);
       const length = (this.#read - start) >>> 0;
       return length > this.#bytes.length ? undefined : this.#copyOut(start, length);
     } finally {
-      unlock(words, lockWord);
+      unlock(words, lockWord, held);
     }
   }
 

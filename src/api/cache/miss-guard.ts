@@ -41,11 +41,12 @@ export type Asker = readonly [name: string, group?: string];
 
 export type MissGuard = ReturnType<typeof createMissGuard>;
 
-export function createMissGuard(nowMs: () => number = () => performance.now()) {
+/** `width`: of each lane; two, if nothing else is said. */
+export function createMissGuard(nowMs: () => number = () => performance.now(), width = laneWidth) {
   const askers = new LRUCache<string, Bucket>({ max: maxAskers });
   const groups = new LRUCache<string, Bucket>({ max: maxAskers });
   const everyone = new Bucket(budgets.everyone, nowMs());
-  const lanes = { own: pLimit(laneWidth), shared: pLimit(laneWidth) };
+  const lanes = { own: pLimit(width), shared: pLimit(width) };
   const bucketOf = (known: LRUCache<string, Bucket>, name: string, budget: Budget): Bucket => {
     const bucket = known.get(name) ?? new Bucket(budget, nowMs());
     known.set(name, bucket);

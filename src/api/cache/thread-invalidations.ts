@@ -17,8 +17,16 @@ export function createInvalidationMemory(): InvalidationMemory {
 /** A thread that does nothing reads what has changed at least so often, so that the ring has room. */
 const readEveryMs = 250;
 
-/** `performance.now()` counts from the start of each thread: what has to be added so that it is the same in all. */
-const sinceBootMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+/**
+ * `performance.now()` counts from the start of each thread: what has to be added so that it is the same in all. The
+ * least of some readings, as a thread may stand still between the two clocks.
+ */
+const sinceBootMs = Math.min(
+  ...Array.from({ length: 5 }, () => {
+    const ownMs = performance.now();
+    return Number(process.hrtime.bigint()) / 1e6 - ownMs;
+  }),
+);
 
 /** The invalidations of one thread. */
 export function createThreadInvalidations(memory: InvalidationMemory): Invalidations {

@@ -21,7 +21,7 @@ export type HttpsParts = {
 
 export type HttpsServer = {
   port: number;
-  /** Accepts no new connections and lets requests in flight finish. */
+  /** Accepts no new connections and lets requests in flight finish. May be called again. */
   close: () => Promise<void>;
 };
 
@@ -37,11 +37,13 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
   await look();
   const port = await listen(server, at);
   const timer = setInterval(() => void look(), parts.lookEveryMs ?? 10_000).unref();
+  let closing: Promise<void> | undefined;
   return {
     port,
-    close: async () => {
+    close: () => {
       clearInterval(timer);
-      await drain(server, promisify(server.close.bind(server)));
+      closing ??= drain(server, promisify(server.close.bind(server)));
+      return closing;
     },
   };
 }

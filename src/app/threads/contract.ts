@@ -35,8 +35,10 @@ export type ThreadData = {
   memory: ThreadMemory;
   /** From 2 on; the main thread is the first. */
   number: number;
-  /** How many threads serve, the main one included. */
-  threads: number;
+  /** How many keys it caches at most. */
+  cachedKeys: number;
+  /** How many connections to Postgres it has at most. */
+  connections: number;
   /** The ports at which the main thread listens. */
   ports: { http: number; https: number | undefined };
   /** undefined: nothing is recorded. */

@@ -24,8 +24,8 @@ import {
   type ThreadData,
 } from "./contract.ts";
 
-/** Of the main thread's pool there are more, because it also serves everything else. */
-const connections = 5;
+/** Of lookups of keys that don't exist: a further thread has fewer connections than the main one. */
+const laneWidth = 1;
 
 /** Nothing in memory is this thread's own. */
 const nothingHeld = { recovered: 0, stored: 0, dropped: 0, held: 0, spooled: 0 };
@@ -63,7 +63,9 @@ function createBase(): Base {
 }
 
 async function start(base: Base): Promise<void> {
-  const database = openDatabase(data.databaseUrl, log, connections);
+  // It would get a port of its own.
+  if (data.ports.http === 0) throw new Error("the main thread's port is not known");
+  const database = openDatabase(data.databaseUrl, log, data.connections);
   stops.add("database", () => database.end());
   const invalidations = createThreadInvalidations(data.memory.invalidations);
   stops.add("invalidations", invalidations.close);
@@ -72,7 +74,9 @@ async function start(base: Base): Promise<void> {
     invalidations,
     cells: new SharedCells(data.memory.cells, { sweeps: false }),
     analytics: startThreadAnalytics(base),
-    threads: data.threads,
+    cachedKeys: data.cachedKeys,
+    laneWidth,
+    reusePort: true,
     port: data.ports.http,
     stops,
   });

@@ -2,10 +2,11 @@
  * The further threads of the public API, beside the main one: started when the program is ready, because each takes
  * as long to load as a tenth of the start. The system divides connections among the threads that listen.
  */
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counter, type MetricObject } from "prom-client";
 import { EngineError } from "#api/analytics/engine/engine-error.ts";
+import type { Config } from "#config.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { canSharePorts } from "#kernel/listen.ts";
 import { programFile } from "#kernel/program-file.ts";
@@ -27,6 +28,12 @@ import {
 /** More threads than this are started only where the settings say so. */
 const usualMost = 16;
 
+/** The memory of a machine or a container for each thread, so that all of them leave room for what else there is. */
+const bytesPerThread = 512 * 1024 * 1024;
+
+/** Connections to Postgres that the further threads have together, and each of them at least and at most. */
+const connections = { together: 20, least: 3, most: 5 };
+
 /** How many threads serve the API, the main one included. Throws when the settings want more than the system can. */
 export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
   if (threads > 1 && !canSharePorts(platform)) {
@@ -35,7 +42,21 @@ export function threadsOf({ threads }: { threads: number }, platform = process.p
     );
   }
   if (threads > 0) return threads;
-  return canSharePorts(platform) ? Math.min(usualMost, availableParallelism()) : 1;
+  if (!canSharePorts(platform)) return 1;
+  const forMemory = Math.floor(memoryBytes() / bytesPerThread);
+  return Math.max(1, Math.min(usualMost, availableParallelism(), forMemory));
+}
+
+/** Of the container, if its memory is limited. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** How many connections to Postgres each further thread has at most. */
+export function connectionsPerThread(threads: number): number {
+  const { together, least, most } = connections;
+  return Math.min(most, Math.max(least, Math.floor(together / Math.max(1, threads - 1))));
 }
 
 const entry = programFile("#app/threads/thread.ts");
@@ -52,7 +73,9 @@ type Shared = NonNullable<Analytics["shared"]>;
 
 export type ThreadsParts = {
   memory: ThreadMemory;
-  data: Omit<ThreadData, "memory" | "number">;
+  data: Omit<ThreadData, "memory" | "number" | "connections">;
+  /** How many threads serve the API, the main one included. */
+  threads: number;
   analytics: Analytics["shared"];
   /** Replaces the threads' program, for tests. */
   program?: string | URL;
@@ -67,13 +90,20 @@ export type ApiThreads = {
   metrics: () => Promise<MetricObject[][]>;
 };
 
-type Thread = { worker: Worker; calls: ThreadCalls; ready: Promise<void>; ended: Promise<void> };
+type Thread = {
+  worker: Worker;
+  calls: ThreadCalls;
+  ready: Promise<void>;
+  ended: Promise<void>;
+  isReady: boolean;
+  /** As last read. */
+  metrics: MetricObject[];
+};
 
 export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
   const running: Thread[] = [];
   let isStopping = false;
-  const { memory, analytics } = parts;
-  const { threads } = parts.data;
+  const { memory, analytics, threads } = parts;
   const tellState = () => tellThreads(memory.states, analytics);
   tellState();
   const timer = setInterval(tellState, lookEveryMs).unref();
@@ -108,26 +138,46 @@ function tellThreads(states: Int32Array, analytics: Shared | undefined): void {
 }
 
 function startThread(
-  { memory, data, analytics, program = entry }: ThreadsParts,
+  { memory, data, analytics, threads, program = entry }: ThreadsParts,
   { number, onEnd }: { number: number; onEnd: (error: Error) => void },
 ): Thread {
-  const workerData: ThreadData = { ...data, memory, number };
+  const workerData: ThreadData = {
+    ...data,
+    ...{ memory, number, connections: connectionsPerThread(threads) },
+    config: withFormat(data.config),
+  };
   const worker = new Worker(program, { workerData, name: `api ${number}` });
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
-  let reason = "it ended";
+  let cause = new Error("it ended");
   worker.on("error", (error) => {
-    reason = (error as Error).message;
+    cause = error as Error;
   });
   worker.on("exit", () => {
     ended.resolve();
-    onEnd(new Error(`thread ${number} of the public API has ended: ${reason}`));
+    onEnd(new Error(`thread ${number} of the public API has ended: ${cause.message}`, { cause }));
   });
   const calls = connect<ThreadCalls, MainCalls>(worker, {
-    noteReady: ready.resolve,
+    noteReady: () => {
+      thread.isReady = true;
+      ready.resolve();
+    },
     ...createAnalyticsCalls(analytics),
   });
-  return { worker, calls, ready: ready.promise, ended: ended.promise };
+  const thread: Thread = {
+    ...{ worker, calls, ready: ready.promise, ended: ended.promise },
+    isReady: false,
+    metrics: [],
+  };
+  return thread;
+}
+
+/** Whether the output is a terminal is known to the main thread alone. */
+function withFormat(config: Config): Config {
+  const { format } = config.log;
+  if (format !== "auto") return config;
+  const isTerminal = process.stdout.isTTY === true;
+  return { ...config, log: { ...config.log, format: isTerminal ? "pretty" : "json" } };
 }
 
 /** What a thread asks of the main one about analytics; never, while they are off. */
@@ -169,13 +219,13 @@ async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void
   await worker.terminate();
 }
 
-/** None of one that is still starting, or doesn't answer: its event loop is blocked. */
-function readMetrics({ calls, ready }: Thread): Promise<MetricObject[]> {
-  const read = async () => {
-    await ready;
-    return (await calls.metrics()) as MetricObject[];
-  };
-  return inTime(read, { limitMs: metricsWithinMs, otherwise: [] });
+/** As last read of one that doesn't answer, as its event loop is blocked: a counter must not fall. */
+async function readMetrics(thread: Thread): Promise<MetricObject[]> {
+  const { calls, isReady, metrics: otherwise } = thread;
+  if (!isReady) return otherwise;
+  const read = async () => (await calls.metrics()) as MetricObject[];
+  thread.metrics = await inTime(read, { limitMs: metricsWithinMs, otherwise });
+  return thread.metrics;
 }
 
 /** How busy each thread is: all of them busy means that more of them, or more processes, are needed. */

@@ -75,7 +75,8 @@ export function createOutbox({ spool, insert, log, minRetryMs = 250 }: OutboxSet
     take: (batch) => {
       // The spool takes one after the other.
       const placing = appending.then(() => place(batch));
-      appending = placing;
+      // One that fails is its caller's; the next one is taken all the same.
+      appending = placing.catch(() => {});
       return placing.finally(() => sender.wake());
     },
     wake: () => sender.wake(),

@@ -44,7 +44,7 @@ export type RatelimitRow = {
   tokens: number;
 };
 
-/** Counts of rows. Always: recorded + recovered = stored + dropped + buffered + spooled. */
+/** Counts of rows. Always, summed over all threads: recorded + recovered = stored + dropped + buffered + spooled. */
 export type RecorderCounters = {
   /** Recorded since the start of the process. */
   recorded: number;

@@ -9,7 +9,7 @@ import {
   fits,
   type Look,
   type Moment,
-  momentOf,
+  momentIn,
   rebase,
   usedOf,
 } from "./window.ts";
@@ -18,7 +18,7 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer;
   /** The counter of a request's limit; undefined: none. */
   peek: (request: LimitRequest) => Cell | undefined;
-  /** Takes over a counter of another limiter. */
+  /** Joins a counter of another limiter with the one here. */
   learn: (request: LimitRequest, cell: Cell) => void;
   /** How many counters are kept. */
   size: () => number;
@@ -43,10 +43,23 @@ export function createLimiterOn(cells: CellStore): LocalLimiter {
     },
     learn: (request, cell) => {
       const name = nameOf(request);
-      cells.hold([name], () => cells.put(name, cell, request.durationMs));
+      cells.hold([name], () => cells.put(name, joined(cells.get(name), cell), request.durationMs));
     },
     size: () => cells.size,
     close: async () => cells.close(),
+  };
+}
+
+/** The larger counts of both: what was counted here while Redis was away still counts, and the later window holds. */
+function joined(kept: Cell | undefined, learnt: Cell): Cell {
+  if (kept === undefined) return learnt;
+  const sequence = Math.max(kept.sequence, learnt.sequence);
+  const one = rebase(kept, sequence);
+  const other = rebase(learnt, sequence);
+  return {
+    sequence,
+    current: Math.max(one.current, other.current),
+    previous: Math.max(one.previous, other.previous),
   };
 }
 
@@ -61,18 +74,19 @@ function nameOf({ key, durationMs }: LimitRequest): string {
 /** As `takeBatch`, but faster: nearly all batches have one request. */
 function takeOne(cells: CellStore, request: LimitRequest, nowMs: number): TakeAnswer {
   const name = nameOf(request);
-  const moment = momentOf(request.durationMs, nowMs);
-  const look = cells.hold([name], () => countOne(cells, request, { name, moment }));
+  const look = cells.hold([name], () => countOne(cells, request, { name, nowMs }));
   return { passed: look.passed, answers: [answerOne(request, look, look.passed)] };
 }
 
 function countOne(
   cells: CellStore,
   request: LimitRequest,
-  { name, moment }: { name: string; moment: Moment },
+  { name, nowMs }: { name: string; nowMs: number },
 ): Look {
   const { durationMs, cost } = request;
-  const cell = rebase(cells.get(name), moment.sequence);
+  const kept = cells.get(name);
+  const moment = momentIn(kept, durationMs, nowMs);
+  const cell = rebase(kept, moment.sequence);
   const used = usedOf(cell, moment);
   const passed = fits(request, used);
   if (passed) count(cells, name, { cell, durationMs, taken: cost });
@@ -114,8 +128,9 @@ function tallyOf(
   { request, nowMs }: { request: LimitRequest; nowMs: number },
 ): Tally {
   const { durationMs } = request;
-  const moment = momentOf(durationMs, nowMs);
-  return { cell: rebase(cells.get(name), moment.sequence), moment, durationMs, taken: 0 };
+  const kept = cells.get(name);
+  const moment = momentIn(kept, durationMs, nowMs);
+  return { cell: rebase(kept, moment.sequence), moment, durationMs, taken: 0 };
 }
 
 /** A cost of 0, or a refusal, creates no counter. */

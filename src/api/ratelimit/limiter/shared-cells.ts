@@ -2,7 +2,7 @@
  * The counters of all threads of a process, in shared memory that a limit of theirs is counted in exactly. The
  * memory has parts, each with a lock of its own; a counter's part and place follow from the hash of its name.
  */
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { lock, unlock } from "#kernel/thread-lock.ts";
 import { type CellStore, isOver, sweepEveryMs, sweepSize } from "./cells.ts";
 import type { Cell } from "./window.ts";
@@ -21,6 +21,9 @@ const handWord = 4;
 /** Of a name 128 bits of its hash are kept: no two names that anybody can find have the same. */
 const tagWords = 4;
 
+/** What is hashed before each name: without it callers could choose names that fill one part, or one bucket. */
+const saltBytes = 16;
+
 /** A cell's `sequence`, `current`, `previous` and `durationMs`; the last one is 0 while the cell is free. */
 const numbersOfCell = 4;
 
@@ -30,6 +33,7 @@ const none = 0;
 export type CellMemory = {
   parts: number;
   cellsPerPart: number;
+  salt: string;
   states: Int32Array;
   /** The first place of each bucket, as many buckets as cells. */
   heads: Int32Array;
@@ -47,6 +51,7 @@ export function createCellMemory({ maxCells = 1_000_000, parts = 64 } = {}): Cel
   return {
     parts,
     cellsPerPart,
+    salt: randomBytes(saltBytes).toString("base64"),
     states: words(parts * stateWords),
     heads: words(cells),
     links: words(cells),
@@ -83,12 +88,14 @@ export class SharedCells implements CellStore {
 
   hold<Result>(names: readonly string[], work: () => Result): Result {
     const { states } = this.#memory;
-    const parts = this.#partsOf(names);
-    for (const part of parts) lock(states, part * stateWords + lockWord);
+    const held = this.#partsOf(names).map((part) => {
+      const at = part * stateWords + lockWord;
+      return { at, acquisition: lock(states, at) };
+    });
     try {
       return work();
     } finally {
-      for (const part of parts) unlock(states, part * stateWords + lockWord);
+      for (const { at, acquisition } of held) unlock(states, at, acquisition);
     }
   }
 
@@ -135,11 +142,12 @@ export class SharedCells implements CellStore {
     const nowMs = Date.now();
     for (let part = 0; part < parts; part += 1) {
       const count = Math.ceil(sweepSize(this.size) / parts);
-      lock(states, part * stateWords + lockWord);
+      const at = part * stateWords + lockWord;
+      const acquisition = lock(states, at);
       try {
         this.sweep(part, nowMs, count);
       } finally {
-        unlock(states, part * stateWords + lockWord);
+        unlock(states, at, acquisition);
       }
     }
   }
@@ -155,8 +163,8 @@ export class SharedCells implements CellStore {
 
   #seek(name: string): void {
     if (name === this.#name) return;
-    const { parts, cellsPerPart } = this.#memory;
-    const digest = hash("sha256", name, "buffer");
+    const { parts, cellsPerPart, salt } = this.#memory;
+    const digest = hash("sha256", salt + name, "buffer");
     for (let word = 0; word < tagWords; word += 1) this.#tag[word] = digest.readInt32LE(word * 4);
     // Other bits than those of the tag.
     this.#part = digest.readUInt32LE(16) % parts;
@@ -211,7 +219,7 @@ export class SharedCells implements CellStore {
     const fresh = this.#state(part, freshWord);
     if (fresh < this.#memory.cellsPerPart) return;
     this.sweep(part, nowMs, searchBeforeEviction);
-    if (this.#state(part, freeWord) === none) this.#free(part, this.#next(part, fresh));
+    while (this.#state(part, freeWord) === none) this.#free(part, this.#next(part, fresh));
   }
 
   /** The place that the hand comes to; it wraps around. */
@@ -229,22 +237,21 @@ export class SharedCells implements CellStore {
     return durationMs > 0 && isOver({ sequence: numbers[first] ?? 0, durationMs }, nowMs);
   }
 
-  /** Leaves its bucket first: what is torn by the end of a thread loses a cell, and never leads in a circle. */
+  /** In an order in which the end of a thread half-way loses the cell, and makes no list a circle. */
   #free(part: number, at: number): void {
     const { states, heads, links, tags, numbers, cellsPerPart } = this.#memory;
     const bucket = part * cellsPerPart + this.#bucketIn(tags[(at - 1) * tagWords] ?? 0);
+    numbers[(at - 1) * numbersOfCell + 3] = 0;
     let before = none;
-    for (
-      let one = heads[bucket] ?? none;
-      one !== at && one !== none;
-      one = links[one - 1] ?? none
-    ) {
+    let one = heads[bucket] ?? none;
+    while (one !== at && one !== none) {
       before = one;
+      one = links[one - 1] ?? none;
     }
+    if (one === none) return;
     const next = links[at - 1] ?? none;
     if (before === none) heads[bucket] = next;
     else links[before - 1] = next;
-    numbers[(at - 1) * numbersOfCell + 3] = 0;
     links[at - 1] = this.#state(part, freeWord);
     states[part * stateWords + freeWord] = at;
     this.#addTo(part, sizeWord, -1);

@@ -20,7 +20,19 @@ export function momentOf(durationMs: number, nowMs: number): Moment {
   return { sequence, left, endsMs: (sequence + 1) * durationMs };
 }
 
-/** The cell as of `sequence`. When a clock was set back, the cell's counts continue. */
+/**
+ * The moment at which a call is counted. One that comes when the next window has begun in its cell, since its time was
+ * taken before it got to the cell, or since a clock was set back, counts at that window's beginning: the cell's
+ * window never goes back, as the one before would be forgotten.
+ */
+export function momentIn(cell: Cell | undefined, durationMs: number, nowMs: number): Moment {
+  const moment = momentOf(durationMs, nowMs);
+  return cell?.sequence === moment.sequence + 1
+    ? momentOf(durationMs, cell.sequence * durationMs)
+    : moment;
+}
+
+/** The cell as of `sequence`. One that is a window ahead, by the clock of another process, continues. */
 export function rebase(cell: Cell | undefined, sequence: number): Cell {
   const age = cell === undefined ? Number.NaN : sequence - cell.sequence;
   if (cell === undefined || age > 1 || age < -1) return { sequence, current: 0, previous: 0 };

@@ -94,6 +94,36 @@ describe.each(limiters)("the sliding window %s", (_, create) => {
     expect(remaining).toEqual([0, 3, 5, 10]);
   });
 
+  it("counts a call that comes late in the window that has begun meanwhile", () => {
+    const limiter = create();
+    const passAt = (ms: number) =>
+      Array.from({ length: 200 }, () =>
+        limiter.take([request({ limit: 100 })], startMs + ms),
+      ).filter(({ passed }) => passed).length;
+    expect(passAt(59_999)).toBe(100);
+    expect(passAt(75_000)).toBe(25);
+
+    expect(passAt(59_999)).toBe(0);
+
+    expect(passAt(75_000)).toBe(0);
+  });
+
+  it("keeps the larger count of its own and another limiter's", () => {
+    const limiter = create();
+    const sequence = startMs / 60_000;
+    for (let call = 0; call < 5; call += 1) limiter.take([request()], startMs);
+
+    limiter.learn(request(), { sequence, current: 3, previous: 9 });
+    expect(limiter.peek(request())).toMatchObject({ sequence, current: 5, previous: 9 });
+
+    limiter.learn(request(), { sequence: sequence + 1, current: 1, previous: 2 });
+    expect(limiter.peek(request())).toMatchObject({
+      sequence: sequence + 1,
+      current: 1,
+      previous: 5,
+    });
+  });
+
   it("tells the end of the window", () => {
     const { answers } = create().take([request()], startMs + 1_234);
 
