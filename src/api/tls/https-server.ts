@@ -1,5 +1,6 @@
 /** The API by HTTPS, with a certificate that is renewed while the program runs. */
 import { createServer, type Server } from "node:https";
+import { createSecureContext, type SecureContext } from "node:tls";
 import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import { Gauge, type Registry } from "prom-client";
@@ -32,8 +33,13 @@ const handshakeTimeoutMs = 10_000;
 
 /** Until there is a certificate, handshakes fail. */
 export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise<HttpsServer> {
-  const server = createServerFor(parts.api);
-  const look = createLook(server, parts);
+  const found: Found = { context: undefined };
+  const server = createServerFor(parts.api, async () => {
+    // Another thread may use it already.
+    if (found.context === undefined) await look();
+    return found.context;
+  });
+  const look = createLook(server, found, parts);
   await look();
   const port = await listen(server, at);
   const timer = setInterval(() => void look(), parts.lookEveryMs ?? 10_000).unref();
@@ -48,8 +54,14 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
   };
 }
 
+/** What this thread has found; undefined: no certificate yet. */
+type Found = { context: SecureContext | undefined };
+
 /** With the same limits for slow and broken clients as the API's HTTP server. */
-function createServerFor(api: FastifyInstance): Server {
+function createServerFor(
+  api: FastifyInstance,
+  readContext: () => Promise<SecureContext | undefined>,
+): Server {
   const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = api.server;
   const server = createServer(
     {
@@ -60,6 +72,10 @@ function createServerFor(api: FastifyInstance): Server {
       handshakeTimeout: handshakeTimeoutMs,
       minVersion: "TLSv1.2",
       ALPNProtocols: ["http/1.1"],
+      // Without a context the server's own is used, which is the same one as soon as there is one.
+      SNICallback: (_name, done) => {
+        readContext().then((context) => done(null, context), done);
+      },
     },
     (request, response) => api.routing(request, response),
   );
@@ -72,7 +88,11 @@ function createServerFor(api: FastifyInstance): Server {
 }
 
 /** Puts a new certificate into use; open connections keep theirs. */
-function createLook(server: Server, { readCertificate, log, registry }: HttpsParts) {
+function createLook(
+  server: Server,
+  found: Found,
+  { readCertificate, log, registry }: HttpsParts,
+): () => Promise<void> {
   const expiry = new Gauge({
     name: "vedette_api_certificate_expires_timestamp_seconds",
     help: "When the served certificate expires; 0: there is none yet.",
@@ -80,18 +100,28 @@ function createLook(server: Server, { readCertificate, log, registry }: HttpsPar
     registers: [registry],
   });
   let served: string | undefined;
-  return async () => {
+  const look = async () => {
     try {
       const certificate = await readCertificate();
       if (certificate === undefined || certificate.chain === served) return;
       const { chain, privateKey, expiresMs } = certificate;
-      server.setSecureContext({ cert: chain, key: privateKey, minVersion: "TLSv1.2" });
+      const options = { cert: chain, key: privateKey, minVersion: "TLSv1.2" } as const;
+      server.setSecureContext(options);
+      found.context = createSecureContext(options);
       served = chain;
       expiry.set(expiresMs / 1_000);
       log.info({ expiresAt: new Date(expiresMs).toISOString() }, "certificate in use");
     } catch (error) {
       log.warn({ detail: (error as Error).message }, "certificate not read");
     }
+  };
+  // Handshakes that wait for the first certificate share one look.
+  let looking: Promise<void> | undefined;
+  return () => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
   };
 }
 
