@@ -14,7 +14,7 @@ export type Cell = {
 /** A point in time relative to a limit's windows. `left`: the share of the previous window that still counts. */
 export type Moment = { sequence: number; left: number; endsMs: number };
 
-export function momentOf(durationMs: number, nowMs: number): Moment {
+function momentOf(durationMs: number, nowMs: number): Moment {
   const sequence = Math.floor(nowMs / durationMs);
   const left = 1 - (nowMs % durationMs) / durationMs;
   return { sequence, left, endsMs: (sequence + 1) * durationMs };
