@@ -10,7 +10,7 @@ const warmUpSeconds = 2;
 
 /** The request to a server. */
 type Contender = Served &
-  Pick<Load, "path" | "body" | "headers"> & {
+  Pick<Load, "path" | "body" | "headers" | "connections"> & {
     /** A text that the answer must contain, so that a refusal with status 200 doesn't count. */
     says?: string;
   };
