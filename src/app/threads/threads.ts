@@ -121,7 +121,7 @@ export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
   };
   showThreads(base, running);
   return {
-    begin: () => void beginAll(),
+    begin: () => void beginAll().catch(base.fail),
     stop: async () => {
       isStopping = true;
       clearInterval(timer);
