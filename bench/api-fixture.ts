@@ -109,3 +109,12 @@ export async function insertKeys(database: Database, count: number): Promise<voi
   }
   await database.query("ANALYZE keys");
 }
+
+/** The request that verifies one of the keys 0 to `keyCount` - 1, at random. */
+export const askedToVerify = (server: Served, keyCount: number) => ({
+  ...server,
+  path: "/v2/keys.verifyKey",
+  headers: { authorization: `Bearer ${rootKey}` },
+  body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
+  says: '"valid":true',
+});

@@ -6,14 +6,7 @@
  *
  * Packages are installed beforehand: `npm ci --prefix bench/peers` and `npm ci --prefix bench/better-auth`.
  */
-import {
-  type ApiBench,
-  benchKey,
-  insertKeys,
-  rootKey,
-  type Served,
-  withApi,
-} from "./api-fixture.ts";
+import { type ApiBench, askedToVerify, insertKeys, type Served, withApi } from "./api-fixture.ts";
 import { compare } from "./compare.ts";
 import { requirePackages } from "./packages.ts";
 import { beginBench, judge } from "./verdict.ts";
@@ -25,13 +18,7 @@ const leastTimes = 5;
 
 const program = new URL("./better-auth/server.mjs", import.meta.url);
 
-const asked = (server: Served) => ({
-  ...server,
-  path: "/v2/keys.verifyKey",
-  headers: { authorization: `Bearer ${rootKey}` },
-  body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
-  says: '"valid":true',
-});
+const asked = (server: Served) => askedToVerify(server, keyCount);
 
 async function measure({ database, databaseUrl, serve }: ApiBench): Promise<void> {
   await insertKeys(database, keyCount);

@@ -9,7 +9,7 @@ import { setPriority, tmpdir } from "node:os";
 import path from "node:path";
 import {
   type ApiBench,
-  benchKey,
+  askedToVerify,
   insertKeys,
   rootKey,
   type Served,
@@ -28,14 +28,7 @@ const serversNiceness = 10;
 /** The aim (docs/measured.md, "Aims"): twice the threads do so many times the work. */
 const leastGain = 1.8;
 
-const asked = (server: Served) => ({
-  ...server,
-  path: "/v2/keys.verifyKey",
-  headers: { authorization: `Bearer ${rootKey}` },
-  body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
-  connections,
-  says: '"valid":true',
-});
+const asked = (server: Served) => ({ ...askedToVerify(server, keyCount), connections });
 
 /** In place of the analytics store: it takes everything at once. */
 async function startStore() {

@@ -2,14 +2,7 @@
  * keys.verifyKey on cached keys, with recording, compared with the minimum that the same server can do for the
  * same POST. BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead.
  */
-import {
-  type ApiBench,
-  benchKey,
-  insertKeys,
-  rootKey,
-  type Served,
-  withApi,
-} from "./api-fixture.ts";
+import { type ApiBench, askedToVerify, insertKeys, type Served, withApi } from "./api-fixture.ts";
 import { compare, judgeCpu } from "./compare.ts";
 import { profile } from "./load.ts";
 import { beginBench, judge } from "./verdict.ts";
@@ -22,13 +15,7 @@ const leastShare = 0.55;
 const mostP99 = 4;
 const mostMicros = 28;
 
-const asked = (server: Served, says = '"valid":true') => ({
-  ...server,
-  path: "/v2/keys.verifyKey",
-  headers: { authorization: `Bearer ${rootKey}` },
-  body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
-  says,
-});
+const asked = (server: Served) => askedToVerify(server, keyCount);
 
 async function measure({ database, serve }: ApiBench): Promise<void> {
   await insertKeys(database, keyCount);
