@@ -1,4 +1,5 @@
 /** The sentinels that a fleet of processes lacks: names, regions and ports of new ones. */
+import { randomInt } from "node:crypto";
 import getPort from "get-port";
 import type { SentinelState } from "./process-state.ts";
 
@@ -25,12 +26,20 @@ export async function createNewcomers(
   const newcomers: SentinelState[] = [];
   for (let index = 0; index < size; index += 1) {
     if (names.has(nameOf(index))) continue;
-    const publicPort =
-      basePort === 0 ? await getPort({ host: "127.0.0.1", exclude: taken }) : basePort + index;
+    const publicPort = basePort === 0 ? await freePort(taken) : basePort + index;
     taken.add(publicPort);
     newcomers.push(createSentinel(index, publicPort));
   }
   return newcomers;
+}
+
+/** Below those that systems give to outgoing connections (from 32,768 on), one of which could hold it while the sentinel is down. */
+const freePorts = { from: 20_000, below: 32_000 };
+
+async function freePort(taken: Set<number>): Promise<number> {
+  const { from, below } = freePorts;
+  const port = Array.from({ length: 50 }, () => randomInt(from, below));
+  return getPort({ host: "127.0.0.1", port, exclude: taken });
 }
 
 function nameOf(index: number): string {
