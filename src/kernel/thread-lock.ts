@@ -72,6 +72,16 @@ export function unlock(words: Int32Array, at: number, own: number): void {
   if (replace(words, at, { from: own | awaitedBit, to: free })) Atomics.notify(words, at, 1);
 }
 
+/** Runs `work` while this thread holds the lock. */
+export function withLock<Result>(words: Int32Array, at: number, work: () => Result): Result {
+  const own = lock(words, at);
+  try {
+    return work();
+  } finally {
+    unlock(words, at, own);
+  }
+}
+
 function replace(
   words: Int32Array,
   at: number,

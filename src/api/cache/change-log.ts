@@ -3,7 +3,7 @@
  * made a change writes it here before it answers; every thread reads on before it looks into a cache, so that none
  * of them answers by what was before, and nobody waits for anybody.
  */
-import { lock, unlock } from "#kernel/thread-lock.ts";
+import { withLock } from "#kernel/thread-lock.ts";
 import type { Stale } from "./invalidation.ts";
 
 const lockWord = 0;
@@ -47,14 +47,11 @@ export class ChangeLog {
     const text = `${stale.map((tag) => tag ?? anything).join(" ")} `;
     const bytes = Buffer.from(text.length > this.#bytes.length / 4 ? `${anything} ` : text);
     const words = this.#words;
-    const held = lock(words, lockWord);
-    try {
+    withLock(words, lockWord, () => {
       const start = Atomics.load(words, writtenWord);
       this.#copyIn(bytes, start);
       Atomics.store(words, writtenWord, (start + bytes.length) | 0);
-    } finally {
-      unlock(words, lockWord, held);
-    }
+    });
   }
 
   /** What was written since the last call. A thread that has missed something has to take it that anything may have changed. */
@@ -70,15 +67,12 @@ export class ChangeLog {
   /** undefined: some of it is overwritten. */
   #readText(): string | undefined {
     const words = this.#words;
-    const held = lock(words, lockWord);
-    try {
+    return withLock(words, lockWord, () => {
       const start = this.#read;
       this.#read = Atomics.load(words, writtenWord);
       const length = (this.#read - start) >>> 0;
       return length > this.#bytes.length ? undefined : this.#copyOut(start, length);
-    } finally {
-      unlock(words, lockWord, held);
-    }
+    });
   }
 
   #copyIn(bytes: Buffer, start: number): void {

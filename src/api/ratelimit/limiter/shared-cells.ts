@@ -3,7 +3,7 @@
  * memory has parts, each with a lock of its own; a counter's part and place follow from the hash of its name.
  */
 import { hash, randomBytes } from "node:crypto";
-import { lock, unlock } from "#kernel/thread-lock.ts";
+import { lock, unlock, withLock } from "#kernel/thread-lock.ts";
 import { type CellStore, isOver, sweepEveryMs, sweepSize } from "./cells.ts";
 import type { Cell } from "./window.ts";
 
@@ -140,15 +140,9 @@ export class SharedCells implements CellStore {
   #sweepAll(): void {
     const { parts, states } = this.#memory;
     const nowMs = Date.now();
+    const count = Math.ceil(sweepSize(this.size) / parts);
     for (let part = 0; part < parts; part += 1) {
-      const count = Math.ceil(sweepSize(this.size) / parts);
-      const at = part * stateWords + lockWord;
-      const acquisition = lock(states, at);
-      try {
-        this.sweep(part, nowMs, count);
-      } finally {
-        unlock(states, at, acquisition);
-      }
+      withLock(states, part * stateWords + lockWord, () => this.sweep(part, nowMs, count));
     }
   }
 
