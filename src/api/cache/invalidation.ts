@@ -48,7 +48,7 @@ const logAgainAfterMs = 60_000;
 /** Postgres refuses notifications of more than 8,000 bytes. */
 const tagsPerNotification = 150;
 
-export type Hearing = {
+type Source = {
   databaseUrl: string;
   /** Of Postgres itself, if `databaseUrl` may be a pooler's. */
   listenUrl: string;
@@ -64,8 +64,8 @@ export type Hearing = {
  * announced at `databaseUrl` is not received there: a connection pooler in between drops notifications,
  * and another database never sends them.
  */
-export function hearInvalidations(hearing: Hearing): { close: () => Promise<void> } {
-  const { databaseUrl, listenUrl, log, onStale, onReceived } = hearing;
+export function hearInvalidations(source: Source): { close: () => Promise<void> } {
+  const { databaseUrl, listenUrl, log, onStale, onReceived } = source;
   const closing = new AbortController();
   const loss = createLossLog(log);
   const listening = keepListening({

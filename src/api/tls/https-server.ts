@@ -33,13 +33,13 @@ const handshakeTimeoutMs = 10_000;
 
 /** Until there is a certificate, handshakes fail. */
 export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise<HttpsServer> {
-  const found: Found = { context: undefined };
+  const inUse: CertificateInUse = { context: undefined };
   const server = createServerFor(parts.api, async () => {
     // Another thread may use it already.
-    if (found.context === undefined) await look();
-    return found.context;
+    if (inUse.context === undefined) await look();
+    return inUse.context;
   });
-  const look = createLook(server, found, parts);
+  const look = createLook(server, inUse, parts);
   await look();
   const port = await listen(server, at);
   const timer = setInterval(() => void look(), parts.lookEveryMs ?? 10_000).unref();
@@ -55,7 +55,7 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
 }
 
 /** What this thread has found; undefined: no certificate yet. */
-type Found = { context: SecureContext | undefined };
+type CertificateInUse = { context: SecureContext | undefined };
 
 /** With the same limits for slow and broken clients as the API's HTTP server. */
 function createServerFor(
@@ -90,7 +90,7 @@ function createServerFor(
 /** Puts a new certificate into use; open connections keep theirs. */
 function createLook(
   server: Server,
-  found: Found,
+  inUse: CertificateInUse,
   { readCertificate, log, registry }: HttpsParts,
 ): () => Promise<void> {
   const expiry = new Gauge({
@@ -107,7 +107,7 @@ function createLook(
       const { chain, privateKey, expiresMs } = certificate;
       const options = { cert: chain, key: privateKey, minVersion: "TLSv1.2" } as const;
       server.setSecureContext(options);
-      found.context = createSecureContext(options);
+      inUse.context = createSecureContext(options);
       served = chain;
       expiry.set(expiresMs / 1_000);
       log.info({ expiresAt: new Date(expiresMs).toISOString() }, "certificate in use");

@@ -8,7 +8,7 @@ import type { Spool } from "./spool.ts";
  * Where a batch is: on disk; or in memory, until `left` resolves, and so no longer than this process; or nowhere, for
  * want of space.
  */
-type Placed =
+type Placement =
   | { state: "spooled" }
   | { state: "held"; left: Promise<void> }
   | { state: "dropped"; error: unknown };
@@ -29,7 +29,7 @@ type OutboxCounters = {
 
 export type Outbox = {
   /** Never rejects for want of space. */
-  take: (batch: Batch) => Promise<Placed>;
+  take: (batch: Batch) => Promise<Placement>;
   /** Begins to send, unless a retry is scheduled. */
   wake: () => void;
   /** Whether the last attempt to reach the store failed. */
@@ -60,13 +60,13 @@ export function createOutbox({ spool, insert, log, minRetryMs = 250 }: OutboxSet
   reportRecovery(spool, { recovered, log });
   sender.wake();
   let appending: Promise<unknown> = Promise.resolve();
-  const hold = (batch: Batch, error: unknown): Placed => {
+  const hold = (batch: Batch, error: unknown): Placement => {
     if (sender.unspooledBytes() + batch.body.length > maxHeldBytes) {
       return { state: "dropped", error };
     }
     return { state: "held", left: sender.hold(batch) };
   };
-  const place = (batch: Batch): Promise<Placed> =>
+  const place = (batch: Batch): Promise<Placement> =>
     spool.append(batch).then(
       () => ({ state: "spooled" }),
       (error: unknown) => hold(batch, error),
