@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { lock, unlock } from "#kernel/thread-lock.ts";
-import { inThreads } from "../support/api/threads.ts";
+import { inThreads } from "../support/threads.ts";
 
 it.each([
   [4, 50_000],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ChangeLog, createChangeMemory } from "#api/cache/change-log.ts";
 import type { Stale } from "#api/cache/invalidation.ts";
-import { inThreads } from "../../support/api/threads.ts";
+import { inThreads } from "../../support/threads.ts";
 
 const seed = 20_261_127;
 

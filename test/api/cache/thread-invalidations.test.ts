@@ -7,7 +7,7 @@ import {
   createThreadInvalidations,
   type InvalidationMemory,
 } from "#api/cache/thread-invalidations.ts";
-import { inThreads } from "../../support/api/threads.ts";
+import { inThreads } from "../../support/threads.ts";
 
 /** Two threads' caches of one table. */
 function start() {

@@ -1,7 +1,7 @@
 /** Counters in memory that real threads share. */
 import { expect, it } from "vitest";
 import { createCellMemory, SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
-import { inThreads } from "../../../support/api/threads.ts";
+import { inThreads } from "../../../support/threads.ts";
 
 const startMs = 1_800_000_000_000;
 const durationMs = 60_000;

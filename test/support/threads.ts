@@ -41,7 +41,7 @@ function runThread<Result>(source: string, workerData: object): Promise<Result> 
 /** Modules of the program are imported by their address: a module without a file knows no names of a package. */
 function moduleUrl(source: string): URL {
   const resolved = source.replaceAll(/"#([^"]+)"/g, (_, name: string) =>
-    JSON.stringify(new URL(`../../../src/${name}`, import.meta.url).href),
+    JSON.stringify(new URL(`../../src/${name}`, import.meta.url).href),
   );
   return new URL(`data:text/javascript,${encodeURIComponent(resolved)}`);
 }
