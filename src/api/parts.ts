@@ -26,7 +26,7 @@ export type ApiParts = {
   /** How many keys are cached at most. */
   cachedKeys: number;
   /** See `createMissGuard`. */
-  laneWidth?: number;
+  laneWidth?: number | undefined;
   /** Where this process runs, for analytics. */
   region: string;
   /** See `ServerParts`. */

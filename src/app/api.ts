@@ -19,7 +19,8 @@ import { startRootKey } from "./own-keys.ts";
 import { cachedKeysPerThread, serveApi } from "./serve-api.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
 import { createThreadMemory, type ThreadMemory } from "./threads/contract.ts";
-import { createThreads, threadsOf } from "./threads/threads.ts";
+import { threadsOf } from "./threads/sizing.ts";
+import { createThreads } from "./threads/threads.ts";
 import { startTls } from "./tls.ts";
 
 export type Api = {

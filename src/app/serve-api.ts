@@ -19,19 +19,19 @@ export type ServingParts = {
   database: Database;
   invalidations: Invalidations;
   /** The counters of limits, if threads share them. */
-  cells?: CellStore;
+  cells?: CellStore | undefined;
   analytics: Pick<Analytics, "recorder" | "reading">;
   /** How many keys this thread caches at most. */
   cachedKeys: number;
   /** See `createMissGuard`. */
-  laneWidth?: number;
+  laneWidth?: number | undefined;
   /** Whether further threads listen at the same port. */
   reusePort: boolean;
   port: number;
   stops: Stops;
 };
 
-export type ServedApi = { api: FastifyInstance; url: string; port: number };
+type ServedApi = { api: FastifyInstance; url: string; port: number };
 
 /** Listens when it resolves. The caller closes it. */
 export async function serveApi(base: Base, parts: ServingParts): Promise<ServedApi> {
@@ -41,7 +41,7 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     redisUrl: config.redis.url,
     log,
     registry,
-    ...(cells !== undefined && { cells }),
+    cells,
   });
   stops.add("rate limits", limiter.close);
   const uses = createKeyUses(database, log);
@@ -55,7 +55,7 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     keyRing: createBaseKeyRing(base),
     analytics: analytics.reading,
     cachedKeys,
-    ...(parts.laneWidth !== undefined && { laneWidth: parts.laneWidth }),
+    laneWidth: parts.laneWidth,
     region: config.api.region,
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,

@@ -1,5 +1,6 @@
 /** What the main thread of a process and a further thread of its public API ask of each other. */
 import { type BirpcReturn, createBirpc } from "birpc";
+import type { MetricObject } from "prom-client";
 import type { Batch } from "#api/analytics/batch.ts";
 import type { EngineQuery } from "#api/analytics/engine/engine-client.ts";
 import type { EngineFailure } from "#api/analytics/engine/engine-error.ts";
@@ -65,7 +66,7 @@ export type MainCalls = {
 /** Of a further thread. */
 export type ThreadCalls = {
   /** Its metrics, as prom-client has them in JSON. */
-  metrics: () => Promise<object[]>;
+  metrics: () => Promise<MetricObject[]>;
   /** Answers the requests in flight and stops what it has started; the thread ends afterwards. */
   stop: () => Promise<void>;
 };

@@ -7,14 +7,14 @@ import type { Outbox } from "#api/analytics/recording/outbox.ts";
 import { createThreadInvalidations } from "#api/cache/thread-invalidations.ts";
 import { closeGracefully } from "#api/http/close.ts";
 import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
+import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { Analytics } from "../analytics.ts";
 import type { Base } from "../base.ts";
 import { serveHttps } from "../https.ts";
 import { nothingRecorded, startRecorder } from "../recorder.ts";
-import { type ServedApi, serveApi } from "../serve-api.ts";
-import { callersLimitMs, createStops, type Stops } from "../stops.ts";
+import { serveApi } from "../serve-api.ts";
+import { callersLimitMs, createStops } from "../stops.ts";
 import {
   connect,
   type MainCalls,
@@ -69,7 +69,7 @@ async function start(base: Base): Promise<void> {
   stops.add("database", () => database.end());
   const invalidations = createThreadInvalidations(data.memory.invalidations);
   stops.add("invalidations", invalidations.close);
-  const served = await serveApi(base, {
+  const { api } = await serveApi(base, {
     database,
     invalidations,
     cells: new SharedCells(data.memory.cells, { sweeps: false }),
@@ -80,24 +80,15 @@ async function start(base: Base): Promise<void> {
     port: data.ports.http,
     stops,
   });
-  stops.add("API", () => closeGracefully(served.api), callersLimitMs);
-  await startHttps(base, served, { database, stops });
-}
-
-async function startHttps(
-  base: Base,
-  { api }: ServedApi,
-  parts: { database: Database; stops: Stops },
-): Promise<void> {
-  const { https: port } = data.ports;
-  if (port !== undefined) await serveHttps(base, { api, ...parts, port, reusePort: true });
+  stops.add("API", () => closeGracefully(api), callersLimitMs);
+  const { https } = data.ports;
+  if (https === undefined) return;
+  await serveHttps(base, { api, database, stops, port: https, reusePort: true });
 }
 
 function startThreadAnalytics(base: Base): Pick<Analytics, "recorder" | "reading"> {
   const { analytics } = data;
-  if (analytics === undefined) {
-    return { recorder: nothingRecorded, reading: undefined };
-  }
+  if (analytics === undefined) return { recorder: nothingRecorded, reading: undefined };
   const { database, retention } = analytics;
   const state = () => storeStates[Atomics.load(states, stateWords.storeState)] ?? "starting";
   return {

@@ -2,62 +2,24 @@
  * The further threads of the public API, beside the main one: started when the program is ready, because each takes
  * as long to load as a tenth of the start. The system divides connections among the threads that listen.
  */
-import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counter, type MetricObject } from "prom-client";
-import { EngineError } from "#api/analytics/engine/engine-error.ts";
 import type { Config } from "#config.ts";
 import { inTime } from "#kernel/in-time.ts";
-import { canSharePorts } from "#kernel/listen.ts";
 import { programFile } from "#kernel/program-file.ts";
 import type { Analytics } from "../analytics.ts";
 import type { Base } from "../base.ts";
 import { callersLimitMs } from "../stops.ts";
+import { createAnalyticsCalls, tellStoreState } from "./analytics-calls.ts";
 import {
   connect,
   type MainCalls,
-  type QueryAnswer,
   stateWords,
-  storeStates,
-  type TakenBatch,
   type ThreadCalls,
   type ThreadData,
   type ThreadMemory,
 } from "./contract.ts";
-
-/** More threads than this are started only where the settings say so. */
-const usualMost = 16;
-
-/** The memory of a machine or a container for each thread, so that all of them leave room for what else there is. */
-const bytesPerThread = 512 * 1024 * 1024;
-
-/** Connections to Postgres that the further threads have together, and each of them at least and at most. */
-const connections = { together: 20, least: 3, most: 5 };
-
-/** How many threads serve the API, the main one included. Throws when the settings want more than the system can. */
-export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
-  if (threads > 1 && !canSharePorts(platform)) {
-    throw new Error(
-      `api.threads: ${threads} threads cannot share a port on this system; leave it out, or set it to 1`,
-    );
-  }
-  if (threads > 0) return threads;
-  if (!canSharePorts(platform)) return 1;
-  const forMemory = Math.floor(memoryBytes() / bytesPerThread);
-  return Math.max(1, Math.min(usualMost, availableParallelism(), forMemory));
-}
-
-/** Of the container, if its memory is limited. */
-function memoryBytes(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-}
-
-/** How many connections to Postgres each further thread has at most. */
-export function connectionsPerThread(threads: number): number {
-  const { together, least, most } = connections;
-  return Math.min(most, Math.max(least, Math.floor(together / Math.max(1, threads - 1))));
-}
+import { connectionsPerThread } from "./sizing.ts";
 
 const entry = programFile("#app/threads/thread.ts");
 
@@ -68,8 +30,6 @@ const lookEveryMs = 250;
 const terminatedWithinMs = 5_000;
 
 const metricsWithinMs = 1_000;
-
-type Shared = NonNullable<Analytics["shared"]>;
 
 export type ThreadsParts = {
   memory: ThreadMemory;
@@ -104,7 +64,7 @@ export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
   const running: Thread[] = [];
   let isStopping = false;
   const { memory, analytics, threads } = parts;
-  const tellState = () => tellThreads(memory.states, analytics);
+  const tellState = () => tellStoreState(memory.states, analytics);
   tellState();
   const timer = setInterval(tellState, lookEveryMs).unref();
   void base.departure.announced.then(() => Atomics.store(memory.states, stateWords.isLeaving, 1));
@@ -129,12 +89,6 @@ export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
     },
     metrics: () => Promise.all(running.map(readMetrics)),
   };
-}
-
-function tellThreads(states: Int32Array, analytics: Shared | undefined): void {
-  const state = analytics === undefined ? "absent" : analytics.engine.state();
-  Atomics.store(states, stateWords.storeState, storeStates.indexOf(state));
-  Atomics.store(states, stateWords.isStoreAway, analytics?.outbox.isAway() === true ? 1 : 0);
 }
 
 function startThread(
@@ -180,38 +134,6 @@ function withFormat(config: Config): Config {
   return { ...config, log: { ...config.log, format: isTerminal ? "pretty" : "json" } };
 }
 
-/** What a thread asks of the main one about analytics; never, while they are off. */
-function createAnalyticsCalls(shared: Shared | undefined): Omit<MainCalls, "noteReady"> {
-  const leaving = new Map<number, Promise<void>>();
-  let tickets = 0;
-  return {
-    takeBatch: async (batch): Promise<TakenBatch> => {
-      if (shared === undefined) return { state: "dropped", reason: "analytics are off" };
-      // What comes from another thread is a plain array of bytes.
-      const body = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
-      const placed = await shared.outbox.take({ ...batch, body });
-      if (placed.state === "spooled") return placed;
-      if (placed.state === "dropped") return { state: "dropped", reason: String(placed.error) };
-      tickets += 1;
-      leaving.set(tickets, placed.left);
-      return { state: "held", ticket: tickets };
-    },
-    awaitLeft: async (ticket) => {
-      await leaving.get(ticket);
-      leaving.delete(ticket);
-    },
-    query: async (query): Promise<QueryAnswer> => {
-      if (shared === undefined) return { failure: "absent", message: "Analytics are off." };
-      try {
-        return { text: await shared.engine.queryText(query) };
-      } catch (error) {
-        if (error instanceof EngineError) return { failure: error.failure, message: error.message };
-        throw error;
-      }
-    },
-  };
-}
-
 /** One that is still starting is waited for: it may have accepted connections already. */
 async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void> {
   const stopped = () => Promise.race([ended, ready.then(() => calls.stop())]);
@@ -223,7 +145,7 @@ async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void
 async function readMetrics(thread: Thread): Promise<MetricObject[]> {
   const { calls, isReady, metrics: otherwise } = thread;
   if (!isReady) return otherwise;
-  const read = async () => (await calls.metrics()) as MetricObject[];
+  const read = () => calls.metrics();
   thread.metrics = await inTime(read, { limitMs: metricsWithinMs, otherwise });
   return thread.metrics;
 }

@@ -13,7 +13,7 @@ export type LimiterSettings = {
   log: Log;
   registry: Registry;
   /** The counters of all threads of this process; absent: it has one thread. */
-  cells?: CellStore;
+  cells?: CellStore | undefined;
   /** How long Redis may take to answer; absent: the default of `redis-counters.ts`. */
   answerTimeoutMs?: number;
 };

@@ -1,0 +1,37 @@
+/** How many threads serve the public API, and what each of them gets. */
+import { availableParallelism, totalmem } from "node:os";
+import { canSharePorts } from "#kernel/listen.ts";
+
+/** More threads than this are started only where the settings say so. */
+const usualMost = 16;
+
+/** The memory of a machine or a container for each thread, so that all of them leave room for what else there is. */
+const bytesPerThread = 512 * 1024 * 1024;
+
+/** Connections to Postgres that the further threads have together, and each of them at least and at most. */
+const connections = { together: 20, least: 3, most: 5 };
+
+/** How many threads serve the API, the main one included. Throws when the settings want more than the system can. */
+export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
+  if (threads > 1 && !canSharePorts(platform)) {
+    throw new Error(
+      `api.threads: ${threads} threads cannot share a port on this system; leave it out, or set it to 1`,
+    );
+  }
+  if (threads > 0) return threads;
+  if (!canSharePorts(platform)) return 1;
+  const forMemory = Math.floor(memoryBytes() / bytesPerThread);
+  return Math.max(1, Math.min(usualMost, availableParallelism(), forMemory));
+}
+
+/** Of the container, if its memory is limited. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** How many connections to Postgres each further thread has at most. */
+export function connectionsPerThread(threads: number): number {
+  const { together, least, most } = connections;
+  return Math.min(most, Math.max(least, Math.floor(together / Math.max(1, threads - 1))));
+}
