@@ -10,7 +10,14 @@ const maxRemembered = 1_000;
 
 export function createStoppedRuns(database: Database) {
   const stopped = new Set<string>();
+  const unsent = new Set<string>();
   return {
+    /**
+     * The deploys whose first permission this process has, and whose order it has not sent yet. Their rows say that they are
+     * ordered.
+     */
+    unsent,
+
     /**
      * Stops a run permanently. Once it has resolved, this process sends no order of that run, not even
      * one that had its permission before.
@@ -24,11 +31,15 @@ export function createStoppedRuns(database: Database) {
 
     /**
      * How many of these sentinels were last ordered by one of these runs, whether their deploys have ended
-     * or not. One that is no longer in the fleet's list counts too, since it may have been.
+     * or not. One that is no longer in the fleet's list counts too, since it may have been. Asked after `stopRun`, so
+     * that what this process has not sent by now is never sent.
      */
     async countOrdered(runs: readonly string[], ids: readonly string[]): Promise<number> {
-      const { rows } = await database.query(countOrderedOf, [runs, ids]);
-      return rows[0].ordered;
+      const neverSent = new Set(unsent);
+      const { rows } = await database.query(findOrderedOf, [runs, ids]);
+      // Some had no answer to their permission yet.
+      for (const deploy of unsent) neverSent.add(deploy);
+      return rows.filter(({ deploy_id }) => !neverSent.has(deploy_id)).length;
     },
 
     /** Whether this process has stopped the run; another one may have. */
@@ -54,8 +65,8 @@ const endKilled = `
 
 const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
 
-const countOrderedOf = `
-  SELECT count(*)::int AS ordered FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
+const findOrderedOf = `
+  SELECT s.deploy_id FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
   WHERE s.id IS NULL OR s.deploy_run = ANY($1::text[])`;
 
 // A deploy that was in progress before this one has ended without a result: none is in progress now.

@@ -61,6 +61,18 @@ export async function giveOrder(
   signal: AbortSignal,
   parts: OrderParts,
 ): Promise<GivenOrder> {
+  try {
+    return await giveInTime(order, signal, parts);
+  } finally {
+    parts.store.unsent.delete(order.deployId);
+  }
+}
+
+async function giveInTime(
+  order: WantedOrder,
+  signal: AbortSignal,
+  parts: OrderParts,
+): Promise<GivenOrder> {
   const { store } = parts;
   let before: RecordResult | undefined;
   let permissionMs = firstPermissionMs;
@@ -74,9 +86,10 @@ export async function giveOrder(
     if (asked.isStopped) {
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
-    const isWanted = () => !store.isStoppedHere(order.run) && performance.now() < untilMs;
+    const isValid = () => !store.isStoppedHere(order.run) && performance.now() < untilMs;
+    const isWanted = () => isValid() && noteSent(order, store);
     // If it is too late already no connection is taken: aborting the request later would break it.
-    const applied = isWanted() ? await apply(order, { signal, isWanted }, parts) : "held back";
+    const applied = isValid() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
     if (applied === "held back") continue;
     if (applied.failure === undefined) return { failedBefore, seen: applied.seen };
@@ -92,7 +105,15 @@ async function ask(order: WantedOrder, store: FleetStore): Promise<RecordResult>
   const status = "progressing";
   const asked = await store.record({ id, image, status, deployId, run, onlyIfIdle });
   if (asked.isBusy === true) throw new BusyError("another deploy of the sentinel is in progress");
+  // No attempt before this one, which may have been killed, had permission.
+  if (asked.orderedMsAgo === null) store.unsent.add(deployId);
   return asked;
+}
+
+/** The driver sends it with the next thing that it does. */
+function noteSent({ deployId }: WantedOrder, { unsent }: FleetStore): true {
+  unsent.delete(deployId);
+  return true;
 }
 
 const followed: PollResult = {

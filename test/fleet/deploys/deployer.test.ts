@@ -42,6 +42,7 @@ function buildParts(given: Parts = {}) {
       return recorded.shift() ?? { isStopped: false, orderedMsAgo: null };
     },
     isStoppedHere: () => false,
+    unsent: new Set(),
     putBack: async ({ id }) => void putBacks.push(id),
     wasPushed: async () => wasPushed,
     abandon: async () => {},

@@ -1,6 +1,7 @@
 /** Deploys of a run that has stopped, or that another has followed, on a real Postgres. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDeployer, type Deployer } from "#fleet/deploys/deployer.ts";
+import type { Driver } from "#fleet/drivers/driver.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -65,6 +66,37 @@ describe("a deploy that is no longer wanted", () => {
       deploy_reason: "cancelled: its deploy was killed",
       health: "unknown",
     });
+  });
+
+  it.each([
+    { when: "before", sent: 0, leaves: "unordered" },
+    { when: "after", sent: 1, leaves: "ready" },
+  ])("counts as ordered $sent when it is stopped $when the order was sent", async (given) => {
+    const [id, run] = ["s03", `run-${given.when}`];
+    const reached = Promise.withResolvers<void>();
+    const stopped = Promise.withResolvers<void>();
+    const pause = async () => {
+      reached.resolve();
+      await stopped.promise;
+    };
+    const apply: Driver["apply"] = async (order, call) => {
+      if (given.when === "before") await pause();
+      const accepted = await fleet.driver.apply(order, call);
+      if (given.when === "after") await pause();
+      return accepted;
+    };
+    const slow = createDeployer({ ...fleet.driver, apply }, store);
+    const step = slow.begin({ ...orderFor(id, given.when), run }, timeoutMs);
+    await reached.promise;
+
+    await store.stopRun(run);
+    const counted = await store.countOrdered([run], [id]);
+    stopped.resolve();
+
+    expect(await row(id)).toMatchObject({ deploy_run: run, deploy_status: "progressing" });
+    expect(counted).toBe(given.sent);
+    expect(await step).toMatchObject({ status: given.leaves });
+    expect(store.unsent.size).toBe(0);
   });
 
   it("counts as ordered also who has left the fleet's list meanwhile", async () => {
