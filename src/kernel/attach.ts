@@ -10,14 +10,18 @@ import {
 
 type AnyContext = Context | ObjectSharedContext;
 
-/** The result of the invocation, or that of `lost`, called with the reason when it ended without one. */
+/**
+ * The result of the invocation, or that of `lost`, called with the reason when it ended without one; or what `sooner`
+ * resolves with before.
+ */
 export async function attachOrLost<Result>(
   ctx: AnyContext,
   invocation: string,
-  lost: (reason: string) => Promise<Result>,
+  { lost, sooner }: { lost: (reason: string) => Promise<Result>; sooner?: RestatePromise<Result> },
 ): Promise<Result> {
+  const end = ctx.invocation(InvocationIdParser.fromString(invocation)).attach<Result>();
   try {
-    return await ctx.invocation(InvocationIdParser.fromString(invocation)).attach<Result>();
+    return await (sooner === undefined ? end : RestatePromise.race([end, sooner]));
   } catch (error) {
     if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
     return lost(error.message);

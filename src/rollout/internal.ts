@@ -40,7 +40,10 @@ export type BeginRequest = {
   policy?: Policy;
   ci?: CiEvidence[];
 };
-export type RunHandle = { rolloutId: string; runner: string };
+/** `notesCaller`: whoever waits for the run may say so, by `noteCaller`; absent from an older version. */
+export type RunHandle = { rolloutId: string; runner: string; notesCaller?: true };
+/** The invocation that waits for a run. */
+export type CallerNote = { runner: string; caller: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
 export type RunResult = RollbackResult & { followedBy?: string };
 /**
@@ -228,6 +231,7 @@ export const rolloutObject = iface.object(
     begin: iface.json<BeginRequest, RunHandle>(),
     beginResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
     beginRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
+    noteCaller: iface.json<CallerNote, null>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<CaptureRequest, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),

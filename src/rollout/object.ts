@@ -18,6 +18,7 @@ import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { record } from "./handlers/record.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
 import { beginRollback } from "./handlers/rollback.ts";
+import { noteCaller } from "./handlers/runs.ts";
 import { windowsChanged } from "./handlers/wake.ts";
 import {
   endRollback,
@@ -48,6 +49,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       begin(ctx, request, parts.fleets.get(ctx.key).policy),
     beginResume: stoppingOrders(orders, beginResume),
     beginRollback,
+    noteCaller,
     toCapture,
     storeBatches,
     freeze,

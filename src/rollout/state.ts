@@ -116,6 +116,8 @@ export type RolloutHead = {
   sequence: number;
   /** The invocation of the current run, or of the last one. */
   runner: string;
+  /** The invocation that waits for a run, perhaps for an earlier one. */
+  caller?: { runner: string; invocation: string };
   /**
    * Invocations of batches for which its run waits before it begins, by the rollout that left them in
    * flight. Kept until they have ended, so that a run that replaces this one waits for them too.

@@ -1,8 +1,9 @@
 /** A rollout that begins or is cancelled, killed at each of its steps. */
-import type { ObjectContext } from "@restatedev/restate-sdk";
+import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
 import { advance } from "#rollout/handlers/advance.ts";
-import { begin, cancel } from "#rollout/handlers/operations.ts";
+import { begin, cancel, pause } from "#rollout/handlers/operations.ts";
+import { noteCaller } from "#rollout/handlers/runs.ts";
 import { storeBatches } from "#rollout/handlers/waves.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
@@ -21,6 +22,8 @@ class Killed extends Error {}
 function createContext(state: Map<string, unknown>, lives: number) {
   let steps = 0;
   const signals = new Map<string, unknown>();
+  /** The signals in their order, each with the invocation that gets it. */
+  const told: string[] = [];
   const step = <Result>(act: () => Result): Result => {
     steps += 1;
     if (steps > lives) throw new Killed();
@@ -38,13 +41,17 @@ function createContext(state: Map<string, unknown>, lives: number) {
     console: { info: () => {}, warn: () => {} },
     sendClient: () => step(() => sent),
     request: () => ({ headers: new Map() }),
-    invocation: () => ({
+    invocation: (id: string) => ({
       signal: (name: string) => ({
-        resolve: (value: unknown) => step(() => signals.set(name, value)),
+        resolve: (value: unknown) =>
+          step(() => {
+            signals.set(name, value);
+            told.push(`${name} ${id}`);
+          }),
       }),
     }),
   };
-  return { ctx: ctx as unknown as ObjectContext, signals, steps: () => steps };
+  return { ctx: ctx as unknown as ObjectContext, signals, told, steps: () => steps };
 }
 
 /** A cancelled rollout of two sentinels that both have the new image. */
@@ -92,6 +99,8 @@ describe("begin", () => {
 
 describe("cancel", () => {
   const runner = "inv_1gHzTMDQxYoF0LxtJFGV0JXWTbLkxWZkXd";
+  const laterRunner = "inv_1kxejNuxmVDV0xbiAZK6HuB1pBkcTFUOlP";
+  const caller = "inv_19VuwRj5ATQb63NFpUnIOqhEFRUDykGJfX";
   const running = () => {
     const batch = buildBatch(["a", "b"]);
     const head = buildHead({
@@ -137,5 +146,58 @@ describe("cancel", () => {
     expect(answer).toMatchObject({ state: "cancelled", in_flight: 2 });
     expect(signals.get("cancel")).toEqual(answer);
     expect(state.get("rolloutState")).toMatchObject({ state: "cancelled", orderedAtStop: 2 });
+  });
+
+  it("tells whoever waits for the run too, and nobody who waited for an earlier one", async () => {
+    const told = async (noted: string) => {
+      const state = running();
+      const { ctx, told } = createContext(state, Number.POSITIVE_INFINITY);
+      await noteCaller(ctx, { runner: noted, caller });
+      await cancel(ctx, parts);
+      return told.filter((one) => one.startsWith("cancel"));
+    };
+
+    expect(await told(runner)).toEqual([`cancel ${caller}`, `cancel ${runner}`]);
+    expect(await told("inv_earlier")).toEqual([`cancel ${runner}`]);
+  });
+
+  it("does not tell whoever waited for the run before a Resume", async () => {
+    const state = running();
+    const { ctx, told } = createContext(state, Number.POSITIVE_INFINITY);
+    await noteCaller(ctx, { runner, caller });
+    const head = state.get("rolloutState") as RolloutHead;
+    state.set("rolloutState", { ...head, runner: laterRunner });
+
+    await cancel(ctx, parts);
+
+    expect(told.filter((one) => one.startsWith("cancel"))).toEqual([`cancel ${laterRunner}`]);
+  });
+
+  it("has the run ask for the answer when the stop of the orders ends for good", async () => {
+    const state = running();
+    const { ctx, signals } = createContext(state, Number.POSITIVE_INFINITY);
+    const ended = {
+      ...orders,
+      stopRun: () => Promise.reject(new TerminalError("ended by hand")),
+    };
+
+    await expect(cancel(ctx, { ...parts, orders: ended })).rejects.toThrow("ended by hand");
+
+    expect(signals.get("cancel")).toBeNull();
+    const next = await advance(ctx, { rolloutId: "r-1", runner, finishedWave: 0 }, orders);
+    expect(next).toMatchObject({ action: "stop", status: { state: "cancelled" } });
+  });
+
+  it("does not end the run of a pause whose stop of the orders ends for good", async () => {
+    const state = running();
+    const { ctx, signals } = createContext(state, Number.POSITIVE_INFINITY);
+    const ended = {
+      ...orders,
+      stopRun: () => Promise.reject(new TerminalError("ended by hand")),
+    };
+
+    await expect(pause(ctx, { ...parts, orders: ended })).rejects.toThrow("ended by hand");
+
+    expect(signals.has("cancel")).toBe(false);
   });
 });

@@ -52,7 +52,7 @@ export async function begin(
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);
-  return { rolloutId, runner };
+  return { rolloutId, runner, notesCaller: true };
 }
 
 export async function beginResume(
@@ -77,7 +77,7 @@ export async function beginResume(
   const runner = await startRun(ctx, run);
   const transition = { event: retriesFailed ? "resumed to retry" : "resumed", by } as const;
   await announce(ctx, { ...head, runner, drain: drainOf(before) }, transition);
-  return { rolloutId, runner };
+  return { rolloutId, runner, notesCaller: true };
 }
 
 /** Whether nothing is left to start or to wait for. */

@@ -1,5 +1,5 @@
 /** Every handler that ends a run stops its orders, durably, before it answers. */
-import type { ObjectContext } from "@restatedev/restate-sdk";
+import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { together } from "#kernel/together.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
@@ -15,7 +15,7 @@ import {
 } from "#rollout/state.ts";
 import { announceAt, type ByOperator } from "./announce.ts";
 import { toStatus, wasRolledBack } from "./answer.ts";
-import { stopWork } from "./runs.ts";
+import { cancelRun, stopWork } from "./runs.ts";
 
 export type OrderStop = {
   /** Once it has resolved no order of this run is sent any more, whatever is killed. */
@@ -48,7 +48,14 @@ export async function endByOperator(
   const announced = announceAt(ctx, stopped, { transition, nowMs });
   // Not before: a run that was told to stop, of a rollout that goes on, would ask what to do for ever.
   stopWork(ctx, announced);
-  return toStatus(await stopAndCount(ctx, announced, { orders, open }));
+  try {
+    return toStatus(await stopAndCount(ctx, announced, { orders, open }));
+  } catch (error) {
+    // It is written: those who wait for the run are answered all the same. The run stops its orders then.
+    const isOver = error instanceof TerminalError && announced.state === "cancelled";
+    if (isOver) cancelRun(ctx, announced, null);
+    throw error;
+  }
 }
 
 /**

@@ -195,18 +195,30 @@ async function awaitDecision<Answer>(
 }
 
 /** Waits for the run's answer. If the run was killed, the rollout object closes it and answers instead. */
-function waitForRun(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
-  return attachOrLost(ctx, begun.runner, (reason) => {
+function waitForRun(
+  ctx: ObjectSharedContext,
+  { notesCaller, ...begun }: RunHandle,
+): Promise<RunResult> {
+  const { runner } = begun;
+  const lost = (reason: string) => {
     const failure = `the run ended early: ${reason}`;
     return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });
-  });
+  };
+  if (notesCaller !== true) return attachOrLost(ctx, runner, { lost });
+  ctx.sendClient(rolloutObject, ctx.key).noteCaller({ runner, caller: ctx.request().id });
+  // Cancel tells it what it has told the run, which would answer some round trips later.
+  const sooner = ctx
+    .signal<RolloutStatus>("cancel")
+    .map((status): RunResult => ({ ...(status as RolloutStatus), reverted: 0, not_reverted: [] }));
+  return attachOrLost(ctx, runner, { lost, sooner });
 }
 
 /** The same, and for the rollback that follows by `on_failure`. */
 async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
   const result = await waitForRun(ctx, begun);
   const { followedBy: runner } = result;
-  return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });
+  const { rolloutId } = begun;
+  return runner === undefined ? result : waitForRun(ctx, { rolloutId, runner });
 }
 
 function statusOf(result: RunResult): RolloutStatus {

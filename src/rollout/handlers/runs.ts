@@ -2,9 +2,21 @@
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { ofFleet } from "#rollout/fleets.ts";
-import { type Run, rolloutObject, rolloutRuns, rolloutWatch } from "#rollout/internal.ts";
+import {
+  type CallerNote,
+  type Run,
+  rolloutObject,
+  rolloutRuns,
+  rolloutWatch,
+} from "#rollout/internal.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
-import { type RolloutHead, readWindowsEpoch, writeRepair } from "#rollout/state.ts";
+import {
+  type RolloutHead,
+  readHead,
+  readWindowsEpoch,
+  writeHead,
+  writeRepair,
+} from "#rollout/state.ts";
 
 /** Sends the run instead of calling it, so that it survives when the invocation waiting for it is killed. */
 export async function startRun(
@@ -66,16 +78,29 @@ export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
     signal(ctx, invocation, { name: "stop", value: null });
 }
 
+/** Notes who waits for a run, so that a Cancel need not answer through the run. */
+export async function noteCaller(
+  ctx: ObjectContext,
+  { runner, caller }: CallerNote,
+): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.runner === runner) writeHead(ctx, { ...head, caller: { runner, invocation: caller } });
+  return null;
+}
+
 /**
  * Ends the run, which answers with this status, without waiting for what is in flight: that is recorded all the same. Must
- * be called after the status is written.
+ * be called after the status is written. Whoever waits for the run is told as well, since that is sooner. `null`: the run
+ * asks for the status.
  */
 export function cancelRun(
   ctx: ObjectContext,
-  { runner }: RolloutHead,
-  status: RolloutStatus,
+  { runner, caller }: RolloutHead,
+  status: RolloutStatus | null,
 ): void {
-  signal(ctx, runner, { name: "cancel", value: status });
+  const value = { name: "cancel", value: status } as const;
+  if (status !== null && caller?.runner === runner) signal(ctx, caller.invocation, value);
+  signal(ctx, runner, value);
 }
 
 function signal<Value>(

@@ -129,11 +129,11 @@ async function apply(
   }
   const by = nameOf(readActor(ctx));
   const { applyId, invocation } = await ctx.client(alertRoutesObject, ctx.key).begin(request);
-  const end = attachOrLost(ctx, invocation, (ended) =>
+  const lost = (ended: string) =>
     ctx
       .client(alertRoutesObject, ctx.key)
-      .lost({ applyId, reason: `the apply ended early: ${ended}` }),
-  );
+      .lost({ applyId, reason: `the apply ended early: ${ended}` });
+  const end = attachOrLost(ctx, invocation, { lost });
   const { adopt, prune } = request;
   ctx.console.info("alert routes apply started", { applyId, by, adopt, prune });
   // After the steps that earlier versions journaled: their applies are continued by this version.

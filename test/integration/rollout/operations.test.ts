@@ -228,6 +228,28 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
     expect(bench.fleet.applied.length).toBe(applied);
   });
 
+  it("knows who waits for the run, whom a Cancel then tells", async () => {
+    bench.fleet.hold();
+    const rollout = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+    await untilInFlight(bench, 4);
+
+    const { runner, caller } = await waitFor(
+      async () => {
+        const head = await bench.state("rolloutState");
+        return head["caller"] !== undefined && head;
+      },
+      { withinMs: 10_000, what: "the caller to be noted" },
+    );
+    const waiting = await bench.query(
+      "SELECT id FROM sys_invocation WHERE target_handler_name = 'Rollout' AND status <> 'completed'",
+    );
+
+    await bench.call("Cancel");
+    await rollout;
+    expect(caller).toEqual({ runner, invocation: waiting[0]?.["id"] });
+    expect(waiting).toHaveLength(1);
+  });
+
   it("refuses another Rollout and Resume while one is in progress", async () => {
     bench.fleet.hold();
     const rollout = bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
