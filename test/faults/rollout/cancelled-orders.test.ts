@@ -88,6 +88,15 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     await bench.kill(runner?.["id"] ?? "");
   };
 
+  /** As an operator does who has lost patience. */
+  const giveUpCancel = async () => {
+    const [cancel] = await bench.query(
+      "SELECT id FROM sys_invocation WHERE target_handler_name = 'Cancel' AND status <> 'completed'",
+    );
+    const address = `${bench.restate.adminUrl}/invocations/${cancel?.["id"]}/cancel`;
+    expect((await fetch(address, { method: "PATCH" })).status).toBe(202);
+  };
+
   type Row = Record<"id" | "image" | "running_image" | "deploy_status", string> & {
     deploy_reason: string | null;
   };
@@ -189,6 +198,29 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     expect(cancelled).toMatchObject({ status: 200, body: { state: "cancelled", in_flight: 6 } });
     expect(orderedIds()).toHaveLength(6);
     expect(status).toMatchObject({ succeeded: 6, failed: 0 });
+  });
+
+  it("are stopped although their Cancel is cancelled in Restate, and whoever waits is answered", async () => {
+    bench.fleet.hold();
+    const rollout = bench.call("Rollout", inTwoWaves);
+    await waitFor(() => orderedIds().length === 6, { withinMs: 20_000, what: "the first wave" });
+    const free = await holdStops();
+    const answer = bench.call("Cancel");
+    await untilState("cancelled");
+    await untilHeldUp();
+
+    await giveUpCancel();
+    const cancelled = await answer;
+    await free();
+    // Nothing that is in flight has moved.
+    const { body } = await rollout;
+    bench.fleet.release();
+    const status = await untilStill(bench);
+
+    expect(cancelled.status).toBe(409);
+    expect(body).toMatchObject({ state: "cancelled", in_flight: 6 });
+    expect(orderedIds()).toHaveLength(6);
+    expect(status).toMatchObject({ state: "cancelled", succeeded: 6, failed: 0 });
   });
 
   it("never go out after the runner was killed and the rollout is paused, and Resume takes them", async () => {

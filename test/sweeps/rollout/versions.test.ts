@@ -40,6 +40,13 @@ const edits = {
   chat: { file: "notify/chat-channel.ts", from: '"post-message"', to: '"send-message"' },
 } satisfies Record<string, Edit>;
 
+/** A program that does not know who waits for a run, and so answers through it. */
+const unnoted = {
+  file: "rollout/handlers/operations.ts",
+  from: "clearBatches(ctx, before);\n  return { rolloutId, runner, notesCaller: true };",
+  to: "clearBatches(ctx, before);\n  return { rolloutId, runner };",
+} satisfies Edit;
+
 let images = 0;
 
 describe("a rollout under way while the program is replaced by one with another step", {
@@ -178,6 +185,31 @@ describe("a rollout under way while the program is replaced by one with another 
     expect(bench.fleet.running()).toEqual(before);
     await untilNothingIsLeft();
   });
+
+  it.for([
+    ["the same version", []],
+    ["one that did not note who waits", [unnoted]],
+  ] as const)(
+    "answers whoever waits when it is cancelled, begun by %s",
+    { timeout: 240_000 },
+    async ([, before]) => {
+      await bench.kill();
+      await bench.start(...before);
+      bench.hold();
+      const rollout = bench.call("Rollout", request);
+      await untilInFlight(2);
+      await untilOrdered(2);
+      await bench.kill();
+      await bench.start();
+
+      await bench.call("Cancel");
+
+      expect((await rollout).body).toMatchObject({ state: "cancelled", in_flight: 2 });
+      bench.release();
+      await untilInFlight(0);
+      await untilNothingIsLeft();
+    },
+  );
 
   it("frees the deploys in flight of one that was cancelled", { timeout: 240_000 }, async () => {
     const before = bench.fleet.running();
