@@ -90,8 +90,8 @@ export async function noteCaller(
 
 /**
  * Ends the run, which answers with this status, without waiting for what is in flight: that is recorded all the same. Must
- * be called after the status is written. Whoever waits for the run is told as well, since that is sooner. `null`: the run
- * asks for the status.
+ * be called after the status is written. Whoever waits for the run is told as well, since that is sooner; last, because
+ * earlier versions tell the run alone. `null`: the run asks for the status.
  */
 export function cancelRun(
   ctx: ObjectContext,
@@ -99,8 +99,8 @@ export function cancelRun(
   status: RolloutStatus | null,
 ): void {
   const value = { name: "cancel", value: status } as const;
-  if (status !== null && caller?.runner === runner) signal(ctx, caller.invocation, value);
   signal(ctx, runner, value);
+  if (status !== null && caller?.runner === runner) signal(ctx, caller.invocation, value);
 }
 
 function signal<Value>(
