@@ -40,7 +40,10 @@ export type BeginRequest = {
   policy?: Policy;
   ci?: CiEvidence[];
 };
-/** `notesCaller`: whoever waits for the run may say so, by `noteCaller`; absent from an older version. */
+/**
+ * `notesCaller`: whoever waits for the run may say so, by `noteCaller`. Absent from an older version, and for a rollback,
+ * which nobody can cancel.
+ */
 export type RunHandle = { rolloutId: string; runner: string; notesCaller?: true };
 /** The invocation that waits for a run. */
 export type CallerNote = { runner: string; caller: string };

@@ -27,6 +27,7 @@ import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.t
 import { planRollout } from "#rollout/rules/plan.ts";
 import { notPromoted } from "#rollout/rules/promotion.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
+import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
 import type { ReadWindows } from "#rollout/services/look.ts";
 import { readHead } from "#rollout/state.ts";
@@ -35,8 +36,11 @@ import { findHindrances, type Promotions } from "./hindrances.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
-type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
+/**
+ * `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. `notesCaller`:
+ * the call's journal has the note of who waits; absent from an older version.
+ */
+type PinnedImage = CheckedImage & { after?: string[]; lost?: string[]; notesCaller?: true };
 
 type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
@@ -70,7 +74,7 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
-      const { image, ci, ...first } = await pin(ctx, parts, request);
+      const { image, ci, notesCaller, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
@@ -83,13 +87,18 @@ export function createPublicHandlers(parts: PublicParts) {
         ...policyOf(request),
         ...(ci !== undefined && { ci }),
       });
-      return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
+      const begun = await awaitDecision(ctx, decision);
+      // An older version may have begun this call, and this one the run: then the note is no step of the call.
+      const known = notesCaller === true ? begun : withoutNote(begun);
+      return statusOf(await waitForRuns(ctx, known));
     },
 
     async Resume(ctx: ObjectSharedContext, request: ResumeRequest): Promise<RolloutStatus> {
       const resume = { ...parts.readActor(ctx), ...request };
       const decision = ctx.client(rolloutObject, ctx.key).beginResume(resume);
       const begun = await awaitDecision(ctx, decision);
+      // Accepted: if an older version has gone on with this call after the answer of this version, and is replaced, the call
+      // cannot go on. No step before tells the version, and the rollout itself is not concerned.
       return "status" in begun ? begun.status : statusOf(await waitForRuns(ctx, begun));
     },
 
@@ -152,7 +161,7 @@ function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | 
 
 /**
  * Refuses a gate that could never open, before the registry is called. Once, with the image: the settings may be others
- * when the call is replayed, while the rollout runs. An earlier version has journaled the image alone.
+ * when the call is replayed, while the rollout runs. Earlier versions have journaled the image alone, or nothing of notes.
  */
 async function pin(
   ctx: ObjectSharedContext,
@@ -163,12 +172,13 @@ async function pin(
     const fleet = fleets.require(ctx.key);
     if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
     const first = await promotions.before(ctx.key);
-    const resolved = await fleet.resolveImage(image);
-    if (first.length === 0) return resolved;
+    const resolved = toChecked(await fleet.resolveImage(image));
+    const pinned: PinnedImage = { ...resolved, notesCaller: true };
+    if (first.length === 0) return pinned;
     const { after = [], lost = [] } = Object.groupBy(first, (name) =>
       fleets.names.includes(name) ? "after" : "lost",
     );
-    return { ...toChecked(resolved), after, lost };
+    return { ...pinned, after, lost };
   };
   return toChecked(await ctx.run("resolve-image", resolve, pinRetry));
 }
@@ -207,21 +217,25 @@ function waitForRun(
   if (notesCaller !== true) return attachOrLost(ctx, runner, { lost });
   ctx.sendClient(rolloutObject, ctx.key).noteCaller({ runner, caller: ctx.request().id });
   // Cancel tells it what it has told the run, which would answer some round trips later.
-  const sooner = ctx
-    .signal<RolloutStatus>("cancel")
-    .map((status): RunResult => ({ ...(status as RolloutStatus), reverted: 0, not_reverted: [] }));
+  const sooner = ctx.signal<RolloutStatus | null>("cancel").map(toldResult);
   return attachOrLost(ctx, runner, { lost, sooner });
+}
+
+/** Terminal: any other error would be tried again for ever, since what was told is in the journal. */
+function toldResult(status?: RolloutStatus | null, failure?: TerminalError): RunResult {
+  if (failure !== undefined) throw failure;
+  if (status === undefined || status === null)
+    throw new TerminalError("whoever waited was told of a Cancel without its answer");
+  return toResult(status);
 }
 
 /** The same, and for the rollback that follows by `on_failure`. */
 async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
   const result = await waitForRun(ctx, begun);
   const { followedBy: runner } = result;
-  const { rolloutId } = begun;
-  return runner === undefined ? result : waitForRun(ctx, { rolloutId, runner });
+  return runner === undefined ? result : waitForRun(ctx, { ...withoutNote(begun), runner });
 }
 
-function statusOf(result: RunResult): RolloutStatus {
-  const { reverted: _r, not_reverted: _n, followedBy: _f, ...status } = result;
-  return status;
+function withoutNote({ notesCaller: _, ...begun }: RunHandle): RunHandle {
+  return begun;
 }

@@ -10,6 +10,7 @@ import type {
 } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
+import { toResult } from "#rollout/run-result.ts";
 import {
   type Batch,
   type RolloutHead,
@@ -125,7 +126,7 @@ async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RunResul
     const result = toRollbackResult(await withLateResults(ctx, rollout));
     return { ...result, ...(followedBy !== undefined && { followedBy }) };
   }
-  return { ...(await statusOfForgotten(ctx, rolloutId)), reverted: 0, not_reverted: [] };
+  return toResult(await statusOfForgotten(ctx, rolloutId));
 }
 
 /** After a rollback that ended early more results may have come; sentinels without one are added. */

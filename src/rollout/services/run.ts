@@ -21,6 +21,7 @@ import {
   rolloutRuns,
   rolloutWatch,
 } from "#rollout/internal.ts";
+import { toResult } from "#rollout/run-result.ts";
 import { attach, type Cancelled, type LaneSettings, type Left, runBatches } from "./lanes.ts";
 import { type LookSettings, look, waitAndLook } from "./look.ts";
 
@@ -98,10 +99,6 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
   return { ...toResult(status), ...(followedBy !== undefined && { followedBy }) };
 }
 
-function toResult(status: RolloutStatus): RunResult {
-  return { ...status, reverted: 0, not_reverted: [] };
-}
-
 type Led = Run & {
   stop: RestatePromise<null>;
   /** Cancel's own signal: its callers do not wait for what is in flight, as those of a pause do. */
@@ -137,7 +134,8 @@ function leave(
   const { invocations, status } = left;
   ctx.sendClient(rolloutWatch).batches({ rolloutId, invocations, ...ofFleet(keyOf(run)) });
   if (status !== null) return { cancelled: status };
-  // Told as finished in case that an older version's Cancel was killed before it was written: then the rollout pauses.
+  // Its Cancel has failed after it was written, or is an older version's. Told as finished in case that the latter was
+  // killed before it was written: then the rollout pauses.
   return { isStopped: true, finishedWave: waveIndex };
 }
 

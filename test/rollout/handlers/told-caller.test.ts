@@ -1,65 +1,120 @@
 /** Whoever waits for a run says so, and is answered by a Cancel before the run is. */
-import { type ObjectSharedContext, RestatePromise } from "@restatedev/restate-sdk";
-import { expect, it } from "vitest";
+import { type ObjectSharedContext, RestatePromise, TerminalError } from "@restatedev/restate-sdk";
+import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
+import { imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const runner = "inv_1gHzTMDQxYoF0LxtJFGV0JXWTbLkxWZkXd";
 const caller = "inv_19VuwRj5ATQb63NFpUnIOqhEFRUDykGJfX";
 const cancelled = { state: "cancelled", in_flight: 2 } as RolloutStatus;
 const completed = { state: "completed", reverted: 0, not_reverted: [] };
+const paused = { state: "paused", reverted: 0, not_reverted: [] };
 
 const pending = () => RestatePromise.resolve(new Promise<never>(() => {}));
 
-/** A Resume of a run of which only these things are known. */
-function resume({ begun, signal = pending(), end = pending() }: ResumeParts) {
-  const noted: unknown[] = [];
-  const ctx = {
-    key: "singleton",
-    request: () => ({ id: caller, headers: new Map() }),
-    client: () => ({ beginResume: async () => begun }),
-    sendClient: () => ({ noteCaller: (note: unknown) => noted.push(note) }),
-    signal: () => signal,
-    invocation: () => ({ attach: () => end }),
-  } as unknown as ObjectSharedContext;
-  const parts = { readActor: () => ({ by: "tester" }) } as unknown as PublicParts;
-  return { answer: createPublicHandlers(parts).Resume(ctx, {}), noted };
-}
-
-type ResumeParts = {
+type Known = {
   begun: Record<string, unknown>;
+  /** What the call's journal has as the image, if it was begun earlier. */
+  pinned?: unknown;
   signal?: RestatePromise<unknown>;
   end?: RestatePromise<unknown>;
 };
 
+/** The handlers, called for a run of which only these things are known. */
+function handlersFor({ begun, pinned, signal = pending(), end = pending() }: Known) {
+  const noted: unknown[] = [];
+  const lost: string[] = [];
+  const object = {
+    begin: async () => begun,
+    beginResume: async () => begun,
+    noteCaller: (note: unknown) => noted.push(note),
+    runnerEnded: async ({ failure }: { failure: string }) => {
+      lost.push(failure);
+      return paused;
+    },
+  };
+  const objectOf = (_: unknown, key: string) => (key === "singleton" ? object : {});
+  const ctx = {
+    key: "singleton",
+    get: async () => null,
+    run: async (_: string, step: () => unknown) => pinned ?? step(),
+    request: () => ({ id: caller, headers: new Map() }),
+    client: objectOf,
+    sendClient: objectOf,
+    signal: (name: string) => (name === "cancel" ? signal : pending()),
+    invocation: (id: string) => ({ attach: () => (id === runner ? end : pending()) }),
+  } as unknown as ObjectSharedContext;
+  const parts = {
+    fleets: { names: ["singleton"], require: () => ({ resolveImage: async () => imageV2 }) },
+    promotions: { before: async () => [] },
+    readActor: () => ({ by: "tester" }),
+  } as unknown as PublicParts;
+  return { ctx, handlers: createPublicHandlers(parts), noted, lost };
+}
+
+function resume(known: Known) {
+  const { ctx, handlers, noted, lost } = handlersFor(known);
+  return { answer: handlers.Resume(ctx, {}), noted, lost };
+}
+
+function rollOut(known: Known) {
+  const { ctx, handlers, noted } = handlersFor(known);
+  return { answer: handlers.Rollout(ctx, { image: imageV2 }), noted };
+}
+
 const handle = { rolloutId: "r-1", runner };
+const noting = { ...handle, notesCaller: true };
+const told = () => RestatePromise.resolve(cancelled);
+const ended = () => RestatePromise.resolve(completed);
 
 it("answers with what a Cancel tells it, although the run goes on", async () => {
-  const { answer, noted } = resume({
-    begun: { ...handle, notesCaller: true },
-    signal: RestatePromise.resolve(cancelled),
-  });
+  const { answer, noted } = resume({ begun: noting, signal: told() });
 
   expect(await answer).toEqual(cancelled);
   expect(noted).toEqual([{ runner, caller }]);
 });
 
 it("answers with the end of the run, if that is sooner", async () => {
-  const { answer } = resume({
-    begun: { ...handle, notesCaller: true },
-    end: RestatePromise.resolve(completed),
-  });
+  const { answer } = resume({ begun: noting, end: ended() });
 
   expect(await answer).toEqual({ state: "completed" });
 });
 
 it("has the steps that it had when an older version began the run", async () => {
-  const { answer, noted } = resume({
-    begun: handle,
-    signal: RestatePromise.resolve(cancelled),
-    end: RestatePromise.resolve(completed),
-  });
+  const { answer, noted } = resume({ begun: handle, signal: told(), end: ended() });
 
   expect(await answer).toEqual({ state: "completed" });
   expect(noted).toEqual([]);
+});
+
+describe("a Rollout", () => {
+  it("says who waits, and answers with what a Cancel tells it", async () => {
+    const { answer, noted } = rollOut({ begun: noting, signal: told() });
+
+    expect(await answer).toEqual(cancelled);
+    expect(noted).toEqual([{ runner, caller }]);
+  });
+
+  it.for([
+    ["the call", { begun: noting, pinned: imageV2 }],
+    ["the call, with evidence of CI", { begun: noting, pinned: { image: imageV2, ci: [] } }],
+    ["the run", { begun: handle }],
+  ] as const)("has the steps that it had when an older version began %s", async ([, known]) => {
+    const { answer, noted } = rollOut({ ...known, signal: told(), end: ended() });
+
+    expect(await answer).toEqual({ state: "completed" });
+    expect(noted).toEqual([]);
+  });
+});
+
+it.for([
+  ["is rejected", () => RestatePromise.reject(new TerminalError("by hand")), "by hand"],
+  ["has no value", () => RestatePromise.resolve(undefined), "without its answer"],
+  ["has the value null", () => RestatePromise.resolve(null), "without its answer"],
+] as const)("asks the rollout when what it is told %s", async ([, signal, reason]) => {
+  const { answer, lost } = resume({ begun: noting, signal: signal() });
+
+  expect(await answer).toEqual({ state: "paused" });
+  expect(lost).toEqual([expect.stringContaining(reason)]);
 });

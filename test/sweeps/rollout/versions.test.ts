@@ -47,6 +47,20 @@ const unnoted = {
   to: "clearBatches(ctx, before);\n  return { rolloutId, runner };",
 } satisfies Edit;
 
+/** One whose calls wait without saying so, although this version begins the run. */
+const unnotedCall = [
+  {
+    file: "rollout/handlers/public.ts",
+    from: "{ ...resolved, notesCaller: true };",
+    to: "{ ...resolved };",
+  },
+  {
+    file: "rollout/handlers/public.ts",
+    from: "if (notesCaller !== true) return",
+    to: "if (runner !== undefined) return",
+  },
+] satisfies Edit[];
+
 let images = 0;
 
 describe("a rollout under way while the program is replaced by one with another step", {
@@ -103,6 +117,14 @@ describe("a rollout under way while the program is replaced by one with another 
       withinMs: 20_000,
       what: `${count} deploys with an invocation of their own`,
     });
+
+  /** Whether it is known who waits for the rollout. */
+  const isCallerNoted = async () => {
+    const [row] = await bench.query(
+      "SELECT value_utf8 FROM state WHERE service_name = 'vedette.v1.SentinelRolloutService' AND key = 'rolloutState'",
+    );
+    return "caller" in JSON.parse(String(row?.["value_utf8"]));
+  };
 
   /** Nothing of a rollout has an invocation left, but for timers that are yet to come. */
   const untilNothingIsLeft = () =>
@@ -187,12 +209,13 @@ describe("a rollout under way while the program is replaced by one with another 
   });
 
   it.for([
-    ["the same version", []],
-    ["one that did not note who waits", [unnoted]],
+    ["the same version", [], true],
+    ["one that did not note who waits", [unnoted], false],
+    ["this version for a call of one that did not", unnotedCall, false],
   ] as const)(
     "answers whoever waits when it is cancelled, begun by %s",
     { timeout: 240_000 },
-    async ([, before]) => {
+    async ([, before, isNoted]) => {
       await bench.kill();
       await bench.start(...before);
       bench.hold();
@@ -204,6 +227,7 @@ describe("a rollout under way while the program is replaced by one with another 
 
       await bench.call("Cancel");
 
+      expect(await isCallerNoted()).toBe(isNoted);
       expect((await rollout).body).toMatchObject({ state: "cancelled", in_flight: 2 });
       bench.release();
       await untilInFlight(0);
