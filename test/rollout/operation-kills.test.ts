@@ -185,8 +185,12 @@ describe("cancel", () => {
     await expect(cancel(ctx, { ...parts, orders: ended })).rejects.toThrow("ended by hand");
 
     expect(signals.get("cancel")).toBeNull();
-    const next = await advance(ctx, { rolloutId: "r-1", runner, finishedWave: 0 }, orders);
-    expect(next).toMatchObject({ action: "stop", status: { state: "cancelled" } });
+    // Of the two deploys in flight one was ordered.
+    const half = { ...orders, countOrdered: async () => 1 };
+    const asked = { rolloutId: "r-1", runner, isStopped: true, finishedWave: 0 } as const;
+    const next = await advance(ctx, asked, half);
+    expect(next).toMatchObject({ action: "stop", status: { state: "cancelled", in_flight: 1 } });
+    expect(state.get("rolloutState")).toMatchObject({ stoppedRun: runner, orderedAtStop: 1 });
   });
 
   it("does not end the run of a pause whose stop of the orders ends for good", async () => {

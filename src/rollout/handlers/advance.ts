@@ -15,6 +15,7 @@ import {
 } from "#rollout/conditions/wait.ts";
 import type { Advance, Instruction, Look } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
+import { isRunning } from "#rollout/rules/transitions.ts";
 import {
   type RolloutHead,
   readWindowsEpoch,
@@ -24,11 +25,11 @@ import {
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import type { OrderStop } from "./order-stop.ts";
+import { type OrderStop, stopOrders } from "./order-stop.ts";
 import { isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { withStrays } from "./strays.ts";
-import { readRollout, statusOfForgotten } from "./superseded.ts";
+import { type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 import { countTargets, type SeenFleet, withUnhealthy } from "./unhealthy.ts";
 import { lookAgain, waitFor } from "./wait-step.ts";
 
@@ -52,9 +53,15 @@ export async function advance(
     rollout.write(closed);
     if (rollout.isCurrent && isDue(closed))
       return stopWith(await rollBackAutomatically(ctx, orders));
-    return stopWith({ ...closed, state: endedState(head) });
+    const stopped = isUnstopped(rollout) ? await stopOrders(ctx, orders) : null;
+    return stopWith({ ...(stopped ?? closed), state: endedState(head) });
   }
   return step(ctx, await withReadings(ctx, closed, request), { ...request, orders });
+}
+
+/** Whether what ended the rollout has failed before it had stopped the orders: nobody knows yet how many there are. */
+function isUnstopped({ head, isCurrent }: KeptRollout): boolean {
+  return isCurrent && !isRunning(head.state) && head.stoppedRun !== head.runner;
 }
 
 /** A run asks for the first time once it has waited for what an earlier one left in flight. */

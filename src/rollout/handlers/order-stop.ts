@@ -51,7 +51,8 @@ export async function endByOperator(
   try {
     return toStatus(await stopAndCount(ctx, announced, { orders, open }));
   } catch (error) {
-    // It is written: those who wait for the run are answered all the same. The run stops its orders then.
+    // Cancelled in Restate, after it was written: the run asks, which stops its orders as soon as the database is there, and
+    // then answers those who wait. Nobody does it for a Cancel that is killed: the run ends with its batches.
     const isOver = error instanceof TerminalError && announced.state === "cancelled";
     if (isOver) cancelRun(ctx, announced, null);
     throw error;
