@@ -2,6 +2,7 @@
 
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
+import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { DefinitionStore } from "./store.ts";
@@ -37,6 +38,11 @@ export function createCurrentDefinitions({ store, standard, complete, log, nowMs
     const set = found?.set ?? standard;
     return { applyId: found?.applyId ?? null, set, monitored: complete(toMonitored(set)) };
   };
+  // After a change the objects of all checks ask at once; each is answered by a look that began after it had asked.
+  const readFresh = createGroups(async (asked: readonly null[]) => {
+    const current = await refresh();
+    return asked.map(() => current);
+  });
   const readShared = () => {
     reading ??= refresh().finally(() => {
       reading = undefined;
@@ -44,7 +50,7 @@ export function createCurrentDefinitions({ store, standard, complete, log, nowMs
     return reading;
   };
   const read = async ({ isFresh } = { isFresh: false }): Promise<Current> => {
-    if (isFresh) return refresh();
+    if (isFresh) return readFresh(null);
     if (known !== undefined && Math.abs(nowMs() - known.atMs) < freshMs) return known;
     return readShared().catch((error) => {
       if (known === undefined) throw error;

@@ -13,9 +13,11 @@ const standard = setOf("standard");
 
 function startBench() {
   const clock = { ms: 1_000_000 };
-  const database: { current: Pick<Revision, "applyId" | "set"> | Error | null; reads: number } = {
-    current: null,
+  const database = {
+    current: null as Pick<Revision, "applyId" | "set"> | Error | null,
     reads: 0,
+    /** What it answers is of the moment of the question. */
+    answers: Promise.resolve(),
   };
   const read = () => {
     database.reads += 1;
@@ -24,7 +26,11 @@ function startBench() {
   };
   const definitions = createCurrentDefinitions({
     store: {
-      readApplyId: async () => read()?.applyId ?? null,
+      readApplyId: async () => {
+        const found = read();
+        await database.answers;
+        return found?.applyId ?? null;
+      },
       readCurrent: async () => read() as Revision | null,
     },
     standard,
@@ -79,4 +85,24 @@ it("reads the rows of a revision once, and one look serves all who wait", async 
   await Promise.all([ids(), ids()]);
 
   expect([reads, database.reads]).toEqual([2, 3]);
+});
+
+it("one look serves all who ask for those of this moment at once, and none who asks while it is on its way", async () => {
+  const { database, ids } = startBench();
+  database.current = { applyId: "1", set: setOf("shop") };
+  await ids();
+  const before = database.reads;
+  const look = Promise.withResolvers<void>();
+  database.answers = look.promise;
+
+  const first = Array.from({ length: 100 }, () => ids({ isFresh: true }));
+  await expect.poll(() => database.reads - before).toBe(1);
+  database.current = { applyId: "2", set: setOf("bar") };
+  const later = ids({ isFresh: true });
+  look.resolve();
+
+  expect(await Promise.all(first)).toEqual(first.map(() => ["shop"]));
+  expect(await later).toEqual(["bar"]);
+  // The id once for each look, and the rows that have changed.
+  expect(database.reads - before).toBe(3);
 });
