@@ -1,5 +1,4 @@
 /** Groups requests: those that arrive while one is running are sent together as the next one. */
-import { setTimeout as delay } from "node:timers/promises";
 import { isOfData } from "./unwritable.ts";
 
 /** The most items of one request. */
@@ -12,9 +11,11 @@ type RequestAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Res
 type Options<Item> = {
   /** Least time between the starts of two groups. An item that comes after a longer pause is sent at once. */
   paceMs?: number;
+  /** So many waiting items are sent without regard to the pace. */
+  fullAt?: number;
   /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;
-  /** When the data of an item is invalid, each item is sent by itself, so that only this one fails. */
+  /** When the data of an item is invalid, its group is halved until this one is alone, so that only it fails. */
   failsAlone?: boolean;
   /** When a group fails after more than this, the other side is down: all waiting items fail as well. */
   unresponsiveAfterMs?: number;
@@ -23,11 +24,14 @@ type Options<Item> = {
 /** `requestAll` returns the results in the order of the items; when it throws, all of that group fail. */
 export function createGroups<Item, Result>(
   requestAll: RequestAll<Item, Result>,
-  { paceMs = 0, idOf, failsAlone = false, unresponsiveAfterMs = 5_000 }: Options<Item> = {},
+  options: Options<Item> = {},
 ): (item: Item) => Promise<Result> {
+  const { paceMs = 0, fullAt = maxGroup, idOf } = options;
+  const { failsAlone = false, unresponsiveAfterMs = 5_000 } = options;
   const waiting: QueuedItem<Item, Result>[] = [];
   let isSending = false;
   let nextAtMs = 0;
+  let noteFull = () => {};
 
   const sendNext = async () => {
     const items = waiting.slice(0, maxGroup).map(({ item }) => item);
@@ -39,13 +43,22 @@ export function createGroups<Item, Result>(
     for (const { done } of waiting.splice(0)) done.reject(failure.error);
   };
 
+  const keepPace = async () => {
+    const earlyMs = nextAtMs - performance.now();
+    if (earlyMs <= 0 || waiting.length >= fullAt) return;
+    const over = Promise.withResolvers<void>();
+    const timer = setTimeout(over.resolve, earlyMs);
+    noteFull = over.resolve;
+    await over.promise;
+    clearTimeout(timer);
+  };
+
   const sendAll = async () => {
     isSending = true;
     while (waiting.length > 0) {
       // Items that arrive in the same turn of the event loop still join the group.
       await new Promise((resolve) => setImmediate(resolve));
-      const earlyMs = nextAtMs - performance.now();
-      if (earlyMs > 0) await delay(earlyMs);
+      await keepPace();
       nextAtMs = performance.now() + paceMs;
       await sendNext();
     }
@@ -56,6 +69,7 @@ export function createGroups<Item, Result>(
     const done = Promise.withResolvers<Result>();
     waiting.push({ item, done });
     if (!isSending) void sendAll();
+    else if (waiting.length >= fullAt) noteFull();
     return done.promise;
   };
 }
@@ -72,13 +86,31 @@ async function sendGroup<Item, Result>(
     group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
   } catch (error) {
     if (options.failsAlone && group.length > 1 && isOfData(error)) {
-      for (const one of group) await sendGroup([one], options);
-      return undefined;
+      return sendHalves(group, options);
     }
     for (const { done } of group) done.reject(error);
     return { error };
   }
   return undefined;
+}
+
+/**
+ * One item of a thousand is found by some twenty requests. Ends when a half fails whose data is valid: the other side
+ * is away, and the other half would fail as well.
+ */
+async function sendHalves<Item, Result>(
+  group: readonly QueuedItem<Item, Result>[],
+  options: GroupOptions<Item, Result>,
+): Promise<{ error: unknown } | undefined> {
+  const middle = Math.ceil(group.length / 2);
+  const [first, second] = [group.slice(0, middle), group.slice(middle)];
+  const failure = await sendGroup(first, options);
+  if (failure === undefined || isOfData(failure.error)) {
+    const other = await sendGroup(second, options);
+    return other === undefined || isOfData(other.error) ? undefined : other;
+  }
+  for (const { done } of second) done.reject(failure.error);
+  return failure;
 }
 
 /** The length of the longest prefix whose ids are all different. */

@@ -34,6 +34,26 @@ it("sends a single item at once, and together those that follow within the pace"
   expect((next?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(80);
 });
 
+it("sends as many as fill a group before the pace is over", async () => {
+  const asked: number[][] = [];
+  const ask = createGroups(
+    async (items: readonly number[]) => {
+      asked.push([...items]);
+      return items;
+    },
+    { paceMs: 60_000, fullAt: 3 },
+  );
+
+  await ask(1);
+  const waiting = [ask(2), ask(3)];
+  await new Promise((resolve) => setImmediate(resolve));
+  const before = asked.length;
+  await Promise.all([...waiting, ask(4)]);
+
+  expect(before).toBe(1);
+  expect(asked).toEqual([[1], [2, 3, 4]]);
+});
+
 it("sends items that arrive during a request as the next one", async () => {
   const asked: number[][] = [];
   const gate = Promise.withResolvers<void>();
@@ -80,7 +100,7 @@ it("sends at most a thousand items at once", async () => {
 
 const refusal = (code: string) => Object.assign(new Error("refused"), { code });
 
-it("writes each item by itself when the data of one is invalid, and only that one fails", async () => {
+it("an item whose data is invalid fails alone", async () => {
   const written: string[] = [];
   const write = createJointWrites(async (items: readonly string[]) => {
     if (items.includes("bad")) throw refusal("22021");
@@ -93,7 +113,7 @@ it("writes each item by itself when the data of one is invalid, and only that on
   expect(written).toEqual(["a", "b"]);
 });
 
-it("tries no item by itself while the database is down", async () => {
+it("tries no part of a group while the database is down", async () => {
   let tries = 0;
   const write = createJointWrites(async (_items: readonly string[]) => {
     tries += 1;
@@ -104,6 +124,60 @@ it("tries no item by itself while the database is down", async () => {
 
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(tries).toBe(1);
+});
+
+it("finds an item whose data is invalid among a thousand by few requests", async () => {
+  const sizes: number[] = [];
+  const written: number[] = [];
+  const write = createJointWrites(async (items: readonly number[]) => {
+    sizes.push(items.length);
+    if (items.includes(713)) throw refusal("22021");
+    written.push(...items);
+  });
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_000 }, (_, i) => write(i)));
+
+  const failed = outcomes.flatMap(({ status }, i) => (status === "rejected" ? [i] : []));
+  expect(failed).toEqual([713]);
+  expect(written).toEqual(Array.from({ length: 1_000 }, (_, i) => i).filter((i) => i !== 713));
+  // The group, and two halves each time until the item is alone.
+  expect(sizes.length).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(1_000)));
+});
+
+it("asks for no further half once the database is away", async () => {
+  const asked: (readonly string[])[] = [];
+  const write = createJointWrites(async (items: readonly string[]) => {
+    asked.push(items);
+    if (items.length > 2) throw refusal("22021");
+    if (items.includes("c")) throw refusal("57P01");
+  });
+
+  const outcomes = await Promise.allSettled(["a", "b", "c", "d", "e"].map(write));
+
+  const failed = outcomes.map(({ status }) => status === "rejected");
+  expect(failed).toEqual([false, false, true, true, true]);
+  expect(asked).toEqual([["a", "b", "c", "d", "e"], ["a", "b", "c"], ["a", "b"], ["c"]]);
+});
+
+it("goes on with those that wait when only the data of one was invalid, however long that took", async () => {
+  const first = Promise.withResolvers<void>();
+  const ask = createGroups(
+    async (items: readonly string[]) => {
+      await first.promise;
+      if (items.includes("bad")) throw refusal("22021");
+      return items;
+    },
+    { failsAlone: true, unresponsiveAfterMs: -1 },
+  );
+  const group = ["a", "bad"].map(ask);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  const later = ask("b");
+
+  first.resolve();
+  const outcomes = await Promise.allSettled([...group, later]);
+
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });
 
 it("rejects all waiting items when a request fails after a long time", async () => {
