@@ -32,8 +32,32 @@ export async function managePartitions(
   });
 }
 
+/** Writes results of these times; if the partition of one is missing, creates it and writes them again. */
+export async function withPartitions<Written>(
+  database: Database,
+  { timesMs, write }: { timesMs: readonly number[]; write: () => Promise<Written> },
+): Promise<Written> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isWithoutPartition(error)) throw error;
+    for (const atMs of oneOfEachMonth(timesMs)) await makePartition(database, atMs);
+    return write();
+  }
+}
+
+function oneOfEachMonth(timesMs: readonly number[]): number[] {
+  return [...new Map(timesMs.map((atMs) => [nameOf(monthOf(atMs, 0)), atMs])).values()];
+}
+
+/** Postgres reports "no partition of relation found for row" with the code of a violated constraint. */
+function isWithoutPartition(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  return code === "23514" && message?.includes("no partition of relation") === true;
+}
+
 /** Creates the partition of a result's month. */
-export async function makePartition(database: Database, atMs: number): Promise<void> {
+async function makePartition(database: Database, atMs: number): Promise<void> {
   try {
     await database.query(createPartition(monthOf(atMs, 0)));
   } catch (error) {

@@ -5,8 +5,8 @@ import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import type { SuppressionSpan } from "#monitor/dependencies/contract.ts";
 import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
-import { makePartition } from "./partitions.ts";
-import { type PlainPing, updatePings } from "./pings.ts";
+import { withPartitions } from "./partitions.ts";
+import { type PlainPing, savePings } from "./pings.ts";
 import { saveSnapshots } from "./snapshots.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
@@ -39,9 +39,7 @@ export function createResultWriter(database: Database, noteNew?: NoteNew) {
 
     /** Stores pings that came on time, of heartbeats that are ok. */
     async pings(pings: readonly PlainPing[]): Promise<void> {
-      if (pings.length === 0) return;
-      await saveResults(database, pings.map(resultOfPing));
-      await updatePings(database, pings);
+      if (pings.length > 0) await savePings(database, pings);
     },
 
     /** Stores that the check was not run from the first to the last of these ticks. */
@@ -83,35 +81,10 @@ async function saveResults(
   results: readonly CheckResult[],
 ): Promise<CheckResult[]> {
   if (results.length === 0) return [];
-  try {
-    return await insertResults(database, results);
-  } catch (error) {
-    if (!isWithoutPartition(error)) throw error;
-    for (const { scheduledAtMs } of results) await makePartition(database, scheduledAtMs);
-    return insertResults(database, results);
-  }
-}
-
-function resultOfPing({ checkId, atMs }: PlainPing): CheckResult {
-  return {
-    checkId,
-    location: "ping",
-    scheduledAtMs: atMs,
-    startedAtMs: atMs,
-    grade: "ok",
-    cause: null,
-    durationMs: 0,
-    phases: { dns: null, connect: null, tls: null, firstByte: null, transfer: null },
-    status: null,
-    reason: null,
-    tlsDaysLeft: null,
-  };
-}
-
-/** Postgres reports "no partition of relation found for row" with the code of a violated constraint. */
-function isWithoutPartition(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string };
-  return code === "23514" && message?.includes("no partition of relation") === true;
+  return withPartitions(database, {
+    timesMs: results.map(({ scheduledAtMs }) => scheduledAtMs),
+    write: () => insertResults(database, results),
+  });
 }
 
 async function insertResults(

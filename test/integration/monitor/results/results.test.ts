@@ -107,6 +107,30 @@ describe("partitions", () => {
     expect(await partitions()).toContain("check_results_2035_08");
   });
 
+  it("pings of months that have none make them, and each ping has its result and moves its snapshot", async () => {
+    await recorder().snapshot(aSnapshot({ kind: "heartbeat", checkId: "nightly", lastAtMs: null }));
+    const times = [Date.UTC(2034, 2, 31, 23, 59, 59, 999), Date.UTC(2034, 3, 1)];
+
+    await recorder().pings(
+      times.map((atMs) => ({ checkId: "nightly", atMs, dueAtMs: atMs + day })),
+    );
+
+    const { rows } = await database().query(
+      "SELECT scheduled_at, started_at, location, grade, duration_ms, status FROM check_results ORDER BY 1",
+    );
+    const like = { location: "ping", grade: "ok", duration_ms: 0, status: null };
+    expect(rows).toEqual(
+      times.map((ms) => ({ scheduled_at: new Date(ms), started_at: new Date(ms), ...like })),
+    );
+    expect((await reader().snapshots()).get("nightly")).toMatchObject({
+      lastAtMs: times[1],
+      dueAtMs: (times[1] ?? 0) + day,
+    });
+    expect(await partitions()).toEqual(
+      expect.arrayContaining(["check_results_2034_03", "check_results_2034_04"]),
+    );
+  });
+
   it("are made for many concurrent writers that find none", async () => {
     const atMs = Date.UTC(2036, 2, 1);
     const places = Array.from({ length: 10 }, (_, i) => `place-${i}`);
