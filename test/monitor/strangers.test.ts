@@ -34,6 +34,22 @@ describe("concurrent unknown tokens are looked up by one query at a time", () =>
     expect(seen.most).toBe(1);
   });
 
+  it("of heartbeats, and nothing else is read or written", async () => {
+    const { database, seen } = emptyDatabase();
+    const inbox = createInbox({
+      database,
+      readDefinitions: neverAsked(),
+      recordPings: neverAsked(),
+    });
+
+    const told = await Promise.all(
+      many.map((hash) => inbox.receive({ token: hash.toString("hex"), atMs: 0 })),
+    );
+
+    expect(new Set(told)).toEqual(new Set([null]));
+    expect(seen.most).toBe(1);
+  });
+
   it("of heartbeats with a start or a failure", async () => {
     const { database, seen } = emptyDatabase();
     const inbox = createInbox({

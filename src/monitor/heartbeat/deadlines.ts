@@ -120,12 +120,12 @@ const voidTokens = `
 export const untilFoundAgain = "interval '10 min'";
 
 /**
- * Pings are written in batches, this far apart: three writes for each ping would be most of the cost of
- * monitoring, and a job can wait that long.
+ * Pings are written in groups, this far apart unless they are full: three writes for each ping would be most of the
+ * cost of monitoring, and a job can wait that long.
  */
 export const pingPaceMs = 100;
 
-/** A ping may wait this long until its batch is written: a deadline that it met has not passed. */
+/** A ping may wait this long until its group is written: a deadline that it met has not passed. */
 export const untilWrittenMs = pingPaceMs + 20;
 const untilWritten = `interval '${untilWrittenMs} ms'`;
 

@@ -1,0 +1,37 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import type { Database } from "#kernel/database.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
+import { neverAsked } from "../../support/never-asked.ts";
+
+/** Knows nobody, and notes of how many tokens it was asked at once. */
+function startInbox() {
+  const asked: number[] = [];
+  const query = async ({ values: [tokens] }: { values: [string[], number[]] }) => {
+    asked.push(tokens.length);
+    return { rows: [] };
+  };
+  const inbox = createInbox({
+    database: { query } as unknown as Database,
+    readDefinitions: neverAsked(),
+    recordPings: neverAsked(),
+  });
+  const ping = (count: number) =>
+    Array.from({ length: count }, () => inbox.receive({ token: "ab", atMs: 0 }));
+  return { asked, ping };
+}
+
+it("writes a ping at once, those that follow after the pace, or as soon as they are 250", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { asked, ping } = startInbox();
+
+  await Promise.all(ping(1));
+  const few = ping(249);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  const waiting = [...asked];
+  await Promise.all([...few, ...ping(1)]);
+
+  expect(waiting).toEqual([1]);
+  expect(asked).toEqual([1, 250]);
+});
