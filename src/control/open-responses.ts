@@ -1,5 +1,6 @@
 /** Tracks the responses that a server has not finished, so that closing waits for them. */
 import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 /** Longer than a call takes that does not block; shorter than a supervisor waits before it kills. */
 const graceMs = 5_000;
@@ -21,27 +22,52 @@ type TrackingSettings = {
 
 /** Also closes connections that do not read a short response: nothing else would end them. */
 export function trackResponses(server: Server, watched: TrackingSettings): OpenResponses {
-  const open = new Set<ServerResponse>();
   let noteEmpty = () => {};
+  const open = createOpenCount(() => noteEmpty());
   server.on("request", ({ url = "", socket }, response) => {
     const isLong = watched.isLong(url.split("?", 1)[0] ?? "");
     socket.setTimeout(isLong ? 0 : (watched.silenceMs ?? silenceMs));
-    if (isLong) return;
-    open.add(response);
-    response.once("close", () => {
-      open.delete(response);
-      if (open.size === 0) noteEmpty();
-    });
+    if (!isLong && !socket.destroyed) open.add(socket, response);
   });
   return {
     finish: async (withinMs = graceMs) => {
       if (server.listening) server.close();
-      if (open.size === 0) return;
+      if (open.count() === 0) return;
       const done = Promise.withResolvers<void>();
       noteEmpty = done.resolve;
       const timer = setTimeout(done.resolve, withinMs);
       await done.promise;
       clearTimeout(timer);
+    },
+  };
+}
+
+/** Before Node 26 a response that waits behind another one on its connection does not close with the connection. */
+function createOpenCount(noteEmpty: () => void) {
+  let count = 0;
+  const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
+  const forget = (responses: Set<ServerResponse>, response: ServerResponse) => {
+    if (!responses.delete(response)) return;
+    count -= 1;
+    if (count === 0) noteEmpty();
+  };
+  const responsesOf = (socket: Socket) => {
+    const known = bySocket.get(socket);
+    if (known !== undefined) return known;
+    const responses = new Set<ServerResponse>();
+    bySocket.set(socket, responses);
+    socket.once("close", () => {
+      for (const response of responses) forget(responses, response);
+    });
+    return responses;
+  };
+  return {
+    count: () => count,
+    add(socket: Socket, response: ServerResponse) {
+      const responses = responsesOf(socket);
+      responses.add(response);
+      count += 1;
+      response.once("close", () => forget(responses, response));
     },
   };
 }
