@@ -12,7 +12,7 @@ import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
-import { recordCall } from "./call-log.ts";
+import { type Call, recordCall } from "./call-log.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
 import type { Door } from "./door.ts";
@@ -33,6 +33,7 @@ import {
   unauthorized,
 } from "./refusal.ts";
 import { findRoute, isBlocking, isSend, type Route } from "./routes.ts";
+import { serveShortAnswers } from "./short-answers.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
 import { createIdentify } from "./token.ts";
@@ -87,23 +88,18 @@ const healthPath = "/healthz";
  * work that those have started continues.
  */
 export function createControl(settings: ControlSettings): FastifyInstance {
-  const { log, receiveTimeoutMs = 10_000 } = settings;
+  const { log, receiveTimeoutMs = 10_000, trustedProxies = [] } = settings;
   const ingress = openIngress(settings);
   const identify = createIdentify(settings);
   const callers = createRequestCallers(createFindCaller(identify, settings.signIn?.find));
   const doors = [...(settings.doors ?? []), createSignInDoor(settings.signIn, identify)];
   const refuse = createRefuse(log);
+  const isLeaving = () => settings.isLeaving?.() === true;
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     trustProxy: trustedProxiesOf(settings),
     requestTimeout: receiveTimeoutMs,
-    http: {
-      headersTimeout: receiveTimeoutMs,
-      connectionsCheckingInterval: 500,
-      // A call may block for hours: TCP keep-alive detects that the caller's machine is gone.
-      keepAlive: true,
-      keepAliveInitialDelay: 30_000,
-    },
+    http: serverOptions(receiveTimeoutMs),
     // Connections without a response after the grace are closed; the work that they started continues.
     forceCloseConnections: true,
     return503OnClosing: false,
@@ -116,11 +112,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
       refuse(isKnown ? noSuchHandler() : unauthorized(), request, reply as FastifyReply);
     },
   });
+  serveShortAnswers({ server: app.server, doors, isLeaving, log, trustedProxies });
   limitPipelines(app);
   const responses = trackResponses(app.server, { isLong, silenceMs: settings.silenceMs });
   app.addHook("preClose", () => responses.finish(settings.closeGraceMs));
   app.addHook("onClose", () => ingress.close());
-  const isLeaving = () => settings.isLeaving?.() === true;
   app.addHook("onRequest", async (_, reply) => {
     if (isLeaving()) reply.header("connection", "close");
   });
@@ -138,7 +134,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     });
   });
   app.addHook("onResponse", async (request, reply) => {
-    recordCall(log, { request, reply, actor: callers.of(request)?.actor });
+    recordCall(log, { ...toCall(request, reply), actor: callers.of(request)?.actor });
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -160,6 +156,27 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request, settings);
   });
   return app;
+}
+
+function toCall(request: FastifyRequest, reply: FastifyReply): Call {
+  return {
+    requestId: request.id,
+    path: pathOf(request),
+    status: reply.statusCode,
+    isSent: reply.raw.writableFinished,
+    remote: request.ip,
+    durationMs: reply.elapsedTime,
+  };
+}
+
+function serverOptions(headersTimeout: number) {
+  return {
+    headersTimeout,
+    connectionsCheckingInterval: 500,
+    // A call may block for hours: TCP keep-alive detects that the caller's machine is gone.
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  };
 }
 
 function openIngress({ registry, ...settings }: ControlSettings): Ingress {

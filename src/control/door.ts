@@ -1,4 +1,15 @@
 import type { FastifyPluginAsync } from "fastify";
 
 /** Routes that are served beside the gateway, to callers that are neither operators nor Restate's. */
-export type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
+export type Door = {
+  isMine: (path: string) => boolean;
+  plugin: FastifyPluginAsync;
+  /**
+   * Answers a request without a body by itself, before the framework; must not reject. null: `plugin` does it. The
+   * path is without its query.
+   */
+  answer?: (method: string, path: string) => Promise<ShortAnswer> | null;
+};
+
+/** As plain text. */
+export type ShortAnswer = { status: number; body: string };

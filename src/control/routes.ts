@@ -177,7 +177,11 @@ function signAcknowledge(body: unknown, actor: string): unknown {
   return { ...rest, by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
 }
 
+/** Of every service. Most requests are pings and of the console, and are not compared with each row. */
+const servicePrefix = "/vedette.";
+
 export function findRoute(path: string): Route | undefined {
+  if (!path.startsWith(servicePrefix)) return undefined;
   return routes.find((route) => route.path.test(path));
 }
 

@@ -1,4 +1,5 @@
-/** Internet addresses: lists of them, and how a header writes one. */
+/** Internet addresses: lists of them, how a header writes one, and whose a request is. */
+import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 
 /** Whether `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
@@ -51,6 +52,28 @@ export function bareAddress(text: string): string {
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];
   if (bracketed !== undefined) return bracketed;
   return /^[\d.]+:\d+$/.test(text) ? (text.split(":", 1)[0] as string) : text;
+}
+
+type Request = Pick<IncomingMessage, "headers"> & {
+  socket: { remoteAddress?: string | undefined };
+};
+
+/** The addresses that `X-Forwarded-For` names, and then the peer's own; each hop may have written those before it. */
+export function hopsOf({ headers, socket }: Request): string[] {
+  const peer = (socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=[\d.]+$)/i, "");
+  const named = [headers["x-forwarded-for"] ?? []]
+    .flat()
+    .flatMap((line) => line.split(","))
+    .map((hop) => hop.trim())
+    .filter((hop) => hop !== "");
+  return [...named, peer];
+}
+
+/** The last of the hops that is not a trusted proxy: any client can have written those before it. */
+export function clientOf(hops: readonly string[], trustedProxies: readonly string[]): string {
+  const addresses = hops.map(bareAddress);
+  const client = addresses.findLast((address) => !isListed(trustedProxies, address));
+  return client ?? addresses[0] ?? "unknown";
 }
 
 /** The URL of a server at a host and port. An IPv6 host is put in brackets. */

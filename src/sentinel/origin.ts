@@ -1,6 +1,5 @@
 /** The origin of a request: the peer's address, and what trusted proxies in front report. */
-import type { IncomingMessage } from "node:http";
-import { bareAddress, isListed } from "#kernel/address.ts";
+import { clientOf, hopsOf, isListed } from "#kernel/address.ts";
 
 export type Origin = {
   /** The caller's address, "unknown" if a trusted proxy names none. */
@@ -11,29 +10,15 @@ export type Origin = {
   isProxied: boolean;
 };
 
-type Request = Pick<IncomingMessage, "headers"> & {
-  socket: { remoteAddress?: string | undefined };
-};
-
 /** `trustedProxies`: addresses or ranges whose `X-Forwarded-For` is trusted. */
-export function originOf({ headers, socket }: Request, trustedProxies: readonly string[]): Origin {
-  const peer = (socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=[\d.]+$)/i, "");
-  const hops = [headers["x-forwarded-for"] ?? []]
-    .flat()
-    .flatMap((line) => line.split(","))
-    .map((hop) => hop.trim())
-    .filter((hop) => hop !== "");
-  const chain = [...hops, peer];
+export function originOf(
+  request: Parameters<typeof hopsOf>[0],
+  trustedProxies: readonly string[],
+): Origin {
+  const hops = hopsOf(request);
   return {
-    client: clientOf(chain, trustedProxies),
-    chain: chain.join(", "),
-    isProxied: isListed(trustedProxies, peer),
+    client: clientOf(hops, trustedProxies),
+    chain: hops.join(", "),
+    isProxied: isListed(trustedProxies, hops.at(-1) ?? ""),
   };
-}
-
-/** The last address in the chain that is not a trusted proxy: any client can have written those before it. */
-function clientOf(chain: readonly string[], trustedProxies: readonly string[]): string {
-  const addresses = chain.map(bareAddress);
-  const client = addresses.findLast((address) => !isListed(trustedProxies, address));
-  return client ?? addresses[0] ?? "unknown";
 }

@@ -2,6 +2,8 @@
 import type { FastifyPluginAsync } from "fastify";
 import { isPingPath, type TakePing } from "./pings.ts";
 
+const pingMethods = ["GET", "HEAD", "POST"];
+
 export function createPingDoor(takePing: TakePing) {
   const plugin: FastifyPluginAsync = async (app) => {
     // Jobs may post their output: it is discarded, whatever its type and length.
@@ -14,12 +16,12 @@ export function createPingDoor(takePing: TakePing) {
     const suffix = "/:suffix(^(?:start|fail|\\d{1,3})$)";
     for (const url of [token, `${token}/`, `${token}${suffix}`, `${token}${suffix}/`]) {
       app.route({
-        method: ["GET", "HEAD", "POST"],
+        method: pingMethods,
         url,
         handler: async (request, reply) => {
           const [path = ""] = request.url.split("?");
-          const answer = await takePing(request.method, path);
-          const { status, body } = answer ?? { status: 404, body: "not found\n" };
+          const taken = await takePing(path);
+          const { status, body } = taken ?? { status: 404, body: "not found\n" };
           return reply
             .code(status)
             .type("text/plain")
@@ -29,5 +31,11 @@ export function createPingDoor(takePing: TakePing) {
       });
     }
   };
-  return { isMine: isPingPath, plugin };
+  return {
+    isMine: isPingPath,
+    plugin,
+    /** Other methods are answered as those of any address that there is not. */
+    answer: (method: string, path: string) =>
+      pingMethods.includes(method) ? takePing(path) : null,
+  };
 }

@@ -1,5 +1,5 @@
 /** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job reports a run. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "#monitor/contract.ts";
@@ -7,11 +7,10 @@ import type { PingCall } from "#monitor/internal.ts";
 import { heartbeatService } from "#monitor/operations/contract.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** Returns the answer to a ping; null: the address is not that of a ping. */
-export type TakePing = (
-  method: string,
-  path: string,
-) => Promise<{ status: number; body: string } | null>;
+/** Returns the answer to a ping, at once null when the path is not that of a ping. Does not reject. */
+export type TakePing = (path: string) => Promise<PingAnswer> | null;
+
+type PingAnswer = { status: number; body: string };
 
 /** Calls the heartbeat's object. Throws when Restate does not accept the call within a few seconds. */
 export type SendPing = (id: string, ping: PingCall) => Promise<void>;
@@ -29,22 +28,22 @@ export function isPingPath(path: string): boolean {
 }
 
 export function createTakePing({ inbox, send, log, nowMs }: Parts): TakePing {
-  return async (method, path) => {
-    const [, token, suffix] = address.exec(path) ?? [];
-    if (token === undefined) return null;
-    if (!["GET", "POST", "HEAD"].includes(method)) return { status: 405, body: "use GET\n" };
-    const hash = createHash("sha256").update(token).digest("hex");
-    const ping = readPing(suffix, nowMs());
+  const take = async (token: string, ping: Ping): Promise<PingAnswer> => {
     try {
       const isKnown =
         ping.kind === "success"
-          ? await receive(hash, ping, { inbox, send, log })
-          : await announce(hash, ping, { inbox, send });
+          ? await receive(token, ping, { inbox, send, log })
+          : await announce(token, ping, { inbox, send });
       return isKnown ? { status: 200, body: "ok\n" } : { status: 404, body: "not found\n" };
     } catch (error) {
       log.error({ detail: (error as Error).message }, "ping not taken");
       return { status: 503, body: "try again\n" };
     }
+  };
+  return (path) => {
+    const [, token, suffix] = address.exec(path) ?? [];
+    if (token === undefined) return null;
+    return take(hash("sha256", token), readPing(suffix, nowMs()));
   };
 }
 

@@ -21,7 +21,7 @@ async function startBench(periodSeconds = 1) {
     log,
     nowMs: () => Date.now() + dayMs,
   });
-  const early = (suffix = "") => takeEarly("GET", `/${token}${suffix}`);
+  const early = (suffix = "") => takeEarly(`/${token}${suffix}`);
   return { bench, ping, early };
 }
 

@@ -11,6 +11,6 @@ export async function registerJob(bench: Bench, id: string) {
   const { body } = await bench.call(`vedette.v1.Heartbeat/${id}/Register`, {
     token_hash: tokenHash,
   });
-  const ping = (suffix = "", method = "GET") => bench.takePing(method, `/${token}${suffix}`);
+  const ping = (suffix = "") => bench.takePing(`/${token}${suffix}`);
   return { ping, registered: body, token, tokenHash };
 }

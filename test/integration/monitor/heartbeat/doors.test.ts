@@ -1,5 +1,8 @@
 /** Pings and the reports of further places through the gateway, on a real Restate and a real database. */
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createControl } from "#control/control.ts";
 import type { Door } from "#control/door.ts";
@@ -57,6 +60,19 @@ async function register(bench: Awaited<ReturnType<typeof startDoors>>): Promise<
   return `${bench.url}/${token}`;
 }
 
+/** Makes a request the framework's, and changes its answer in nothing. */
+const ofFramework = { headers: { connection: "keep-alive, x-hop" } };
+
+/** The whole answer, but for what differs between any two. */
+async function ask(url: string, options: { method?: string; headers?: Record<string, string> }) {
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const sent = request(url, { agent, ...options }).end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  const { date: _, "x-request-id": requestId, ...headers } = answer.headers;
+  return { status: answer.statusCode, body: await text(answer), headers, hasId: !!requestId };
+}
+
 describe("the ping URL", () => {
   it("takes GET, HEAD and POST, whatever a job sends along", async () => {
     const bench = await startDoors({ heartbeats: [heartbeat] });
@@ -79,6 +95,52 @@ describe("the ping URL", () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(await answers[0]?.text()).toBe("ok\n");
     expect(answers[0]?.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it.each([
+    ["GET", "", 200],
+    ["GET", "/", 200],
+    ["GET", "?rid=17", 200],
+    ["HEAD", "", 200],
+    ["POST", "", 200],
+    ["POST", "/start", 200],
+    ["GET", "/fail", 200],
+    ["HEAD", "/0", 200],
+  ] as const)(
+    "%s %s is answered %i in front of the framework and by it alike",
+    async (method, suffix, status) => {
+      const bench = await startDoors({ heartbeats: [heartbeat] });
+      const url = `${await register(bench)}${suffix}`;
+
+      const answers = [await ask(url, { method }), await ask(url, { method, ...ofFramework })];
+
+      expect(answers[0]).toMatchObject({ status, hasId: true });
+      expect(answers[1]).toEqual(answers[0]);
+    },
+  );
+
+  it.each(["", "/start", "/1"])("a stranger's %s is answered alike, too", async (suffix) => {
+    const bench = await startDoors({ heartbeats: [heartbeat] });
+    const url = `${bench.url}/${makeToken()}${suffix}`;
+
+    const answers = [await ask(url, {}), await ask(url, ofFramework)];
+
+    expect(answers[0]).toMatchObject({ status: 404, body: "not found\n", hasId: true });
+    expect(answers[1]).toEqual(answers[0]);
+  });
+
+  it.each(["GET", "HEAD"])("a %s that cannot be written is answered alike, too", async (method) => {
+    const bench = await startDoors({ heartbeats: [heartbeat] });
+    const url = await register(bench);
+    await bench.database.query(
+      "ALTER TABLE heartbeats ADD CONSTRAINT no_ping CHECK (last_ping_at IS NULL) NOT VALID",
+    );
+
+    const answers = [await ask(url, { method }), await ask(url, { method, ...ofFramework })];
+
+    const body = method === "HEAD" ? "" : "try again\n";
+    expect(answers[0]).toMatchObject({ status: 503, body, hasId: true });
+    expect(answers[1]).toEqual(answers[0]);
   });
 
   it("is no address to anyone without its token", async () => {

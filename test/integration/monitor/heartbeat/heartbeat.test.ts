@@ -75,10 +75,10 @@ describe("a heartbeat", () => {
     });
     const { ping } = await register(bench);
 
-    await ping("/start", "POST");
+    await ping("/start");
     await ping("/3");
     await bench.untilOrders(1);
-    await ping("/0", "HEAD");
+    await ping("/0");
     await bench.untilOrders(2);
     await bench.untilResults(2);
 
@@ -164,8 +164,8 @@ describe("a heartbeat", () => {
     const answers = await Promise.all([
       first.ping(),
       second.ping(),
-      bench.takePing("GET", `/${randomBytes(32).toString("base64url")}`),
-      bench.takePing("GET", `/${second.token}/stop`),
+      bench.takePing(`/${randomBytes(32).toString("base64url")}`),
+      bench.takePing(`/${second.token}/stop`),
     ]);
 
     expect(answers.map((answer) => answer?.status)).toEqual([404, 200, 404, undefined]);

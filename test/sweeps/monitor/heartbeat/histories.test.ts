@@ -49,7 +49,7 @@ async function startJob(bench: Bench, id: string) {
   calls.push({ kind: "success", fromMs: startedMs, toMs: Date.now(), isTaken: true });
   const call = async (kind: Kind) => {
     const fromMs = Date.now();
-    const answer = await ping(kind === "success" ? "" : `/${kind}`, "POST");
+    const answer = await ping(kind === "success" ? "" : `/${kind}`);
     calls.push({ kind, fromMs, toMs: Date.now(), isTaken: answer?.status === 200 });
   };
   return { id, calls, call };
