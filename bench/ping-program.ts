@@ -1,0 +1,170 @@
+/** The whole program as `vedette start` runs it, with heartbeats that are registered and well. */
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { CheckSnapshot } from "#monitor/contract.ts";
+import { saveSnapshots } from "#monitor/results/snapshots.ts";
+import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
+import { type Program, startProgram } from "../test/support/program/program.ts";
+import { makeTempDir } from "../test/support/temp-dir.ts";
+import { cpuMsOf } from "./measure.ts";
+import { pingTokenOf } from "./monitor-plan.ts";
+import { sendPings } from "./ping-load.ts";
+
+export type PingBench = {
+  controlUrl: string;
+  database: Database;
+  receiver: AlertReceiver;
+  ids: readonly string[];
+  /** Up to now, in ms. */
+  cpu: () => ProgramCpu;
+};
+
+export type ProgramCpu = { program: number; Restate: number; Postgres: number };
+
+type Options = {
+  count: number;
+  periodSeconds: number;
+  graceSeconds: number;
+  /** `rows`: only in Postgres, as the objects of heartbeats that are ok leave them: made in seconds. */
+  made: "rows" | "objects";
+};
+
+/** Runs `measure`, and cleans up also when it fails or is interrupted. */
+export async function withPings(
+  options: Options,
+  measure: (bench: PingBench) => Promise<void>,
+): Promise<void> {
+  const stops: (() => unknown)[] = [];
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = () => interrupted.reject(new Error("interrupted"));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
+  try {
+    await Promise.race([prepare(options, stops).then(measure), interrupted.promise]);
+  } finally {
+    for (const stop of stops.reverse()) {
+      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
+    }
+  }
+}
+
+async function prepare(options: Options, stops: (() => unknown)[]): Promise<PingBench> {
+  const ids = Array.from({ length: options.count }, (_, i) => `job-${i}`);
+  const directory = makeTempDir();
+  stops.push(directory.remove);
+  const receiver = await startAlertReceiver();
+  stops.push(receiver.stop);
+  const program = await startProgram({
+    VEDETTE_DEFINITIONS__FILE: writeDefinitions(directory.path, ids, options),
+    VEDETTE_INCIDENT__URL: receiver.url,
+    VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
+    VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
+    NODE_OPTIONS: process.env["BENCH_NODE_OPTIONS"] ?? "",
+  });
+  stops.push(program.dispose);
+  const log = createLog({ level: "silent", format: "json" });
+  const database = openDatabase(runningDatabaseUrl(program.dataDir), log);
+  stops.push(() => database.end());
+  const controlUrl = program.endpoints().control;
+  const bench = { controlUrl, database, receiver, ids, cpu: createCpu(program) };
+  if (options.made === "rows") await insertRows(database, ids, options);
+  else await register(program, ids).then(() => makeWell(bench));
+  await untilIdle(bench);
+  return bench;
+}
+
+function writeDefinitions(
+  directory: string,
+  ids: readonly string[],
+  { periodSeconds, graceSeconds }: Options,
+): string {
+  const file = path.join(directory, "vedette.config.json");
+  const heartbeats = ids.map((id) => ({ id, periodSeconds, graceSeconds, channels: ["on-call"] }));
+  const channels = [{ id: "on-call", kind: "incident", environment: "production" }];
+  writeFileSync(file, JSON.stringify({ channels, heartbeats }));
+  return file;
+}
+
+/** Of the program's own process and of its servers, which are its children. */
+function createCpu(program: Program) {
+  const pidOf = (part: string) =>
+    JSON.parse(readFileSync(path.join(program.dataDir, `${part}.pid.json`), "utf8")).pid as number;
+  const pids = { Restate: pidOf("restate"), Postgres: pidOf("postgres") };
+  const own = program.endpoints().pid;
+  return (): ProgramCpu => {
+    const servers = { Restate: cpuMsOf(pids.Restate), Postgres: cpuMsOf(pids.Postgres) };
+    return { program: cpuMsOf(own) - servers.Restate - servers.Postgres, ...servers };
+  };
+}
+
+/** Until the definitions are applied and nothing is left to do: less than a fifth of a core for two seconds. */
+async function untilIdle({ cpu }: PingBench): Promise<void> {
+  const deadlineMs = Date.now() + 600_000;
+  const spent = () => Object.values(cpu()).reduce((a, b) => a + b);
+  for (;;) {
+    const before = spent();
+    await delay(2_000);
+    if (spent() - before < 400) return;
+    if (Date.now() > deadlineMs) throw new Error("the program does not come to rest");
+  }
+}
+
+async function insertRows(
+  database: Database,
+  ids: readonly string[],
+  { periodSeconds, graceSeconds }: Options,
+): Promise<void> {
+  const nowMs = Date.now();
+  const dueAtMs = nowMs + (periodSeconds + graceSeconds) * 1_000;
+  const snapshotOf = (checkId: string): CheckSnapshot => ({
+    checkId,
+    kind: "heartbeat",
+    takenAtMs: nowMs,
+    status: "ok",
+    sinceMs: nowMs,
+    lastAtMs: nowMs,
+    lastDurationMs: null,
+    dueAtMs,
+    alert: null,
+    suppressed: null,
+    quiet: { mutedUntilMs: null, maintenance: [] },
+    locations: {},
+  });
+  await saveSnapshots(database, ids.map(snapshotOf));
+  await database.query(
+    `INSERT INTO heartbeats (id, token_hash, allowance, due_at, last_ping_at, is_watched)
+     SELECT id, token_hash, $3::float8 * interval '1 ms', $4, $5, false
+     FROM unnest($1::text[], $2::bytea[]) AS t (id, token_hash)`,
+    [ids, ids.map(hashOf), dueAtMs - nowMs, new Date(dueAtMs), new Date(nowMs)],
+  );
+}
+
+const hashOf = (id: string) => createHash("sha256").update(pingTokenOf(id)).digest();
+
+async function register(program: Program, ids: readonly string[]): Promise<void> {
+  const limit = pLimit(32);
+  const one = async (id: string) => {
+    const token_hash = hashOf(id).toString("hex");
+    const { status, body } = await program.post(`vedette.v1.Heartbeat/${id}/Register`, {
+      token_hash,
+    });
+    if (status !== 200) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`);
+  };
+  await Promise.all(ids.map((id) => limit(() => one(id))));
+}
+
+/** The first ping of each goes to its object; from then on it is ok and waits in Postgres alone. */
+async function makeWell({ controlUrl, database, ids }: PingBench): Promise<void> {
+  const deadlineMs = Date.now() + 300_000;
+  const isOneWatched = "SELECT 1 FROM heartbeats WHERE is_watched LIMIT 1";
+  do {
+    if (Date.now() > deadlineMs) throw new Error("not all heartbeats are well");
+    await sendPings(controlUrl, { tokens: ids.map(pingTokenOf), overMs: ids.length * 10 });
+    await delay(3_000);
+  } while ((await database.query(isOneWatched)).rows.length > 0);
+}
