@@ -42,7 +42,7 @@ export function trackResponses(server: Server, watched: TrackingSettings): OpenR
   };
 }
 
-/** Before Node 26 a response that waits behind another one on its connection does not close with the connection. */
+/** On Node 22 a response that waits behind another one on its connection does not close with the connection. */
 function createOpenCount(noteEmpty: () => void) {
   let count = 0;
   const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
