@@ -1,8 +1,12 @@
 /** Groups requests: those that arrive while one is running are sent together as the next one. */
+import { isConnectionLost } from "./connection-lost.ts";
 import { isOfData } from "./unwritable.ts";
 
 /** The most items of one request. */
 const maxGroup = 1_000;
+
+/** The most requests for one group: three invalid items among a thousand are found by 55. */
+const maxRequests = 64;
 
 type QueuedItem<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
@@ -11,13 +15,19 @@ type RequestAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Res
 type Options<Item> = {
   /** Least time between the starts of two groups. An item that comes after a longer pause is sent at once. */
   paceMs?: number;
-  /** So many waiting items are sent without regard to the pace. */
+  /** As soon as so many items wait, they are sent without regard to the pace. */
   fullAt?: number;
   /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;
-  /** When the data of an item is invalid, its group is halved until this one is alone, so that only it fails. */
+  /**
+   * When the data of an item is invalid, its group is halved until this one is alone, so that only it fails. With many
+   * such items those that are not tried after `maxRequests` fail as well, with an error that is not of their data.
+   */
   failsAlone?: boolean;
-  /** When a group fails after more than this, the other side is down: all waiting items fail as well. */
+  /**
+   * When a request fails after more than this, and not because of its data, the other side is down: all waiting items
+   * fail as well.
+   */
   unresponsiveAfterMs?: number;
 };
 
@@ -36,11 +46,10 @@ export function createGroups<Item, Result>(
   const sendNext = async () => {
     const items = waiting.slice(0, maxGroup).map(({ item }) => item);
     const size = idOf === undefined ? items.length : distinctPrefix(items.map(idOf));
-    const beganMs = performance.now();
-    const failure = await sendGroup(waiting.splice(0, size), { requestAll, failsAlone });
-    if (failure === undefined || performance.now() - beganMs <= unresponsiveAfterMs) return;
+    const group = waiting.splice(0, size);
+    const failure = await sendGroup(group, { requestAll, failsAlone, unresponsiveAfterMs });
     // They would wait as long for the same failure, while ever more items queue up.
-    for (const { done } of waiting.splice(0)) done.reject(failure.error);
+    if (failure?.isSlow === true) rejectAll(waiting.splice(0), failure.error);
   };
 
   const keepPace = async () => {
@@ -74,43 +83,67 @@ export function createGroups<Item, Result>(
   };
 }
 
-type GroupOptions<Item, Result> = { requestAll: RequestAll<Item, Result>; failsAlone: boolean };
+type GroupOptions<Item, Result> = {
+  requestAll: RequestAll<Item, Result>;
+  failsAlone: boolean;
+  unresponsiveAfterMs: number;
+};
 
-/** Returns the error when the whole group failed. */
+/** `isSlow`: it came after more than `unresponsiveAfterMs`. */
+type Failure = { error: unknown; isSlow: boolean };
+
+/** Returns why the other side seems to be away; undefined: it is not. One bad item of a thousand takes 21 requests. */
 async function sendGroup<Item, Result>(
   group: readonly QueuedItem<Item, Result>[],
   options: GroupOptions<Item, Result>,
-): Promise<{ error: unknown } | undefined> {
-  try {
-    const results = await options.requestAll(group.map(({ item }) => item));
-    group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
-  } catch (error) {
-    if (options.failsAlone && group.length > 1 && isOfData(error)) {
-      return sendHalves(group, options);
+): Promise<Failure | undefined> {
+  const left = [group];
+  for (let requests = 0; requests < maxRequests; requests += 1) {
+    const part = left.shift();
+    if (part === undefined) return undefined;
+    const failure = await sendPart(part, options);
+    if (failure === undefined) continue;
+    if (isOfData(failure.error) && options.failsAlone && part.length > 1) {
+      left.unshift(...halvesOf(part));
+      continue;
     }
-    for (const { done } of group) done.reject(error);
-    return { error };
+    rejectAll(part, failure.error);
+    if (!isAway(failure)) continue;
+    // The other parts would fail as well.
+    rejectAll(left.flat(), failure.error);
+    return failure;
+  }
+  rejectAll(left.flat(), new Error("not tried: too many others of its group were refused"));
+  return undefined;
+}
+
+/** Returns the error when the request failed. */
+async function sendPart<Item, Result>(
+  part: readonly QueuedItem<Item, Result>[],
+  { requestAll, unresponsiveAfterMs }: GroupOptions<Item, Result>,
+): Promise<Failure | undefined> {
+  const beganMs = performance.now();
+  try {
+    const results = await requestAll(part.map(({ item }) => item));
+    part.forEach(({ done }, i) => void done.resolve(results[i] as Result));
+  } catch (error) {
+    return { error, isSlow: performance.now() - beganMs > unresponsiveAfterMs };
   }
   return undefined;
 }
 
-/**
- * One item of a thousand is found by some twenty requests. Ends when a half fails whose data is valid: the other side
- * is away, and the other half would fail as well.
- */
-async function sendHalves<Item, Result>(
-  group: readonly QueuedItem<Item, Result>[],
-  options: GroupOptions<Item, Result>,
-): Promise<{ error: unknown } | undefined> {
-  const middle = Math.ceil(group.length / 2);
-  const [first, second] = [group.slice(0, middle), group.slice(middle)];
-  const failure = await sendGroup(first, options);
-  if (failure === undefined || isOfData(failure.error)) {
-    const other = await sendGroup(second, options);
-    return other === undefined || isOfData(other.error) ? undefined : other;
-  }
-  for (const { done } of second) done.reject(failure.error);
-  return failure;
+/** Other failures may be of one part alone: a row that is locked, a deadlock. */
+function isAway({ error, isSlow }: Failure): boolean {
+  return !isOfData(error) && (isSlow || isConnectionLost(error));
+}
+
+function halvesOf<Each>(part: readonly Each[]): [readonly Each[], readonly Each[]] {
+  const middle = Math.ceil(part.length / 2);
+  return [part.slice(0, middle), part.slice(middle)];
+}
+
+function rejectAll<Item, Result>(items: readonly QueuedItem<Item, Result>[], error: unknown) {
+  for (const { done } of items) done.reject(error);
 }
 
 /** The length of the longest prefix whose ids are all different. */

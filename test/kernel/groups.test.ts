@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { createGroups, createJointWrites, distinctPrefix } from "#kernel/groups.ts";
+import { isOfData } from "#kernel/unwritable.ts";
 
 it("sends items together that arrive at once, and returns each its own result", async () => {
   const asked: number[][] = [];
@@ -159,7 +160,41 @@ it("asks for no further half once the database is away", async () => {
   expect(asked).toEqual([["a", "b", "c", "d", "e"], ["a", "b", "c"], ["a", "b"], ["c"]]);
 });
 
-it("goes on with those that wait when only the data of one was invalid, however long that took", async () => {
+it.each(["57014", "40P01", "55P03"])("tries the other half after a %s", async (code) => {
+  const written: string[] = [];
+  const write = createJointWrites(async (items: readonly string[]) => {
+    if (items.includes("bad")) throw refusal("22021");
+    if (items.includes("locked")) throw refusal(code);
+    written.push(...items);
+  });
+
+  const outcomes = await Promise.allSettled(["locked", "bad", "c"].map(write));
+
+  expect(outcomes).toMatchObject([
+    { status: "rejected", reason: { code } },
+    { status: "rejected", reason: { code: "22021" } },
+    { status: "fulfilled" },
+  ]);
+  expect(written).toEqual(["c"]);
+});
+
+it("asks for no further half when one was refused after a long time", async () => {
+  const asked: (readonly string[])[] = [];
+  const ask = createGroups(
+    async (items: readonly string[]) => {
+      asked.push(items);
+      throw refusal(items.length > 1 ? "22021" : "57014");
+    },
+    { failsAlone: true, unresponsiveAfterMs: -1 },
+  );
+
+  const outcomes = await Promise.allSettled(["locked", "b"].map(ask));
+
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(asked).toEqual([["locked", "b"], ["locked"]]);
+});
+
+it("goes on with those that wait when the data of one was invalid, however long that took", async () => {
   const first = Promise.withResolvers<void>();
   const ask = createGroups(
     async (items: readonly string[]) => {
@@ -169,15 +204,46 @@ it("goes on with those that wait when only the data of one was invalid, however 
     },
     { failsAlone: true, unresponsiveAfterMs: -1 },
   );
-  const group = ["a", "bad"].map(ask);
+  const alone = ask("bad");
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   const later = ask("b");
 
   first.resolve();
-  const outcomes = await Promise.allSettled([...group, later]);
+  const outcomes = await Promise.allSettled([alone, later]);
 
-  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+});
+
+it("finds three items whose data is invalid among a thousand", async () => {
+  const bad = [0, 499, 999];
+  const write = createJointWrites(async (items: readonly number[]) => {
+    if (items.some((item) => bad.includes(item))) throw refusal("22021");
+  });
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_000 }, (_, i) => write(i)));
+
+  expect(outcomes.flatMap(({ status }, i) => (status === "rejected" ? [i] : []))).toEqual(bad);
+});
+
+it("gives up on a group of which too many are invalid, so that the rest may be tried again", async () => {
+  let requests = 0;
+  const write = createJointWrites(async (_items: readonly number[]) => {
+    requests += 1;
+    throw refusal("22021");
+  });
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_000 }, (_, i) => write(i)));
+
+  const reasons = outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason);
+  const [refused, rest] = [true, false].map((is) => reasons.filter((one) => isOfData(one) === is));
+  expect(requests).toBe(64);
+  // The path down to the first item, and then one after the other.
+  expect(refused?.length).toBeGreaterThan(20);
+  expect(rest?.length).toBe(1_000 - (refused?.length ?? 0));
+  expect(new Set(rest?.map(({ message }) => message))).toEqual(
+    new Set(["not tried: too many others of its group were refused"]),
+  );
 });
 
 it("rejects all waiting items when a request fails after a long time", async () => {
