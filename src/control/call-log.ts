@@ -1,4 +1,5 @@
 /** The log lines about calls. */
+import { clientOf, hopsOf } from "#kernel/address.ts";
 import type { Log } from "#kernel/log.ts";
 import { findRoute } from "./routes.ts";
 
@@ -26,4 +27,12 @@ export function recordCall(log: Log, call: Call): void {
   else if (!isSent) log.info({ ...fields, durationMs }, "caller went away");
   else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
   else log.debug({ ...fields, durationMs }, "call answered");
+}
+
+/** The caller's address, without the port and the prefix of IPv4 in IPv6 that it may be written with. */
+export function remoteOf(
+  request: Parameters<typeof hopsOf>[0],
+  trustedProxies: readonly string[],
+): string {
+  return clientOf(hopsOf(request), trustedProxies);
 }

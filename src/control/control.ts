@@ -12,7 +12,7 @@ import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
-import { type Call, recordCall } from "./call-log.ts";
+import { type Call, recordCall, remoteOf } from "./call-log.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
 import type { Door } from "./door.ts";
@@ -134,7 +134,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     });
   });
   app.addHook("onResponse", async (request, reply) => {
-    recordCall(log, { ...toCall(request, reply), actor: callers.of(request)?.actor });
+    const remote = remoteOf(request.raw, trustedProxies);
+    recordCall(log, { ...toCall(request, reply), remote, actor: callers.of(request)?.actor });
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -158,13 +159,12 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   return app;
 }
 
-function toCall(request: FastifyRequest, reply: FastifyReply): Call {
+function toCall(request: FastifyRequest, reply: FastifyReply): Omit<Call, "remote"> {
   return {
     requestId: request.id,
     path: pathOf(request),
     status: reply.statusCode,
     isSent: reply.raw.writableFinished,
-    remote: request.ip,
     durationMs: reply.elapsedTime,
   };
 }

@@ -5,8 +5,8 @@ export type Door = {
   isMine: (path: string) => boolean;
   plugin: FastifyPluginAsync;
   /**
-   * Answers a request without a body by itself, before the framework; must not reject. null: `plugin` does it. The
-   * path is without its query.
+   * Answers a request without a body by itself, before the framework; null: `plugin` does it. The path is without its
+   * query. Must neither throw nor reject: the caller would be told nothing.
    */
   answer?: (method: string, path: string) => Promise<ShortAnswer> | null;
 };

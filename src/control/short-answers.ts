@@ -4,10 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { clientOf, hopsOf } from "#kernel/address.ts";
 import { invariant } from "#kernel/invariant.ts";
 import type { Log } from "#kernel/log.ts";
-import { recordCall } from "./call-log.ts";
+import { recordCall, remoteOf } from "./call-log.ts";
 import type { Door, ShortAnswer } from "./door.ts";
 import { safetyHeaders } from "./refusal.ts";
 
@@ -39,8 +38,10 @@ export function serveShortAnswers(parts: Parts): void {
 /** null: the request is the framework's. */
 type FindAnswer = (request: IncomingMessage) => Promise<ShortAnswer> | null;
 
+type Answer = NonNullable<Door["answer"]>;
+
 function createFindAnswer(doors: readonly Door[]): FindAnswer {
-  const quick = doors.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
+  const quick = doors.flatMap(({ answer }) => (answer === undefined ? [] : [rejecting(answer)]));
   return (request) => {
     if (!isPlain(request)) return null;
     const { method = "" } = request;
@@ -50,6 +51,17 @@ function createFindAnswer(doors: readonly Door[]): FindAnswer {
       if (found !== null) return found;
     }
     return null;
+  };
+}
+
+/** What it throws would end the process. */
+function rejecting(answer: Answer): Answer {
+  return (method, path) => {
+    try {
+      return answer(method, path);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
 }
 
@@ -79,30 +91,47 @@ type Exchange = {
 };
 
 function send({ request, response, answer }: Exchange, parts: Parts) {
-  const { server, isLeaving, log, trustedProxies } = parts;
+  const { server, isLeaving, log } = parts;
   const requestId = randomUUID();
-  const beganMs = performance.now();
-  // A socket that is closed does not know it any more.
-  const { remoteAddress } = request.socket;
-  // Before the answer is there: a caller that goes away first ends the response at once.
-  response.once("close", () => {
-    const isSent = response.writableFinished;
-    // Of thousands in a second nothing is made that is not logged.
-    if (isSent && !log.isLevelEnabled("debug")) return;
-    const hops = hopsOf({ headers: request.headers, socket: { remoteAddress } });
-    const remote = clientOf(hops, trustedProxies);
-    const durationMs = performance.now() - beganMs;
-    const { statusCode: status } = response;
-    recordCall(log, { requestId, path: pathOf(request), status, isSent, remote, durationMs });
-  });
-  void answer.then(({ status, body }) => {
+  // Decided now, as by the framework: those that were sent ahead before the close are all answered, so none of these
+  // answers may end their connection.
+  const isLast = isLeaving() || !server.listening;
+  const forget = recordAtEnd({ request, response, requestId }, parts);
+  const write = ({ status, body }: ShortAnswer) => {
     if (response.destroyed) return;
     response.writeHead(status, [
       ...safety,
       ...["x-request-id", requestId, "content-type", "text/plain"],
       ...["content-length", String(Buffer.byteLength(body))],
-      ...(isLeaving() || !server.listening ? ["connection", "close"] : []),
+      ...(isLast ? ["connection", "close"] : []),
     ]);
     response.end(body);
+  };
+  answer.then(write).catch((error: unknown) => {
+    log.error({ err: error, requestId }, "call failed");
+    forget();
+    // The caller sees that its connection is closed, as by a process that ends.
+    response.destroy();
   });
+}
+
+type Recorded = Omit<Exchange, "answer"> & { requestId: string };
+
+/** Call it before the answer is there: a caller that goes away first ends the response at once. Returns how to undo it. */
+function recordAtEnd({ request, response, requestId }: Recorded, parts: Parts): () => void {
+  const { log, trustedProxies } = parts;
+  const beganMs = performance.now();
+  // A socket that is closed does not know it any more.
+  const { remoteAddress } = request.socket;
+  const record = () => {
+    const { statusCode: status, writableFinished: isSent } = response;
+    // Of thousands in a second nothing is made that is not logged.
+    if (isSent && status !== 401 && !log.isLevelEnabled("debug")) return;
+    const asked = { headers: request.headers, socket: { remoteAddress } };
+    const remote = remoteOf(asked, trustedProxies);
+    const durationMs = performance.now() - beganMs;
+    recordCall(log, { requestId, path: pathOf(request), status, isSent, remote, durationMs });
+  };
+  response.once("close", record);
+  return () => void response.off("close", record);
 }

@@ -41,24 +41,28 @@ async function startBench({
   isWaiting = false,
   host = "127.0.0.1",
   closeGraceMs = 1_000,
+  level = "debug",
+  answer: given = undefined as Door["answer"] | undefined,
 } = {}) {
   const { door, waiting } = startDoor();
   const lines: Line[] = [];
   const control = createControl({
     ingressUrl: "http://127.0.0.1:9",
     ingressToken: "the-ingress-token",
-    log: pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    log: pino({ level }, { write: (line: string) => lines.push(JSON.parse(line)) }),
     isLeaving: () => isLeaving,
     closeGraceMs,
     trustedProxies: ["127.0.0.0/8"],
     doors: [
       {
         ...door,
-        answer: (method, path) => {
-          const answer = door.answer?.(method, path) ?? null;
-          if (!isWaiting) waiting.shift()?.({ status: 200, body: "short" });
-          return answer;
-        },
+        answer:
+          given ??
+          ((method, path) => {
+            const answer = door.answer?.(method, path) ?? null;
+            if (!isWaiting) waiting.shift()?.({ status: 200, body: "short" });
+            return answer;
+          }),
       },
     ],
   });
@@ -137,22 +141,109 @@ it("a process that is about to end closes the connection after its answer", asyn
   expect(caller.state.text).toMatch(/\r\nconnection: close\r\n.*short$/is);
 });
 
-it("an answer that waits when the gateway closes is sent, and ends its connection and the wait", async () => {
+/** Closes the gateway while these requests of one connection wait for their answers. */
+async function closeWhileWaiting(count: number) {
   const { url, waiting, control } = await startBench({ isWaiting: true, closeGraceMs: 3_600_000 });
   const caller = await dial(url);
-  caller.send(aRequest(`GET /${token}`));
-  await waitFor(() => waiting.length === 1, { withinMs: 10_000, what: "the request" });
-
+  caller.send(aRequest(`GET /${token}`).repeat(count));
+  const untilWaiting = (many: number) =>
+    waitFor(() => waiting.length === many, { withinMs: 10_000, what: `${many} requests` });
+  await untilWaiting(count);
   const closed = control.close();
-  await waitFor(() => !control.server.listening, {
-    withinMs: 10_000,
-    what: "the end of listening",
-  });
+  const what = "the end of listening";
+  await waitFor(() => !control.server.listening, { withinMs: 10_000, what });
+  return { caller, waiting, closed, untilWaiting };
+}
+
+it("an answer that waits when the gateway closes is sent, and ends the wait and its connection", async () => {
+  const { caller, waiting, closed } = await closeWhileWaiting(1);
+
   waiting[0]?.({ status: 200, body: "short" });
   await closed;
   await caller.closed();
 
-  expect(caller.state.text).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*short$/is);
+  expect(caller.state.text).toMatch(/^HTTP\/1\.1 200 OK\r\n.*short$/is);
+});
+
+it("all answers that wait on one connection when the gateway closes are sent", async () => {
+  const { caller, waiting, closed } = await closeWhileWaiting(2);
+
+  waiting[0]?.({ status: 200, body: "first" });
+  await caller.received(/first/);
+  waiting[1]?.({ status: 200, body: "second" });
+  await closed;
+  await caller.closed();
+
+  expect(caller.state.text).toMatch(/first.*HTTP\/1\.1 200 OK\r\n.*second$/s);
+});
+
+it("a request that comes after the close is answered, and closes its connection", async () => {
+  const { caller, waiting, closed, untilWaiting } = await closeWhileWaiting(1);
+
+  caller.send(aRequest(`GET /${token}`));
+  await untilWaiting(2);
+  waiting[0]?.({ status: 200, body: "first" });
+  waiting[1]?.({ status: 200, body: "second" });
+  await closed;
+  await caller.closed();
+
+  const [, first = "", second = ""] = caller.state.text.split("HTTP/1.1 200 OK");
+  expect(first).not.toMatch(/connection: close/i);
+  expect(second).toMatch(/\r\nconnection: close\r\n.*second$/is);
+});
+
+it.each<[string, NonNullable<Door["answer"]>]>([
+  ["rejects", () => Promise.reject(new Error("no answer"))],
+  [
+    "throws",
+    () => {
+      throw new Error("no answer");
+    },
+  ],
+  ["has an answer that cannot be sent", async () => ({ status: 1, body: "short" })],
+])("a door that %s loses its connection, is logged, and ends nothing else", async (_, answer) => {
+  const { url, lines } = await startBench({ answer });
+  const caller = await dial(url);
+
+  caller.send(aRequest(`GET /${token}`));
+  await caller.closed();
+
+  const other = await ask(url, aRequest("GET /healthz", "connection: x-hop"), /"status":"ok"/);
+  expect(other).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(caller.state.text).toBe("");
+  expect(lines.filter(({ msg }) => msg === "call failed")).toHaveLength(1);
+  expect(lines.filter(({ msg }) => msg === "caller went away")).toEqual([]);
+});
+
+it("a caller that a door refuses is logged as everywhere, whatever else is not", async () => {
+  const { url, lines } = await startBench({
+    level: "info",
+    answer: async () => ({ status: 401, body: "short" }),
+  });
+
+  await ask(url, aRequest(`GET /${token}`));
+  const line = await waitFor(() => lines.find(({ path }) => path === "/***"), {
+    withinMs: 10_000,
+    what: "the line",
+  });
+
+  expect(line).toMatchObject({ status: 401, msg: "caller without a valid token" });
+});
+
+it.each([
+  ["in front of the framework", []],
+  ["by the framework", ["connection: keep-alive, x-hop"]],
+])("an address is logged without its port when the answer is made %s", async (_, headers) => {
+  const { url, lines } = await startBench();
+
+  const forwarded = "x-forwarded-for: 203.0.113.7:4711, 127.0.0.9";
+  await ask(url, aRequest(`GET /${token}`, forwarded, ...headers));
+  const line = await waitFor(() => lines.find(({ msg }) => msg === "call answered"), {
+    withinMs: 10_000,
+    what: "the line",
+  });
+
+  expect(line).toMatchObject({ remote: "203.0.113.7" });
 });
 
 it("answers requests of one connection in their order, whoever is ready first", async () => {
