@@ -120,8 +120,8 @@ const voidTokens = `
 export const untilFoundAgain = "interval '10 min'";
 
 /**
- * Pings are written in groups, this far apart unless they are full: three writes for each ping would be most of the
- * cost of monitoring, and a job can wait that long.
+ * Pings are written in groups, this far apart unless many wait: three writes for each ping would be most of the cost
+ * of monitoring, and a job can wait that long.
  */
 export const pingPaceMs = 100;
 

@@ -39,7 +39,7 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
   const readHeartbeats = createReadHeartbeats(readDefinitions);
   const receive = createGroups((pings: readonly ReceivedPing[]) => receiveAll(database, pings), {
     paceMs: pingPaceMs,
-    fullAt: fullGroup,
+    fullAt: paceEndsAt,
     failsAlone: true,
   });
   // In groups of its own: while definitions or results are slow or locked, a deadline must not pass because the pings
@@ -57,7 +57,10 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
   return {
     ...createWatches(database),
 
-    /** Writes a successful ping. Resolves once it is committed, and with it what is recorded of it. */
+    /**
+     * Writes a successful ping. Resolves once it is committed, and what is recorded of it as well. Those are two
+     * commits: when it rejects, the ping may count already.
+     */
     async receive(ping: ReceivedPing): Promise<Recipient> {
       const recipient = await receive(ping);
       if (recipient?.isWatched === false) await record({ id: recipient.id, atMs: ping.atMs });
@@ -103,8 +106,8 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
   };
 }
 
-/** So many are written without regard to the pace: at 10,000 pings a second a group is full after 25 ms. */
-const fullGroup = 250;
+/** As soon as so many wait they are written, without regard to the pace: at 10,000 pings a second after 25 ms. */
+const paceEndsAt = 250;
 
 /** By id; computed once for the same definitions, since each group of pings asks. */
 function createReadHeartbeats(readDefinitions: ReadDefinitions) {

@@ -36,6 +36,8 @@ export function createTakePing({ inbox, send, log, nowMs }: Parts): TakePing {
           : await announce(token, ping, { inbox, send });
       return isKnown ? { status: 200, body: "ok\n" } : { status: 404, body: "not found\n" };
     } catch (error) {
+      // A success may count all the same: its row is one commit, what is recorded of it another. The job's next try is
+      // a later ping, which does no harm.
       log.error({ detail: (error as Error).message }, "ping not taken");
       return { status: 503, body: "try again\n" };
     }
