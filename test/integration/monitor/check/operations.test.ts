@@ -30,15 +30,19 @@ describe("checks run", () => {
 
     const run = JSON.parse(stdout);
     expect(code).toBe(0);
-    expect(run).toMatchObject({ check: "liveness", location: "local", grade: "ok", status: 200 });
+    // Its grade is that of the time that it took, on a machine that may be busy.
+    expect(run).toMatchObject({ check: "liveness", location: "local", status: 200 });
     expect(run.first_byte_ms).toBeGreaterThan(0);
+    expect((await vedette("checks", "run", "liveness")).stdout).toMatch(
+      /^liveness at local: \w+ \(/,
+    );
   });
 
   it("has our own API's root key, and names the settings that are missing", async () => {
-    const limit = await vedette("checks", "run", "rate-limit");
+    const limit = await vedette("checks", "run", "rate-limit", "--json");
     const verify = await vedette("checks", "run", "verify-key");
 
-    expect(limit.stdout).toMatch(/^rate-limit at local: (ok|degraded)/);
+    expect(JSON.parse(limit.stdout)).toMatchObject({ check: "rate-limit", status: 200 });
     expect(verify.code).toBe(1);
     expect(verify.stderr).toContain("verify-key is off: set monitor.key");
   });
