@@ -7,6 +7,7 @@ import { startPostgres } from "#embedded/postgres.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { startChild } from "./child.ts";
+import { withStops } from "./clean-up.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -36,19 +37,8 @@ export type ServeOptions = {
 };
 
 /** Runs `measure`, and cleans up also when it fails or is interrupted. */
-export async function withApi(measure: (bench: ApiBench) => Promise<void>): Promise<void> {
-  const stops: (() => unknown)[] = [];
-  const interrupted = Promise.withResolvers<never>();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
-  }
-  try {
-    await Promise.race([prepare(stops).then(measure), interrupted.promise]);
-  } finally {
-    for (const stop of stops.reverse()) {
-      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
-    }
-  }
+export function withApi(measure: (bench: ApiBench) => Promise<void>): Promise<void> {
+  return withStops((stops) => prepare(stops).then(measure));
 }
 
 async function prepare(stops: (() => unknown)[]): Promise<ApiBench> {

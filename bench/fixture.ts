@@ -17,6 +17,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { deploying } from "../test/support/rollout/deploying.ts";
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
+import { withStops } from "./clean-up.ts";
 
 /** The most deploys in flight, for every engine. */
 export const maxParallel = 100;
@@ -92,24 +93,11 @@ export type Servers = {
  * Runs Restate and Postgres with the durability of `npm start`, and our services on them, while `measure`
  * runs. Cleans up also when it fails or is interrupted.
  */
-export async function withServers(
+export function withServers(
   fleet: Fleet,
   measure: (servers: Servers) => Promise<void>,
 ): Promise<void> {
-  const stops: (() => unknown)[] = [];
-  const interrupted = Promise.withResolvers<never>();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
-  }
-  const run = async () => measure(await startServers(fleet, (stop) => stops.push(stop)));
-  try {
-    await Promise.race([run(), interrupted.promise]);
-  } finally {
-    for (const stop of stops.reverse()) {
-      // A part that fails to stop must not leave the others running.
-      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
-    }
-  }
+  return withStops((stops) => startServers(fleet, (stop) => stops.push(stop)).then(measure));
 }
 
 async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Servers> {

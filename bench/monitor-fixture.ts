@@ -12,6 +12,7 @@ import { startRestate } from "#embedded/restate.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
+import { withStops } from "./clean-up.ts";
 import { cpuMsOf } from "./measure.ts";
 import type { NodeSettings, Plan } from "./monitor-plan.ts";
 
@@ -40,22 +41,11 @@ type Options = {
 };
 
 /** Runs `measure`, and cleans up also when it fails or is interrupted. */
-export async function withMonitor(
+export function withMonitor(
   options: Options,
   measure: (bench: MonitorBench) => Promise<void>,
 ): Promise<void> {
-  const stops: (() => unknown)[] = [];
-  const interrupted = Promise.withResolvers<never>();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
-  }
-  try {
-    await Promise.race([prepare(options, stops).then(measure), interrupted.promise]);
-  } finally {
-    for (const stop of stops.reverse()) {
-      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
-    }
-  }
+  return withStops((stops) => prepare(options, stops).then(measure));
 }
 
 export const nowMs = () => performance.timeOrigin + performance.now();

@@ -57,7 +57,7 @@ async function openAll(url: string, size: number, times: PingTimes): Promise<Con
   const { hostname: host, port } = new URL(url);
   const open = async () => {
     const socket = connect({ host, port: Number(port), noDelay: true });
-    await once(socket, "connect");
+    await once(socket, "connect", { signal: AbortSignal.timeout(10_000) });
     const connection: Connection = { socket, sentMs: [], rest: "" };
     const note = (status: number) => noteAnswer(connection, { status, times });
     socket.setEncoding("latin1");

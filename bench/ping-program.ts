@@ -12,6 +12,7 @@ import { saveSnapshots } from "#monitor/results/snapshots.ts";
 import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
 import { type Program, startProgram } from "../test/support/program/program.ts";
 import { makeTempDir } from "../test/support/temp-dir.ts";
+import { withStops } from "./clean-up.ts";
 import { cpuMsOf } from "./measure.ts";
 import { pingTokenOf } from "./monitor-plan.ts";
 import { sendPings } from "./ping-load.ts";
@@ -36,21 +37,11 @@ type Options = {
 };
 
 /** Runs `measure`, and cleans up also when it fails or is interrupted. */
-export async function withPings(
+export function withPings(
   options: Options,
   measure: (bench: PingBench) => Promise<void>,
 ): Promise<void> {
-  const stops: (() => unknown)[] = [];
-  const interrupted = Promise.withResolvers<never>();
-  const interrupt = () => interrupted.reject(new Error("interrupted"));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
-  try {
-    await Promise.race([prepare(options, stops).then(measure), interrupted.promise]);
-  } finally {
-    for (const stop of stops.reverse()) {
-      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
-    }
-  }
+  return withStops((stops) => prepare(options, stops).then(measure));
 }
 
 async function prepare(options: Options, stops: (() => unknown)[]): Promise<PingBench> {
