@@ -1,6 +1,7 @@
 /** Tracks the responses that a server has not finished, so that closing waits for them. */
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { pathOf } from "./refusal.ts";
 
 /** Longer than a call takes that does not block; shorter than a supervisor waits before it kills. */
 const graceMs = 5_000;
@@ -24,8 +25,9 @@ type TrackingSettings = {
 export function trackResponses(server: Server, watched: TrackingSettings): OpenResponses {
   let noteEmpty = () => {};
   const open = createOpenCount(() => noteEmpty());
-  server.on("request", ({ url = "", socket }, response) => {
-    const isLong = watched.isLong(url.split("?", 1)[0] ?? "");
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    const isLong = watched.isLong(pathOf(request));
     socket.setTimeout(isLong ? 0 : (watched.silenceMs ?? silenceMs));
     if (!isLong && !socket.destroyed) open.add(socket, response);
   });

@@ -183,6 +183,7 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   endWith(socket, `${head}\r\n\r\n${body}`);
 }
 
-export function pathOf(request: FastifyRequest): string {
-  return request.url.split("?")[0] ?? "";
+/** Without its query. */
+export function pathOf({ url = "" }: { url?: string | undefined }): string {
+  return url.split("?", 1)[0] ?? "";
 }

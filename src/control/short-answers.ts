@@ -8,7 +8,7 @@ import { invariant } from "#kernel/invariant.ts";
 import type { Log } from "#kernel/log.ts";
 import { recordCall, remoteOf } from "./call-log.ts";
 import type { Door, ShortAnswer } from "./door.ts";
-import { safetyHeaders } from "./refusal.ts";
+import { pathOf, safetyHeaders } from "./refusal.ts";
 
 type Parts = {
   /** Its answers close their connections once it no longer listens, as the framework's do. */
@@ -65,8 +65,6 @@ function rejecting(answer: Answer): Answer {
   };
 }
 
-const pathOf = ({ url = "" }: IncomingMessage) => url.split("?", 1)[0] ?? "";
-
 /** Without a body, which has to be read to its end first, and without wishes about the connection but to keep or close it. */
 function isPlain({ socket, httpVersion, headers }: IncomingMessage): boolean {
   // With too many requests ahead of it, it was refused already.
@@ -115,10 +113,10 @@ function send({ request, response, answer }: Exchange, parts: Parts) {
   });
 }
 
-type Recorded = Omit<Exchange, "answer"> & { requestId: string };
+type RecordedCall = Omit<Exchange, "answer"> & { requestId: string };
 
 /** Call it before the answer is there: a caller that goes away first ends the response at once. Returns how to undo it. */
-function recordAtEnd({ request, response, requestId }: Recorded, parts: Parts): () => void {
+function recordAtEnd({ request, response, requestId }: RecordedCall, parts: Parts): () => void {
   const { log, trustedProxies } = parts;
   const beganMs = performance.now();
   // A socket that is closed does not know it any more.
