@@ -1,7 +1,7 @@
 /**
  * One process of the measurements of the public API, started by api-fixture.ts. `floor` answers a
  * constant JSON to the same POST with the same Fastify; `api` is the API as `npm start` runs it, with
- * BENCH_REDIS_URL on that Redis.
+ * BENCH_REDIS_URL on that Redis; BENCH_FAST_LANE=0: without the fast lane.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,6 +60,7 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
     docsUrl: "",
     trustedProxies: [],
     validatesAnswers: false,
+    hasFastLane: process.env["BENCH_FAST_LANE"] !== "0",
   });
   app.addHook("onClose", async () => {
     await limiter.close();

@@ -1,6 +1,7 @@
 /**
  * keys.verifyKey on cached keys, with recording, compared with the minimum that the same server can do for the
- * same POST. BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead.
+ * same POST, and with the API without its fast lane. BENCH_PROFILE=1 writes a processor profile of the API to the
+ * working directory instead.
  */
 import { type ApiBench, askedToVerify, insertKeys, type Served, withApi } from "./api-fixture.ts";
 import { compare, judgeCpu } from "./compare.ts";
@@ -14,6 +15,8 @@ const keyCount = 1_000;
 const leastShare = 0.55;
 const mostP99 = 4;
 const mostMicros = 28;
+/** Of the time without the fast lane: less gain would not be worth a parser. */
+const mostOfWithout = 0.75;
 
 const asked = (server: Served) => askedToVerify(server, keyCount);
 
@@ -24,14 +27,18 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
     await profile(asked(server));
     return server.stop();
   }
-  const { floor, verifyKey } = await compare({
+  const withoutLane = await serve("api", { environment: { BENCH_FAST_LANE: "0" } });
+  const { floor, verifyKey, without } = await compare({
     floor: asked(await serve("floor")),
     verifyKey: asked(await serve("api")),
+    without: asked(withoutLane),
   });
   const share = verifyKey.perSecond / floor.perSecond;
   judge("verifyKey against the floor", share, { atLeast: leastShare });
   judge("its p99 against the floor's", verifyKey.p99Ms / floor.p99Ms, { under: mostP99 });
   judgeCpu(verifyKey, floor, mostMicros);
+  const left = verifyKey.cpuMicros / without.cpuMicros;
+  judge("its CPU against that without the fast lane", left, { atMost: mostOfWithout });
 }
 
 beginBench();

@@ -45,6 +45,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     log: parts.log,
     registry,
     logsRequests: parts.logsRequests === true,
+    hasFastLane: parts.hasFastLane === true,
     isLeaving: parts.isLeaving ?? (() => false),
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,

@@ -21,8 +21,15 @@ class Tally {
   }
 }
 
+/** Counts requests of a path that Fastify has not seen; undefined: they are not counted. */
+export type CounterOf = (path: string) => CountRequest | undefined;
+export type CountRequest = (status: number, seconds: number) => void;
+
+/** The caller closed the connection before the answer was sent. */
+export const callerGone = 499;
+
 /** Has to be called before the routes are mounted. */
-export function countRequests(app: FastifyInstance, registry: Registry): void {
+export function countRequests(app: FastifyInstance, registry: Registry): CounterOf {
   const tallies = new Map<string, Tally>();
   app.addHook("onRoute", (route) => {
     const name = procedureOf(route.url);
@@ -39,6 +46,10 @@ export function countRequests(app: FastifyInstance, registry: Registry): void {
     };
   });
   registerRequests(registry, tallies);
+  return (path) => {
+    const tally = tallies.get(procedureOf(path) ?? "");
+    return tally && ((status, seconds) => tally.add(status, seconds));
+  };
 }
 
 /** `/v2/keys.verifyKey` is `keys.verifyKey`. Pages of documentation are not counted. */
@@ -46,9 +57,8 @@ function procedureOf(url: string): string | undefined {
   return /^\/v2\/([A-Za-z]+(?:\.[A-Za-z]+)?)$/.exec(url)?.[1];
 }
 
-/** 499: the caller closed the connection before the answer was sent. */
 function statusOf(reply: FastifyReply): number {
-  return reply.raw.writableFinished ? reply.statusCode : 499;
+  return reply.raw.writableFinished ? reply.statusCode : callerGone;
 }
 
 /**

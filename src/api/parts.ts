@@ -37,6 +37,8 @@ export type ApiParts = {
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
+  /** See `ServerParts`. */
+  hasFastLane?: boolean;
   /** Called at each use of a root key. */
   noteUse?: NoteUse;
   /** See `ServerParts`. */

@@ -35,7 +35,7 @@ export type Procedure<Input = unknown, Data = unknown, Body = unknown> = {
   input: z.ZodType<Input, Body>;
   /**
    * Reads the body that nearly all calls have as `input` does, in a fraction of its time. undefined: not that
-   * body, and `input` decides.
+   * body, and `input` decides. Only of what is called most: the fast lane answers the procedures that have it.
    */
   readUsual?: (body: unknown) => Input | undefined;
   /** Of `data`; undefined when the answer has none. */

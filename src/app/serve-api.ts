@@ -62,6 +62,7 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     validatesAnswers: config.api.validate_answers,
     registry,
     logsRequests: config.api.log_requests,
+    hasFastLane: config.api.fast_lane,
     noteUse: uses.note,
     isLeaving: base.departure.isAnnounced,
   });

@@ -3,6 +3,7 @@
 import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
 import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
+import { ownText } from "#kernel/own-text.ts";
 import { Grants } from "./grants.ts";
 import type { NoteUse } from "./key-uses.ts";
 
@@ -78,7 +79,7 @@ function createHashHeader() {
     if (known !== undefined && known.header === header) return known.keyHash;
     const keyHash = hashKey(readToken(header));
     if (connection !== undefined && header !== undefined && header.length <= rememberedLength) {
-      last.set(connection, { header, keyHash });
+      last.set(connection, { header: ownText(header), keyHash });
     }
     return keyHash;
   };

@@ -3,7 +3,7 @@
  * lists take seconds to parse.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { unreadableBody } from "#api/http/router.ts";
+import { unreadableBody } from "#api/http/answering.ts";
 
 /** A megabyte of metadata, or ten megabytes of keys to migrate, have fewer. */
 const maxValues = 500_000;

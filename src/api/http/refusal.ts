@@ -1,22 +1,32 @@
 /** Turns any thrown error into an answer of the wire contract. */
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
 import type { Log } from "#kernel/log.ts";
-import { unreadableBody } from "./router.ts";
+import { unreadableBody } from "./answering.ts";
+import { type Refuse, type Refused, send } from "./wire-answer.ts";
 
 /** `docsUrl`: where the pages of the error codes are, no trailing slash; empty: on this server. */
 export type RefusalParts = { log: Log; docsUrl: string };
 
-export function answerRefusals(app: FastifyInstance, parts: RefusalParts): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
+export function createRefuse({ log, docsUrl }: RefusalParts): Refuse {
+  return (error, request) => {
+    const { requestId, path, procedure } = request;
     const refusal = toRefusal(error, request);
-    if (refusal.status >= 500) {
-      parts.log.error(
-        { err: error, requestId: request.id, path: pathOf(request) },
-        "request failed",
-      );
-    }
-    return sendRefusal(reply, refusal, request, parts.docsUrl);
+    const { status, headers } = refusal;
+    if (status >= 500) log.error({ err: error, requestId, path }, "request failed");
+    const isProblem = status === 429 || procedure?.errorsAreProblems === true;
+    const type = `application/${isProblem ? "problem+json" : "json"}`;
+    const body = JSON.stringify(errorBody(refusal, { requestId, docsUrl }));
+    return { status, headers, type, body };
+  };
+}
+
+export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const { bodyLimit, config } = request.routeOptions;
+    const { procedure } = config;
+    const refused = { requestId: request.id, path: pathOf(request), procedure, bodyLimit };
+    send(reply, refuse(error, refused));
   });
   // As the contract has it: a path that is no procedure gets plain text, not an error body.
   app.setNotFoundHandler((request, reply) => {
@@ -33,41 +43,25 @@ export function answerRefusals(app: FastifyInstance, parts: RefusalParts): void 
   });
 }
 
-function sendRefusal(
-  reply: FastifyReply,
-  refusal: ApiError,
-  request: FastifyRequest,
-  docsUrl: string,
-): FastifyReply {
-  const isProblem =
-    refusal.status === 429 || request.routeOptions.config.procedure?.errorsAreProblems;
-  const body = errorBody(refusal, { requestId: request.id, docsUrl });
-  return reply
-    .code(refusal.status)
-    .headers(refusal.headers)
-    .type(isProblem === true ? "application/problem+json" : "application/json")
-    .serializer(JSON.stringify)
-    .send(body);
-}
-
 const pathOf = (request: FastifyRequest) => request.url.split("?", 1)[0] ?? "";
 
 /** Refusals by Fastify itself, by its error code. */
-const ownRefusals: Record<string, (error: FastifyError, request: FastifyRequest) => ApiError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: (_, request) =>
+const ownRefusals: Record<string, (request: Refused) => ApiError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ bodyLimit }) =>
     new ApiError(
       "user/bad_request/request_body_too_large",
-      `The request body exceeds the maximum allowed size of ${request.routeOptions.bodyLimit} bytes.`,
+      `The request body exceeds the maximum allowed size of ${bodyLimit} bytes.`,
     ),
 };
 
-function toRefusal(error: FastifyError, request: FastifyRequest): ApiError {
-  if (error instanceof ApiError) return error;
-  const own = ownRefusals[error.code];
-  if (own !== undefined) return own(error, request);
+function toRefusal(thrown: Error, request: Refused): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const error: Partial<FastifyError> & Error = thrown;
+  const own = ownRefusals[error.code ?? ""];
+  if (own !== undefined) return own(request);
   // All other refusals before a handler concern the body: its JSON, type or length.
   if (error.statusCode !== undefined && error.statusCode < 500) {
-    return unreadableBody(pathOf(request), [{ location: "/", message: error.message }]);
+    return unreadableBody(request.path, [{ location: "/", message: error.message }]);
   }
   return unexpected(error);
 }
@@ -75,7 +69,7 @@ function toRefusal(error: FastifyError, request: FastifyRequest): ApiError {
 /** Postgres cannot be reached or is overloaded: SQLSTATE classes 08, 53, 57, or no connection at all. */
 const unavailable = /^(08|53|57)|^E[A-Z]+$/;
 
-function unexpected(error: FastifyError): ApiError {
+function unexpected(error: Partial<FastifyError> & Error): ApiError {
   const isUnavailable =
     unavailable.test(error.code ?? "") || /timeout|terminat/i.test(error.message);
   return isUnavailable

@@ -1,5 +1,6 @@
 /** One line per request: never a body, a header or a query, which may all hold secrets. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { callerGone } from "#api/metrics.ts";
 import type { Log } from "#kernel/log.ts";
 
 const longestPath = 200;
@@ -21,7 +22,7 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply) {
     requestId: request.id,
     method: request.method,
     path: request.url.split("?", 1)[0]?.slice(0, longestPath),
-    status: reply.raw.writableFinished ? reply.statusCode : 499,
+    status: reply.raw.writableFinished ? reply.statusCode : callerGone,
     remote: request.ip,
   };
 }

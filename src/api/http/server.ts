@@ -8,11 +8,14 @@ import { countRequests } from "#api/metrics.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
+import type { AnsweringParts } from "./answering.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
+import { openFastLane } from "./fast-lane/fast-lane.ts";
+import { createFastRoutes } from "./fast-lane/routes.ts";
 import { livenessBody } from "./liveness.ts";
-import { answerRefusals } from "./refusal.ts";
+import { answerRefusals, createRefuse } from "./refusal.ts";
 import { logRequests } from "./request-log.ts";
-import { mountProcedures, type RouterParts } from "./router.ts";
+import { mountProcedures } from "./router.ts";
 import { createDeadlines } from "./time-limit.ts";
 
 declare module "fastify" {
@@ -30,17 +33,19 @@ declare module "fastify" {
 const bodyLimitBytes = 10 * 1024 * 1024;
 const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, idleTimeoutMs: 80_000 };
 
-export type ServerParts = Omit<RouterParts, "deadlines"> & {
+export type ServerParts = Omit<AnsweringParts, "deadlines" | "refuse"> & {
   log: Log;
   /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
   docsUrl: string;
   /** Proxies in front, whose X-Forwarded-For is believed; false: none. */
-  trustProxy: boolean | string[];
+  trustProxy: false | string[];
   namespaces: Record<string, Procedures>;
   /** Where requests are counted; absent: nowhere. */
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
+  /** Whether usual requests are answered before they reach Fastify (`fast-lane/`); not those that are logged. */
+  hasFastLane?: boolean;
   /** Whether this process is about to end: answers then close their connection, so that callers reconnect. */
   isLeaving?: () => boolean;
   /** Replaces limits of the contract, for tests. */
@@ -68,7 +73,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   limitPipelines(app);
   boundBodies(app);
   // Before the first route is mounted, so that all are counted.
-  if (parts.registry !== undefined) countRequests(app, parts.registry);
+  const counterOf = parts.registry && countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);
   const { isLeaving = () => false } = parts;
   app.addHook("onRequest", (_, reply, done) => {
@@ -79,8 +84,15 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (isLeaving()) reply.code(503);
     return livenessBody(request.id, isLeaving());
   });
-  answerRefusals(app, parts);
-  mountProcedures(app, parts.namespaces, { ...parts, deadlines: createDeadlines(answerTimeoutMs) });
+  const refuse = createRefuse(parts);
+  answerRefusals(app, refuse);
+  const deadlines = createDeadlines(answerTimeoutMs);
+  const routes = mountProcedures(app, parts.namespaces, { ...parts, deadlines, refuse });
+  if (parts.hasFastLane === true && parts.logsRequests !== true) {
+    const { trustProxy } = parts;
+    const usual = createFastRoutes(routes, counterOf);
+    openFastLane(app, { routes: usual, trustProxy, isLeaving, receiveTimeoutMs });
+  }
   mountDocs(app, parts.namespaces);
   return app;
 }

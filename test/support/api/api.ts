@@ -85,6 +85,7 @@ function parts(database: Database, invalidations: Invalidations) {
     validatesAnswers: true,
     registry: new Registry(),
     logsRequests: false,
+    hasFastLane: true,
   };
 }
 

@@ -1,6 +1,4 @@
 /** What the recorder keeps in memory while a disk or the store is slow, or fails. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 import { Journal, type JournalPage } from "#api/analytics/recording/journal.ts";
 import { createOutbox } from "#api/analytics/recording/outbox.ts";
@@ -14,6 +12,7 @@ import { openSpool, type Spool } from "#api/analytics/recording/spool.ts";
 import { createLog } from "#kernel/log.ts";
 import { ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
+import { usedHeap } from "../../../support/used-heap.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -60,13 +59,6 @@ function hang(spool: Spool) {
 function balanceOf(recorder: AnalyticsRecorder): number {
   const { recorded, stored, dropped, buffered, spooled } = recorder.counters();
   return recorded - stored - dropped - buffered - spooled;
-}
-
-/** Bytes of the heap that are in use. */
-function usedHeap(): number {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-  return process.memoryUsage().heapUsed;
 }
 
 it("has no copy of rows that were dropped while others of their page wait for the store", async () => {

@@ -1,0 +1,90 @@
+/**
+ * Reads requests of callers that do as nearly all do: a POST of a short JSON, with each header once. Strict: what is not
+ * such a request to the last byte is none, and is left to the parser of Node, which knows the rest of HTTP.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+
+export type Head = {
+  /** As received, without the empty line. */
+  text: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** Of the body, in bytes. */
+  length: number;
+};
+
+export type FastRequest = {
+  head: Head;
+  /** Parsed. */
+  body: unknown;
+  /** What came after it. */
+  rest: Buffer | undefined;
+};
+
+const longestHead = 4_096;
+const mostHeaders = 64;
+const emptyLine = Buffer.from("\r\n\r\n");
+
+/** The head, and a part of the body. */
+export type Incomplete = { head: Head; isIncomplete: true };
+
+/**
+ * The request that these bytes begin with; undefined: anything else. `known`: the head before on the same connection, which
+ * is not read again if it is the same.
+ */
+export function readRequest(bytes: Buffer, known?: Head): FastRequest | Incomplete | undefined {
+  const end = bytes.indexOf(emptyLine);
+  if (end < 0 || end > longestHead) return undefined;
+  const text = bytes.toString("latin1", 0, end);
+  const head = known?.text === text ? known : readHead(text);
+  if (head === undefined) return undefined;
+  const bodyAt = end + emptyLine.length;
+  const bodyEnd = bodyAt + head.length;
+  if (bodyEnd > bytes.length) return { head, isIncomplete: true };
+  const after = bytes.subarray(bodyEnd);
+  const rest = after.length === 0 ? undefined : after;
+  try {
+    return { head, body: JSON.parse(bytes.toString("utf8", bodyAt, bodyEnd)), rest };
+  } catch {
+    return undefined;
+  }
+}
+
+const startLine = /^POST (\/v2\/[A-Za-z]+\.[A-Za-z]+) HTTP\/1\.1$/;
+/** Visible ASCII: no other bytes, which parsers read differently. */
+const headerLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\x21-\x7e]+(?:[ \t]+[\x21-\x7e]+)*)$/;
+const bodyLength = /^[1-9][0-9]{0,3}$/;
+const bodyType = /^application\/json(?:; ?charset=utf-8)?$/i;
+
+/** Headers that say how the request or its connection is to be read. */
+const ofTheConnection = new Set([
+  ...["connection", "proxy-connection", "transfer-encoding", "upgrade", "expect", "te", "trailer"],
+]);
+
+function readHead(text: string): Head | undefined {
+  const [start = "", ...lines] = text.split("\r\n", mostHeaders + 2);
+  const path = startLine.exec(start)?.[1];
+  if (path === undefined || lines.length > mostHeaders) return undefined;
+  const headers = readHeaders(lines);
+  const { host, "content-type": type = "", "content-length": length = "" } = headers ?? {};
+  if (headers === undefined || host === undefined || !bodyType.test(type)) return undefined;
+  return bodyLength.test(length) ? { text, path, headers, length: Number(length) } : undefined;
+}
+
+/** undefined: one that is there twice, that the lane does not know, or that is none. */
+function readHeaders(lines: readonly string[]): IncomingHttpHeaders | undefined {
+  const headers: IncomingHttpHeaders = {};
+  for (const line of lines) {
+    const [, written, value] = headerLine.exec(line) ?? [];
+    const name = written?.toLowerCase();
+    // `in`: nor one that every object has.
+    if (name === undefined || name in headers) return undefined;
+    if (
+      ofTheConnection.has(name) &&
+      !(name === "connection" && value?.toLowerCase() === "keep-alive")
+    )
+      return undefined;
+    headers[name] = value;
+  }
+  return headers;
+}

@@ -1,0 +1,18 @@
+/** The procedures that the fast lane answers: those that are called most, whose usual body is read without a schema. */
+import type { BeginAnswer } from "#api/http/answering.ts";
+import type { MountedRoute } from "#api/http/router.ts";
+import type { CounterOf, CountRequest } from "#api/metrics.ts";
+
+/** `count`: counts a request in the metrics; undefined: none are. */
+export type FastRoute = { begin: BeginAnswer; count: CountRequest | undefined };
+
+/** By path. */
+export type FastRoutes = ReadonlyMap<string, FastRoute>;
+
+export function createFastRoutes(
+  routes: readonly MountedRoute[],
+  counterOf: CounterOf | undefined,
+): FastRoutes {
+  const usual = routes.filter(({ procedure }) => procedure.readUsual !== undefined);
+  return new Map(usual.map(({ path, begin }) => [path, { begin, count: counterOf?.(path) }]));
+}
