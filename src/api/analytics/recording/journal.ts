@@ -7,7 +7,6 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { setImmediate as endOfTurn } from "node:timers/promises";
 import {
   batchesOf,
   type Chunk,
@@ -18,6 +17,7 @@ import {
   recordedTables,
 } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
+import { createGather } from "./gather.ts";
 import type { Spool } from "./spool.ts";
 
 export type JournalSettings = {
@@ -26,6 +26,8 @@ export type JournalSettings = {
   log: Log;
   /** How long an answer waits for a disk that does not respond, in milliseconds. */
   writeTimeoutMs?: number;
+  /** What is awaited before a write: rows that are added meanwhile are in it too. */
+  gather?: () => Promise<unknown>;
 };
 
 const none = <Kind>(): Record<RecordedTable, Kind[]> => ({
@@ -43,7 +45,7 @@ export class Journal {
   #page: JournalPage | undefined;
 
   constructor(settings: JournalSettings) {
-    this.#settings = { writeTimeoutMs: 50, ...settings };
+    this.#settings = { writeTimeoutMs: 50, gather: createGather(), ...settings };
   }
 
   /** Resolves once the row is written, at the latest after the timeout. Never rejects. */
@@ -134,8 +136,7 @@ export class JournalPage {
   #schedule(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, this.#settings.writeTimeoutMs);
-    // One write for all rows of a turn of the event loop: each costs as much as a row or two.
-    this.#tail = this.#tail.then(() => endOfTurn()).then(() => this.#write());
+    this.#tail = this.#tail.then(() => this.#settings.gather()).then(() => this.#write());
     void this.#tail.then(() => {
       clearTimeout(timer);
       resolve();
