@@ -1,10 +1,11 @@
 /**
  * How quickly Cancel and Status answer in the middle of a wave, called through the control gateway as
- * operators do, and how soon deploys stop. BENCH_TRIES: how many rollouts are cancelled. BENCH_DEPLOYS: how long deploys
+ * operators do, and how soon deploys stop. Beside them the least that Restate can do for a call. BENCH_TRIES: how many rollouts are cancelled. BENCH_DEPLOYS: how long deploys
  * take, ms, separated by commas. BENCH_BUSY: how many busy processes there are beside it.
  */
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
+import { type ObjectContext, object } from "@restatedev/restate-sdk";
 import { createControl } from "#control/control.ts";
 import {
   callRollout,
@@ -32,9 +33,24 @@ const limits = { quietMs: 100, loadedMs: 250 };
 /** Six beside two processors are a load of 6. */
 const busyProcesses = process.env["BENCH_BUSY"] === undefined ? 0 : countFrom("BENCH_BUSY", 6);
 
+/** Its key is free, and its state one number: what any change of an object's state takes. */
+const counter = object({
+  name: "Counter",
+  handlers: {
+    add: async (ctx: ObjectContext) => {
+      const count = ((await ctx.get<number>("count")) ?? 0) + 1;
+      ctx.set("count", count);
+      return count;
+    },
+  },
+  options: { journalRetention: 0 },
+});
+
 type Call = (handler: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 type Sample = {
+  /** Of `counter`. */
+  leastMs: number;
   statusMs: number;
   cancelMs: number;
   /** From the call of Cancel, and from its answer, to the last deploy that was started; 0: before. */
@@ -63,8 +79,19 @@ async function serveControl({ ingressUrl, defer }: Servers): Promise<Call> {
   return (handler, body) => callRollout({ url, handler, body, token });
 }
 
+/** Straight at Restate's ingress. */
+async function add(ingressUrl: string): Promise<void> {
+  const answer = await fetch(`${ingressUrl}/Counter/one/add`, {
+    method: "POST",
+    signal: AbortSignal.timeout(60_000),
+  });
+  if (!(Number(await answer.text()) > 0)) throw new Error(`the counter answers ${answer.status}`);
+}
+
+type Calls = { call: Call; least: () => Promise<void> };
+
 async function cancelOne(
-  call: Call,
+  { call, least }: Calls,
   parts: { fleet: Fleet; starts: ReturnType<typeof watchStarts>; delayMs: number },
 ): Promise<Sample> {
   const { fleet, starts, delayMs } = parts;
@@ -78,6 +105,8 @@ async function cancelOne(
   while (starts.count < maxParallel && performance.now() < deadline) await delay(2);
   await delay(delayMs);
 
+  const countedAt = performance.now();
+  await least();
   const askedAt = performance.now();
   const status = await call("Status");
   const calledAt = performance.now();
@@ -91,6 +120,7 @@ async function cancelOne(
     throw new Error(`not a Cancel mid-wave: ${states} after ${starts.count} deploys`);
   }
   return {
+    leastMs: askedAt - countedAt,
     statusMs: calledAt - askedAt,
     cancelMs: answeredAt - calledAt,
     lastStartAfterCallMs: Math.max(0, starts.lastAt - calledAt),
@@ -110,13 +140,13 @@ function startLoad(count: number): () => void {
 
 type Parts = { fleet: Fleet; starts: ReturnType<typeof watchStarts>; deployMs: number };
 
-async function measure(call: Call, { fleet, starts, deployMs }: Parts): Promise<Sample[]> {
+async function measure(calls: Calls, { fleet, starts, deployMs }: Parts): Promise<Sample[]> {
   fleet.takes(deployMs);
   const samples: Sample[] = [];
   // The first tries warm up.
   for (let i = -5; i < tries; i++) {
     // Spread over the interval between two polls, so that some tries meet starts and results in flight.
-    const sample = await cancelOne(call, { fleet, starts, delayMs: (Math.max(0, i) * 7) % 220 });
+    const sample = await cancelOne(calls, { fleet, starts, delayMs: (Math.max(0, i) * 7) % 220 });
     if (i >= 0) samples.push(sample);
   }
   return samples;
@@ -137,6 +167,7 @@ function report(deployMs: number, samples: readonly Sample[]): void {
   };
   console.log(`deploys of ${deployMs} ms, ${maxParallel} in flight`);
   console.table([
+    row("an object that counts answers, during a wave", ({ leastMs }) => leastMs),
     row("Status answers during a wave", ({ statusMs }) => statusMs),
     row("Cancel answers", ({ cancelMs }) => cancelMs),
     row("last deploy started, from the call of Cancel", (s) => s.lastStartAfterCallMs),
@@ -153,11 +184,12 @@ function report(deployMs: number, samples: readonly Sample[]): void {
 beginBench();
 const fleet = createFleet();
 const starts = watchStarts(fleet);
-await withServers(fleet, async (servers) => {
+await withServers({ fleet, others: [counter] }, async (servers) => {
   const call = await serveControl(servers);
+  const least = () => add(servers.ingressUrl);
   servers.defer(startLoad(busyProcesses));
   for (const deployMs of deploysMs) {
-    report(deployMs, await measure(call, { fleet, starts, deployMs }));
+    report(deployMs, await measure({ call, least }, { fleet, starts, deployMs }));
   }
 });
 process.exit();

@@ -13,7 +13,7 @@ import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createRolloutServices } from "#rollout/services.ts";
-import { serveEndpoint } from "#worker/endpoint.ts";
+import { type EndpointSettings, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { deploying } from "../test/support/rollout/deploying.ts";
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
@@ -89,18 +89,24 @@ export type Servers = {
   defer: (stop: () => unknown) => void;
 };
 
+/** `others`: of the measurement itself. */
+type Services = { fleet: Fleet; others?: EndpointSettings["services"] };
+
 /**
  * Runs Restate and Postgres with the durability of `npm start`, and our services on them, while `measure`
  * runs. Cleans up also when it fails or is interrupted.
  */
 export function withServers(
-  fleet: Fleet,
+  services: Services,
   measure: (servers: Servers) => Promise<void>,
 ): Promise<void> {
-  return withStops((stops) => startServers(fleet, (stop) => stops.push(stop)).then(measure));
+  return withStops((stops) => startServers(services, (stop) => stops.push(stop)).then(measure));
 }
 
-async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Servers> {
+async function startServers(
+  { fleet, others = [] }: Services,
+  defer: Servers["defer"],
+): Promise<Servers> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
   defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const postgres = await startPostgres({ dataDir, port: 0, password: "bench", log });
@@ -118,6 +124,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
     identityKeys: [],
     log,
     services: [
+      ...others,
       createSentinelService({ fleets, store }),
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({

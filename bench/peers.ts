@@ -79,7 +79,7 @@ function report(times: ReadonlyMap<string, number[]>): void {
 }
 
 beginBench();
-await withServers(fleet, async (servers) => {
+await withServers({ fleet }, async (servers) => {
   const parts = createEngineParts(servers, fleet);
   const engines = [ours(servers), ...(await startDbos(parts)), ...(await startBullmq(parts))];
   const times = new Map(engines.map(({ name }) => [name, [] as number[]]));

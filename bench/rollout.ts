@@ -98,7 +98,7 @@ function judgeSizes(eachMs: ReadonlyMap<number, number>): void {
 beginBench();
 const fleet =
   driver === undefined ? createFleet() : await startHttpFleet({ tells: driver === "http-told" });
-await withServers(fleet, async (servers) => {
+await withServers({ fleet }, async (servers) => {
   await rollOut(fleet, servers, 1_000);
   const samples = new Map(sizes.map((size) => [size, [] as Sample[]]));
   for (let round = 0; round < rounds; round++) {
