@@ -46,6 +46,9 @@ export function relax(contract: Contract): Contract {
   // Larger limits and durations may be asked for than may be answered.
   change(schemas, "VerifyKeyRatelimitData", bounds("limit", "duration", "remaining"));
   change(schemas, "RatelimitResponse", bounds("limit", "duration"));
+  // Longer names and identifiers too.
+  change(schemas, "VerifyKeyRatelimitData", { name: ["maxLength"] });
+  change(schemas, "RatelimitOverride", { identifier: ["maxLength"] });
   // A role may be given more permissions than it may be answered with.
   change(schemas, "Role", { permissions: ["maxItems"] });
   return contract;
