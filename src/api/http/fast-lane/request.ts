@@ -26,13 +26,13 @@ const mostHeaders = 64;
 const emptyLine = Buffer.from("\r\n\r\n");
 
 /** The head, and a part of the body. */
-export type Incomplete = { head: Head; isIncomplete: true };
+export type RequestPart = { head: Head; isIncomplete: true };
 
 /**
  * The request that these bytes begin with; undefined: anything else. `known`: the head before on the same connection, which
  * is not read again if it is the same.
  */
-export function readRequest(bytes: Buffer, known?: Head): FastRequest | Incomplete | undefined {
+export function readRequest(bytes: Buffer, known?: Head): FastRequest | RequestPart | undefined {
   const end = bytes.indexOf(emptyLine);
   if (end < 0 || end > longestHead) return undefined;
   const text = bytes.toString("latin1", 0, end);
