@@ -12,7 +12,7 @@ import { type Deadlines, tooLong } from "./time-limit.ts";
 import type { Headers, Refuse, WireAnswer } from "./wire-answer.ts";
 
 /** A request, by whichever parser it was read. */
-type Received = Pick<FastifyRequest, "id" | "body" | "headers" | "ip" | "socket">;
+type ParsedRequest = Pick<FastifyRequest, "id" | "body" | "headers" | "ip" | "socket">;
 
 /** What a procedure is called by. */
 export type Route = { path: string; procedure: Procedure };
@@ -29,12 +29,12 @@ export type AnsweringParts = {
 };
 
 /** Answers a request of the route: calls `finish`, which must not throw, once. */
-export type BeginAnswer = (request: Received, finish: (answer: WireAnswer) => void) => void;
+export type BeginAnswer = (request: ParsedRequest, finish: (answer: WireAnswer) => void) => void;
 
 /** The headers of the workspace's limit, as soon as they are known. */
-type Admitted = { headers: Headers | undefined };
+type LimitHeaders = { headers: Headers | undefined };
 
-type Answering = Route & AnsweringParts;
+type RouteParts = Route & AnsweringParts;
 
 export function createAnswering(route: Route, parts: AnsweringParts): BeginAnswer {
   const { deadlines } = parts;
@@ -42,7 +42,7 @@ export function createAnswering(route: Route, parts: AnsweringParts): BeginAnswe
   const serialize = createSerialize(route.procedure);
   // Without a promise of its own: each costs a request more than its deadline does.
   return (request, finish) => {
-    const admitted: Admitted = { headers: undefined };
+    const admitted: LimitHeaders = { headers: undefined };
     const refuse = (error: unknown) => toRefusal(error, request, answering);
     const send = (form: () => WireAnswer) => finish(formWith(admitted, { form, refuse }));
     const deadline = deadlines.begin(() => send(() => refuse(tooLong())));
@@ -54,9 +54,9 @@ export function createAnswering(route: Route, parts: AnsweringParts): BeginAnswe
 }
 
 async function answer(
-  request: Received,
-  admitted: Admitted,
-  { path, procedure, authenticate, admit, validatesAnswers }: Answering,
+  request: ParsedRequest,
+  admitted: LimitHeaders,
+  { path, procedure, authenticate, admit, validatesAnswers }: RouteParts,
 ) {
   const nowMs = Date.now();
   const input = parseBody(procedure, path, request.body);
@@ -78,16 +78,16 @@ function toAnswer(body: string): WireAnswer {
 
 function toRefusal(
   error: unknown,
-  { id: requestId }: Received,
-  { path, procedure, refuse }: Answering,
+  { id: requestId }: ParsedRequest,
+  { path, procedure, refuse }: RouteParts,
 ): WireAnswer {
   return refuse(toError(error), { requestId, path, procedure });
 }
 
-type Forming = { form: () => WireAnswer; refuse: (error: unknown) => WireAnswer };
+type FormParts = { form: () => WireAnswer; refuse: (error: unknown) => WireAnswer };
 
 /** An answer that cannot be sent, for its body or a header, is a 500, which is logged. */
-function formWith({ headers }: Admitted, { form, refuse }: Forming): WireAnswer {
+function formWith({ headers }: LimitHeaders, { form, refuse }: FormParts): WireAnswer {
   try {
     return withHeaders(form(), headers);
   } catch (error) {
@@ -149,7 +149,7 @@ export function unreadableBody(path: string, faults: ReturnType<typeof faultsOf>
   return new ApiError("unkey/application/invalid_input", detail, { faults });
 }
 
-function toCall(request: Received, caller: Caller, nowMs: number): Call {
+function toCall(request: ParsedRequest, caller: Caller, nowMs: number): Call {
   return {
     requestId: request.id,
     workspaceId: caller.workspaceId,

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
 import type { Log } from "#kernel/log.ts";
 import { unreadableBody } from "./answering.ts";
-import { type Refuse, type Refused, send } from "./wire-answer.ts";
+import { type Refuse, type RefusedRequest, send } from "./wire-answer.ts";
 
 /** `docsUrl`: where the pages of the error codes are, no trailing slash; empty: on this server. */
 export type RefusalParts = { log: Log; docsUrl: string };
@@ -46,7 +46,7 @@ export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
 const pathOf = (request: FastifyRequest) => request.url.split("?", 1)[0] ?? "";
 
 /** Refusals by Fastify itself, by its error code. */
-const ownRefusals: Record<string, (request: Refused) => ApiError> = {
+const ownRefusals: Record<string, (request: RefusedRequest) => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ bodyLimit }) =>
     new ApiError(
       "user/bad_request/request_body_too_large",
@@ -54,7 +54,7 @@ const ownRefusals: Record<string, (request: Refused) => ApiError> = {
     ),
 };
 
-function toRefusal(thrown: Error, request: Refused): ApiError {
+function toRefusal(thrown: Error, request: RefusedRequest): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const error: Partial<FastifyError> & Error = thrown;
   const own = ownRefusals[error.code ?? ""];

@@ -10,6 +10,7 @@ import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import type { AnsweringParts } from "./answering.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
+import type { TrustProxy } from "./fast-lane/address.ts";
 import { openFastLane } from "./fast-lane/fast-lane.ts";
 import { createFastRoutes } from "./fast-lane/routes.ts";
 import { livenessBody } from "./liveness.ts";
@@ -37,8 +38,7 @@ export type ServerParts = Omit<AnsweringParts, "deadlines" | "refuse"> & {
   log: Log;
   /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
   docsUrl: string;
-  /** Proxies in front, whose X-Forwarded-For is believed; false: none. */
-  trustProxy: false | string[];
+  trustProxy: TrustProxy;
   namespaces: Record<string, Procedures>;
   /** Where requests are counted; absent: nowhere. */
   registry?: Registry;

@@ -13,7 +13,7 @@ export type WireAnswer = {
 };
 
 /** A request that is refused. */
-export type Refused = {
+export type RefusedRequest = {
   requestId: string;
   path: string;
   procedure?: Procedure | undefined;
@@ -22,7 +22,7 @@ export type Refused = {
 };
 
 /** What is answered to a request for which this was thrown. Logs what is no fault of the caller. */
-export type Refuse = (error: Error, request: Refused) => WireAnswer;
+export type Refuse = (error: Error, request: RefusedRequest) => WireAnswer;
 
 /** By Fastify. Its type is complete: Fastify would add a charset to some. */
 export function send(reply: FastifyReply, { status, headers, type, body }: WireAnswer): void {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import proxyAddr from "@fastify/proxy-addr";
 
-/** As in `ServerParts`. */
+/** Proxies in front, whose X-Forwarded-For is believed; false: none. */
 export type TrustProxy = false | string[];
 
 export type AddressOf = (socket: Socket, headers: IncomingHttpHeaders) => string;

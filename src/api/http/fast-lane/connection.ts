@@ -25,7 +25,7 @@ export type ConnectionParts = {
 };
 
 /** A request whose answer is not sent yet, or a part of one. */
-type Begun = { count: FastRoute["count"]; startedAtMs: number };
+type StartedRequest = { count: FastRoute["count"]; startedAtMs: number };
 
 /** A caller that takes longer than that for the rest of a request is left to Node's server, whose time limit begins then. */
 const restWithinMs = 1_000;
@@ -47,8 +47,8 @@ export class FastConnection {
   /** Received and not answered: the beginning of a request, or what came while one was answered. */
   #received: Buffer | undefined;
   /** It is a request of which a part is there. */
-  #awaited: Begun | undefined;
-  #answering: Begun | undefined;
+  #awaited: StartedRequest | undefined;
+  #answering: StartedRequest | undefined;
   #hasServed = false;
 
   constructor(socket: Socket, parts: ConnectionParts) {
@@ -197,6 +197,6 @@ export class FastConnection {
   readonly #fail = (): void => this.close();
 }
 
-function countAnswer({ count, startedAtMs }: Begun, status: number): void {
+function countAnswer({ count, startedAtMs }: StartedRequest, status: number): void {
   count?.(status, (performance.now() - startedAtMs) / 1_000);
 }
