@@ -7,8 +7,9 @@ import type { FastifyRequest } from "fastify";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { targetOfPath } from "#kernel/signed-actor.ts";
-import { pathOf, reusedKey } from "./refusal.ts";
+import { reusedKey } from "./refusal.ts";
 
 /** `key` is unique per caller and handler. */
 type KeyedCall = { key: string; body: string };

@@ -11,6 +11,7 @@ import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { type Call, recordCall, remoteOf } from "./call-log.ts";
 import type { Operator } from "./config.ts";
@@ -24,7 +25,6 @@ import {
   createRefuse,
   noQuery,
   noSuchHandler,
-  pathOf,
   refuseBrokenRequest,
   refuseForIngress,
   requireAccess,

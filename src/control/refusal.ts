@@ -7,6 +7,7 @@ import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contrac
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
 import { type FleetCall, findForeignFleet } from "./fleet-access.ts";
@@ -181,9 +182,4 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const head = [`HTTP/1.1 ${problem.status} ${title}`, ...lines].join("\r\n");
   endWith(socket, `${head}\r\n\r\n${body}`);
-}
-
-/** Without its query. */
-export function pathOf({ url = "" }: { url?: string | undefined }): string {
-  return url.split("?", 1)[0] ?? "";
 }

@@ -6,9 +6,10 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { invariant } from "#kernel/invariant.ts";
 import type { Log } from "#kernel/log.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { recordCall, remoteOf } from "./call-log.ts";
 import type { Door, ShortAnswer } from "./door.ts";
-import { pathOf, safetyHeaders } from "./refusal.ts";
+import { safetyHeaders } from "./refusal.ts";
 
 type Parts = {
   /** Its answers close their connections once it no longer listens, as the framework's do. */

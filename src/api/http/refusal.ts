@@ -1,7 +1,8 @@
 /** Turns any thrown error into an answer of the wire contract. */
-import type { FastifyError, FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
 import type { Log } from "#kernel/log.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { unreadableBody } from "./answering.ts";
 import { type Refuse, type RefusedRequest, send } from "./wire-answer.ts";
 
@@ -42,8 +43,6 @@ export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
     return reply.code(404).type("text/plain").send("404 page not found\n");
   });
 }
-
-const pathOf = (request: FastifyRequest) => request.url.split("?", 1)[0] ?? "";
 
 /** Refusals by Fastify itself, by its error code. */
 const ownRefusals: Record<string, (request: RefusedRequest) => ApiError> = {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { callerGone } from "#api/metrics.ts";
 import type { Log } from "#kernel/log.ts";
+import { pathOf } from "#kernel/request-path.ts";
 
 const longestPath = 200;
 
@@ -21,7 +22,7 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply) {
   return {
     requestId: request.id,
     method: request.method,
-    path: request.url.split("?", 1)[0]?.slice(0, longestPath),
+    path: pathOf(request).slice(0, longestPath),
     status: reply.raw.writableFinished ? reply.statusCode : callerGone,
     remote: request.ip,
   };

@@ -11,6 +11,7 @@ import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
@@ -143,7 +144,7 @@ async function findCaller(
   if (authorization !== undefined) {
     const caller = await identify(readToken(authorization));
     if (caller === undefined)
-      log.warn({ path: path.split("?")[0] }, "restate called without a valid token");
+      log.warn({ path: pathOf(request) }, "restate called without a valid token");
     return caller === undefined ? undefined : { caller };
   }
   const isKnown = isPlainProgram({ method, path, headers }) && (await isOwnUser(request.socket));

@@ -1,5 +1,6 @@
 /** The door of control for pings: the token in the address is the only credential. */
 import type { FastifyPluginAsync } from "fastify";
+import { pathOf } from "#kernel/request-path.ts";
 import { isPingPath, type TakePing } from "./pings.ts";
 
 const pingMethods = ["GET", "HEAD", "POST"];
@@ -19,8 +20,7 @@ export function createPingDoor(takePing: TakePing) {
         method: pingMethods,
         url,
         handler: async (request, reply) => {
-          const [path = ""] = request.url.split("?");
-          const taken = await takePing(path);
+          const taken = await takePing(pathOf(request));
           const { status, body } = taken ?? { status: 404, body: "not found\n" };
           return reply
             .code(status)
