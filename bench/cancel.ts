@@ -5,8 +5,8 @@
  */
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ObjectContext, object } from "@restatedev/restate-sdk";
 import { createControl } from "#control/control.ts";
+import { counter, countOn } from "../test/support/servers/counter.ts";
 import {
   callRollout,
   createFleet,
@@ -32,19 +32,6 @@ const quietMs = 250;
 const limits = { quietMs: 100, loadedMs: 250 };
 /** Six beside two processors are a load of 6. */
 const busyProcesses = process.env["BENCH_BUSY"] === undefined ? 0 : countFrom("BENCH_BUSY", 6);
-
-/** Its key is free, and its state one number: what any change of an object's state takes. */
-const counter = object({
-  name: "Counter",
-  handlers: {
-    add: async (ctx: ObjectContext) => {
-      const count = ((await ctx.get<number>("count")) ?? 0) + 1;
-      ctx.set("count", count);
-      return count;
-    },
-  },
-  options: { journalRetention: 0 },
-});
 
 type Call = (handler: string, body?: unknown) => Promise<Record<string, unknown>>;
 
@@ -79,16 +66,7 @@ async function serveControl({ ingressUrl, defer }: Servers): Promise<Call> {
   return (handler, body) => callRollout({ url, handler, body, token });
 }
 
-/** Straight at Restate's ingress. */
-async function add(ingressUrl: string): Promise<void> {
-  const answer = await fetch(`${ingressUrl}/Counter/one/add`, {
-    method: "POST",
-    signal: AbortSignal.timeout(60_000),
-  });
-  if (!(Number(await answer.text()) > 0)) throw new Error(`the counter answers ${answer.status}`);
-}
-
-type Calls = { call: Call; least: () => Promise<void> };
+type Calls = { call: Call; least: () => Promise<unknown> };
 
 async function cancelOne(
   { call, least }: Calls,
@@ -186,7 +164,7 @@ const fleet = createFleet();
 const starts = watchStarts(fleet);
 await withServers({ fleet, others: [counter] }, async (servers) => {
   const call = await serveControl(servers);
-  const least = () => add(servers.ingressUrl);
+  const least = () => countOn(servers.ingressUrl);
   servers.defer(startLoad(busyProcesses));
   for (const deployMs of deploysMs) {
     report(deployMs, await measure({ call, least }, { fleet, starts, deployMs }));

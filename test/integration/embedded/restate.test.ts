@@ -1,39 +1,20 @@
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
-import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
+import { service } from "@restatedev/restate-sdk";
 import getPort from "get-port";
 import { expect, it, onTestFinished } from "vitest";
 import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
 import { startRestate } from "#embedded/restate.ts";
 import { createLog } from "#kernel/log.ts";
-import { requestRestate } from "#kernel/restate-address.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { counter, countOn } from "../../support/servers/counter.ts";
 import { startTestRestate } from "../../support/servers/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
-
-const counter = object({
-  name: "Counter",
-  handlers: {
-    add: async (ctx: ObjectContext) => {
-      const count = ((await ctx.get<number>("count")) ?? 0) + 1;
-      ctx.set("count", count);
-      return count;
-    },
-  },
-});
-
-async function add(ingressUrl: string): Promise<unknown> {
-  const answer = await requestRestate(`${ingressUrl}/Counter/one/add`, {
-    method: "POST",
-    headersTimeout: 20_000,
-  });
-  return answer.body.json();
-}
 
 it("comes back on the same ports with its data after a kill -9", async () => {
   const dataDir = tempDir();
@@ -49,13 +30,13 @@ it("comes back on the same ports with its data after a kill -9", async () => {
   onTestFinished(server.stop);
   const { adminUrl } = server;
   await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "test" });
-  await add(server.ingressUrl);
+  await countOn(server.ingressUrl);
   const first = server.pid();
 
   process.kill(first, "SIGKILL");
 
   await waitFor(() => server.pid() !== first, { withinMs: 30_000, what: "the restart" });
-  expect(await add(server.ingressUrl)).toBe(2);
+  expect(await countOn(server.ingressUrl)).toBe(2);
 });
 
 it("refuses a second installation, which takes nothing over", async () => {
@@ -96,27 +77,27 @@ it.each([
     revision: "test",
     installation: "test",
   });
-  await add(server.ingressUrl);
+  await countOn(server.ingressUrl);
   const first = server.pid();
 
   process.kill(first, "SIGKILL");
 
   await waitFor(() => server.pid() !== first, { withinMs: 60_000, what: "the restart" });
   expect(server.ingressUrl).toMatch(/^http\+unix:/);
-  expect(await add(server.ingressUrl)).toBe(2);
+  expect(await countOn(server.ingressUrl)).toBe(2);
 });
 
 it("stays down after a kill in a test until it is started again", async () => {
   const restate = await startTestRestate({ services: [counter] });
   onTestFinished(restate.stop);
-  await add(restate.ingressUrl);
+  await countOn(restate.ingressUrl);
 
   await restate.kill9();
-  const whileDown = await add(restate.ingressUrl).catch((error: Error) => error);
+  const whileDown = await countOn(restate.ingressUrl).catch((error: Error) => error);
   await restate.restart();
 
   expect(whileDown).toBeInstanceOf(Error);
-  expect(await add(restate.ingressUrl)).toBe(2);
+  expect(await countOn(restate.ingressUrl)).toBe(2);
 });
 
 it("signs its requests to the worker with the identity key", async () => {
@@ -137,7 +118,7 @@ it("signs its requests to the worker with the identity key", async () => {
   const { adminUrl } = server;
   await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "test" });
 
-  const count = await add(server.ingressUrl);
+  const count = await countOn(server.ingressUrl);
 
   expect(count).toBe(1);
 });
