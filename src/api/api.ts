@@ -5,7 +5,7 @@ import { createAuthenticate } from "./access/authenticate.ts";
 import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
 import { weightOfKey } from "./cache/cache-size.ts";
-import { loadKeyRecord, tagsOfKey } from "./cache/key-record.ts";
+import { createLoadKeyRecord, tagsOfKey } from "./cache/key-record.ts";
 import { LiveCache } from "./cache/live-cache.ts";
 import { createMissGuard } from "./cache/miss-guard.ts";
 import { createMakeChange } from "./changes/change.ts";
@@ -26,7 +26,7 @@ import { ratelimitProcedures } from "./ratelimit/procedures.ts";
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
   const keyCache = new LiveCache({
-    load: (keyHash) => loadKeyRecord(database, keyHash),
+    load: createLoadKeyRecord(database),
     tagsOf: tagsOfKey,
     invalidations,
     maxEntries: parts.cachedKeys,

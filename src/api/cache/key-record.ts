@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Stale } from "#api/cache/invalidation.ts";
 import { RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
 import type { Database } from "#kernel/database.ts";
+import { createJointReads, maxNames } from "#kernel/joint-reads.ts";
 
 /** As it was stored: zod's `record` would leave out a property called "__proto__". */
 const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
@@ -49,17 +50,51 @@ export function hashKey(key: string): string {
   return hash("sha256", key, "base64");
 }
 
-/** The key with this hash, even if it is deleted; undefined when there is none. */
-export async function loadKeyRecord(
+/**
+ * Reads the key with a hash, even if it is deleted; undefined when there is none. Ordinary keys that are
+ * asked for together share a query: a process that has just started loads all keys in use.
+ */
+export function createLoadKeyRecord(
   database: Database,
-  keyHash: string,
-): Promise<KeyRecord | undefined> {
-  const { rows } = await database.query({
+): (keyHash: string) => Promise<KeyRecord | undefined> {
+  const readTogether = createJointReads(async (hashes) => {
+    const [first = "", ...others] = hashes;
+    if (others.length > 0) return readOrdinary(database, hashes);
+    return new Map([[first, await readAlone(database, first)]]);
+  });
+  return async (keyHash) => {
+    const known = await readTogether(keyHash);
+    const row = known === undefined ? await readAlone(database, keyHash) : known;
+    return row === null ? undefined : slim(KeyRecord.parse(row));
+  };
+}
+
+/** null: there is no such key. */
+async function readAlone(database: Database, keyHash: string): Promise<object | null> {
+  const { rows } = await database.query<object>({
     name: "load-key-record",
     text: `SELECT ${keyColumns} ${keyTables} WHERE k.hash = $1`,
     values: [keyHash],
   });
-  return rows[0] === undefined ? undefined : slim(KeyRecord.parse(rows[0]));
+  return rows[0] ?? null;
+}
+
+/** Leaves out those that do not exist, and those that are not ordinary: many of them at once would fill the memory. */
+async function readOrdinary(
+  database: Database,
+  hashes: readonly string[],
+): Promise<Map<string, object>> {
+  const { rows } = await database.query<{ hash: string }>({
+    name: "load-ordinary-key-records",
+    text: `SELECT k.hash, ${keyColumns} ${keyTables} WHERE k.hash = ANY($1) AND ${isOrdinary}`,
+    values: [hashesForOnePlan(hashes)],
+  });
+  return new Map(rows.map((row) => [row.hash, row]));
+}
+
+/** Always as many: Postgres would plan the query anew for a few, each time, which takes longer than to run it. */
+function hashesForOnePlan(hashes: readonly string[]): readonly string[] {
+  return [...hashes, ...Array(Math.max(0, maxNames - hashes.length)).fill(hashes[0])];
 }
 
 /** A process caches up to a million records: values that many of them share are in memory once. */
@@ -133,3 +168,19 @@ JOIN workspaces w ON w.id = k.workspace_id
 LEFT JOIN workspaces f ON f.id = k.for_workspace_id
 LEFT JOIN apis a ON a.key_space_id = k.key_space_id
 LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL`;
+
+/** With more it is read alone: bytes of JSON, permissions, roles with their permissions. */
+const ordinary = { meta: 2_000, permissions: 100, roles: 100 };
+
+/** First by the size that it has on the disk, where it may be compressed: most of those too long are not read for it. */
+const isShort = (column: string) => `(${column} IS NULL
+  OR pg_column_size(${column}) <= ${ordinary.meta} AND octet_length(${column}::text) <= ${ordinary.meta})`;
+
+const isOrdinary = `${isShort("k.meta")} AND ${isShort("i.meta")}
+  AND NOT EXISTS (
+    SELECT FROM key_permissions kp WHERE kp.key_id = k.id OFFSET ${ordinary.permissions}
+  )
+  AND NOT EXISTS (
+    SELECT FROM key_roles kr LEFT JOIN role_permissions rp ON rp.role_id = kr.role_id
+    WHERE kr.key_id = k.id OFFSET ${ordinary.roles}
+  )`;

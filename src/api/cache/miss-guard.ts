@@ -1,7 +1,7 @@
 /**
  * Bounds lookups of keys that do not exist: each costs a query, and the connection pool is shared. Each
- * caller has a few misses a second for free; further lookups wait for one of a few connections of the
- * pool, so that the pool's other work continues.
+ * caller has a few misses a second for free; further lookups run a few at a time, so that the pool's other
+ * work continues.
  */
 import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
@@ -23,9 +23,8 @@ const budgets = {
 const maxAskers = 10_000;
 
 /**
- * How many of the pool's connections serve lookups beyond a budget, and how many lookups may wait for
- * them. There are two lanes: callers beyond their own budget do not delay those that only share a budget
- * that is used up.
+ * How many lookups beyond a budget run at once, and how many may wait for them. There are two lanes: callers
+ * beyond their own budget do not delay those that only share a budget that is used up.
  */
 const laneWidth = 2;
 const laneLength = 200;

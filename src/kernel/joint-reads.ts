@@ -1,0 +1,56 @@
+/** Reads by name in groups: what is asked for while earlier groups are read is read together as the next one. */
+import pLimit from "p-limit";
+import { pause } from "./pause.ts";
+
+/** How many groups are read before more names wait to join one. */
+const maxGroups = 4;
+
+/** The most names of one group: all of them wait for the slowest, and fail with it. */
+export const maxNames = 20;
+
+/** After so long a read no longer keeps others waiting: its connection may be dead, and others may be free. */
+const usualSlowMs = 250;
+
+/** `found`: what was read, by name. */
+type Group<Found> = { names: Set<string>; found: Promise<ReadonlyMap<string, Found>> };
+
+/**
+ * Returns a function that reads one name, which is undefined when `readAll` left it out. Every read begins after it was
+ * asked for, so that it sees all changes of before. `readAll` is given `maxNames` at most; when it throws, all of them
+ * fail.
+ */
+export function createJointReads<Found>(
+  readAll: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
+  { slowMs = usualSlowMs }: { slowMs?: number } = {},
+): (name: string) => Promise<Found | undefined> {
+  const limit = pLimit(maxGroups);
+  /** The last group that has not begun. */
+  let next: Group<Found> | undefined;
+
+  const createGroup = (): Group<Found> => {
+    const names = new Set<string>();
+    const { promise: found, resolve } = Promise.withResolvers<ReadonlyMap<string, Found>>();
+    void limit(async () => {
+      // What is asked for in the same turn of the event loop still joins the group.
+      await new Promise((joined) => setImmediate(joined));
+      if (next?.names === names) next = undefined;
+      const reading = (async () => readAll([...names]))();
+      resolve(reading);
+      await untilEndedOrSlow(reading, slowMs);
+    });
+    return { names, found };
+  };
+
+  return async (name) => {
+    if (next === undefined || next.names.size >= maxNames) next = createGroup();
+    next.names.add(name);
+    return (await next.found).get(name);
+  };
+}
+
+/** Also when it fails. */
+async function untilEndedOrSlow(reading: Promise<unknown>, slowMs: number): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([reading, pause(slowMs, ended.signal)]).catch(() => {});
+  ended.abort();
+}
