@@ -1,6 +1,9 @@
-/** Reads by name in groups: what is asked for while earlier groups are read is read together as the next one. */
+/**
+ * Reads by name in groups: what is asked for while earlier groups are read is read together as the next one. Other than in
+ * `groups.ts`, which keeps an order, several are read at a time, and one that hangs does not hold back the next.
+ */
 import pLimit from "p-limit";
-import { pause } from "./pause.ts";
+import { inTime } from "./in-time.ts";
 
 /** How many groups are read before more names wait to join one. */
 const maxGroups = 4;
@@ -36,7 +39,7 @@ export function createJointReads<Found>(
       if (next?.names === names) next = undefined;
       const reading = (async () => readAll([...names]))();
       resolve(reading);
-      await untilEndedOrSlow(reading, slowMs);
+      await inTime<unknown>(() => reading, { limitMs: slowMs, otherwise: undefined });
     });
     return { names, found };
   };
@@ -46,11 +49,4 @@ export function createJointReads<Found>(
     next.names.add(name);
     return (await next.found).get(name);
   };
-}
-
-/** Also when it fails. */
-async function untilEndedOrSlow(reading: Promise<unknown>, slowMs: number): Promise<void> {
-  const ended = new AbortController();
-  await Promise.race([reading, pause(slowMs, ended.signal)]).catch(() => {});
-  ended.abort();
 }
