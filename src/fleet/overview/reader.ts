@@ -33,7 +33,7 @@ const maxDifferences = 20;
 /** The images that have a column of their own in the table of versions. */
 const maxVersions = 5;
 
-/** One of the two may lack the digest, as src/rollout/rules/same-image.ts has it. */
+/** One of the two may lack the digest, as src/kernel/image-reference.ts has it. */
 const runsOrdered = `
   CASE WHEN position('@' IN image) > 0 AND position('@' IN running_image) > 0
     THEN split_part(image, '@', 2) = split_part(running_image, '@', 2)

@@ -1,7 +1,8 @@
 /** Whether an image may go on to the next fleet. Pure. */
+
+import { isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
-import { isSameImage } from "./same-image.ts";
 
 /** What is known of the fleet that comes first. */
 export type Before = {

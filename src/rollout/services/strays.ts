@@ -1,7 +1,7 @@
 /** Finds sentinels that took the image of a rollout and do not run it well any more. */
 import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
 import type { Fleets } from "#rollout/fleets.ts";
-import { isSameImage } from "#rollout/rules/same-image.ts";
 import type { Stray } from "#rollout/rules/second-try.ts";
 
 type Rollout = { fleet: string; rolloutId: string; image: string };

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { refuseCircle } from "#rollout/promotions/circle.ts";
 import { findHindrance } from "#rollout/rules/promotion.ts";
-import { isSameImage } from "#rollout/rules/same-image.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
 const image = `registry.example.com/team/app:v2${digest("a")}`;
@@ -47,19 +46,6 @@ describe("an image goes on to the next fleet", () => {
 
   it("not after it was tried again and did not complete, although it once had", () => {
     expect(hindrance("paused", image, true)).toBe("its rollout to staging is paused");
-  });
-});
-
-describe("isSameImage", () => {
-  it.each([
-    ["r/i:v1", "r/i:v1", true],
-    ["r/i:v1", `r/i:v1${digest("a")}`, true],
-    [`r/i:v1${digest("a")}`, `q/j:v9${digest("a")}`, true],
-    [`r/i:v1${digest("a")}`, `r/i:v1${digest("b")}`, false],
-    ["r/i:v1", "r/i:v2", false],
-  ])("of %s and %s is %s", (one, other, same) => {
-    expect(isSameImage(one, other)).toBe(same);
-    expect(isSameImage(other, one)).toBe(same);
   });
 });
 
