@@ -90,7 +90,7 @@ async function readBack(
 /** Compares the written route with its goal: the service may have stored something else. */
 function verify(order: RouteOrder, outcome: "created" | "updated", found: FoundRoute): ApplyStep {
   const { declared, name } = order.route;
-  const goal = { of: order.of, declared };
+  const goal = { of: order.of, ...order.route };
   if (isReached(found.content, goal)) return toApplied(order, { outcome }, found);
   const differs = diffContent(found.content, contentOver(found.content, goal));
   const paths = differs.map(({ path }) => path).join(", ");

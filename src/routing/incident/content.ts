@@ -59,11 +59,11 @@ function omit(value: Content, name: string): Content {
 }
 
 /** Lists whose order matters; every other list is a set. */
-const ordered = new Set(["operations", "branches"]);
+const ordered = new Set(["operations", "branches", "param_bindings"]);
 
 /**
- * The same value for all content that means the same: 0, null, false, an empty list or object and an
- * absent member are equal, sets are sorted, and JSON inside a text is normalized.
+ * The same value for all content that means the same: 0, null, false, an empty text, list or object and
+ * an absent member are equal, sets are sorted, and JSON inside a text is normalized.
  */
 export function canonical(value: Json, name: string): Json {
   if (Array.isArray(value)) return canonicalList(value, name);
@@ -79,6 +79,9 @@ export function canonical(value: Json, name: string): Json {
 
 function canonicalList(list: Json[], name: string): Json[] {
   const elements = list.map((element) => canonical(element, name));
+  // The service fills the parameters of an operation up with empty ones.
+  if (name === "param_bindings")
+    elements.splice(elements.findLastIndex((one) => !isDefault(one)) + 1);
   if (ordered.has(name)) return elements;
   const sorted = new Map(elements.map((element) => [JSON.stringify(element), element]));
   const unique = [...sorted].sort(([one], [other]) => compareText(one, other));
@@ -90,14 +93,14 @@ function canonicalList(list: Json[], name: string): Json[] {
 function isDefault(value: Json): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (isObject(value)) return Object.keys(value).length === 0;
-  return value === null || value === 0 || value === false;
+  return value === null || value === 0 || value === false || value === "";
 }
 
 function canonicalLiteral(text: string): string {
   // The id of a chat channel may have its workspace's id in front.
   const channel = /^T[A-Z0-9]+\/([CG][A-Z0-9]+)$/.exec(text)?.[1];
   if (channel !== undefined) return channel;
-  if (!/^[[{]/.test(text)) return text;
+  if (!/^\s*["[{]/.test(text)) return text;
   try {
     return stableText(JSON.parse(text) as Json);
   } catch {

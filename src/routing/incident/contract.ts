@@ -30,6 +30,8 @@ export const RoutePlan = z.object({
   base: z.object({ version: z.int(), digest: z.string(), content: Content }).nullable(),
   /** The wanted content, without the fields that Vedette does not manage. */
   declared: Content,
+  /** By the subject of a declared condition, the operations that mean the same for its type. */
+  aliases: z.record(z.string(), z.array(z.string())).optional(),
   changes: z.array(FieldChange),
 });
 export type RoutePlan = z.infer<typeof RoutePlan>;

@@ -40,8 +40,8 @@ export type Next =
 
 export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   const { route, owned, adopt, of } = order;
-  const { base, declared } = route;
-  const goal = { of, declared };
+  const { base } = route;
+  const goal = { of, ...route };
   if (found === null) return decideAbsent(route, goal);
   if (isReached(found.content, goal)) return { kind: "end", outcome: tried ?? "in_step" };
   // Created since the plan, perhaps by a write of ours that someone else has changed again.
@@ -58,7 +58,7 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
 /** Whether an apply that ended before it could record its creation has made this route. */
 export function isMadeByUs({ owned, open, route }: RouteOrder, found: FoundRoute): boolean {
   if (open === null || owned?.id === found.id) return false;
-  return isNamed(found, route.name) && isInStep(found.content, open.declared);
+  return isNamed(found, route.name) && isInStep(found.content, open.declared, route.aliases);
 }
 
 function isNamed({ content }: FoundRoute, name: string): boolean {
@@ -73,7 +73,7 @@ function decideAbsent({ base }: RoutePlan, goal: Goal): Next {
 
 function conflict({ route, owned, of }: RouteOrder, { content: theirs }: FoundRoute): Next {
   const base = route.base?.content ?? owned?.declared ?? {};
-  const ours = contentOver(base, { of, declared: route.declared });
+  const ours = contentOver(base, { of, ...route });
   return {
     kind: "end",
     outcome: "conflict",

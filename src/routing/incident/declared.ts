@@ -1,6 +1,6 @@
 /** Converts a row of `routes.ts` to the content that is written to the incident service. */
 import type { AlertRoute, Condition } from "#routing/contract.ts";
-import type { Content, Json } from "#routing/incident/contract.ts";
+import type { Content, Json, RoutePlan } from "#routing/incident/contract.ts";
 
 /** The ids of names at the incident service. */
 export type Ids = {
@@ -8,6 +8,8 @@ export type Ids = {
   sources: ReadonlyMap<string, string>;
   /** Attributes, by the label that they hold. */
   attributes: ReadonlyMap<string, string>;
+  /** The types of attributes, by their ids, such as `String` and `CatalogEntry["Team"]`. */
+  types: ReadonlyMap<string, string>;
   escalations: ReadonlyMap<string, string>;
   channels: ReadonlyMap<string, string>;
   /** The service's names of operations. */
@@ -69,10 +71,38 @@ function declareSources(route: AlertRoute, ids: Ids): Json[] {
 
 function declareCondition(condition: Condition, ids: Ids): Json {
   return {
-    subject: `alert.attributes.${findId(ids.attributes, condition.label)}`,
+    subject: subjectOf(findId(ids.attributes, condition.label)),
     operation: ids.operations[condition.operation],
     param_bindings: "values" in condition ? [listOf(condition.values)] : [],
   };
+}
+
+const namesOnText = ["one_of", "contains_one_of"];
+
+/**
+ * Operations that the service takes for one, by the type of the subject: it reads the first back as the
+ * second (engine.go of its Terraform provider). On other types they are two.
+ */
+const aliasesOfType = new Map([
+  ["String", namesOnText],
+  ["Link", namesOnText],
+  ["TemplatedText", namesOnText],
+  ["CatalogEntry", ["contains", "name_contains"]],
+]);
+
+export function findAliases(route: AlertRoute, ids: Ids): RoutePlan["aliases"] {
+  const labels = route.sources.flatMap(({ conditions }) => conditions.map(({ label }) => label));
+  const aliases = labels.flatMap((label) => {
+    const id = findId(ids.attributes, label);
+    const type = ids.types.get(id)?.split("[")[0] ?? "";
+    const names = aliasesOfType.get(type);
+    return names === undefined ? [] : [[subjectOf(id), names] as const];
+  });
+  return Object.fromEntries(aliases);
+}
+
+function subjectOf(attributeId: string): string {
+  return `alert.attributes.${attributeId}`;
 }
 
 /** The path alone, without users: a user who was added by hand shows up as a difference. */

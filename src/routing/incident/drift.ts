@@ -37,12 +37,12 @@ export function unknownDrift(reason: string): Report {
 }
 
 function judgeRoute(
-  { base }: Plan["routes"][number],
+  { base, aliases }: Plan["routes"][number],
   owned: OwnedRoute | undefined,
 ): DriftReport["routes"][number]["why"] {
   if (owned === undefined) return "not_applied";
   if (base === null) return "deleted";
-  return isInStep(base.content, owned.declared) ? "not_applied" : "changed";
+  return isInStep(base.content, owned.declared, aliases) ? "not_applied" : "changed";
 }
 
 /** The state that was last announced; an unknown state is not announced. */

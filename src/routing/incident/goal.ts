@@ -1,14 +1,14 @@
 /** The wanted content of a route: a row determines the members that it manages, a backup all members. */
-import type { Content, Plan } from "#routing/incident/contract.ts";
+import type { Content, Plan, RoutePlan } from "#routing/incident/contract.ts";
 import { digestOf } from "./content.ts";
 import { newRoute } from "./declared.ts";
 import { overlay } from "./overlay.ts";
 
-export type Goal = { of: Plan["of"]; declared: Content };
+export type Goal = { of: Plan["of"] } & Pick<RoutePlan, "declared" | "aliases">;
 
 /** The whole content to write in place of `current`. Members that a backup lacks are removed. */
-export function contentOver(current: Content, { of, declared }: Goal): Content {
-  return of === "backup" ? declared : overlay(current, declared);
+export function contentOver(current: Content, { of, declared, aliases }: Goal): Content {
+  return of === "backup" ? declared : overlay(current, declared, aliases);
 }
 
 export function contentOfNew(goal: Goal): Content {

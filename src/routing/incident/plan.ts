@@ -7,7 +7,7 @@ import type {
   SharedName,
 } from "#routing/incident/contract.ts";
 import { digestOf, toContent } from "./content.ts";
-import { declareRoute } from "./declared.ts";
+import { declareRoute, findAliases } from "./declared.ts";
 import { diffContent } from "./diff.ts";
 import { findDoubled } from "./doubled.ts";
 import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
@@ -38,8 +38,8 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
   if (faults.length + ambiguous.length > 0) return { faults: [...faults, ...ambiguous], doubled };
   const routes = rows.routes.map((row) => {
     const found = findRemote(survey.routes, { name: row.name, id: owned[row.name]?.id });
-    const goal: Goal = { of: "routes", declared: declareRoute(row, ids) };
-    return planRoute(row.name, goal, found);
+    const [declared, aliases] = [declareRoute(row, ids), findAliases(row, ids)];
+    return planRoute(row.name, { of: "routes", declared, aliases }, found);
   });
   const known = new Set(rows.routes.map(({ name }) => name));
   const orphans = Object.keys(owned).filter((name) => !known.has(name));
@@ -78,16 +78,16 @@ function checkSuccessors(planned: readonly RoutePlan[]): void {
 }
 
 function planRoute(name: string, goal: Goal, found: FoundRoute | undefined): RoutePlan {
-  const { declared } = goal;
+  const { of: _of, ...wanted } = goal;
   if (found === undefined) {
     const changes = diffContent({}, contentOfNew(goal));
-    return { name, action: "create", id: null, base: null, declared, changes };
+    return { name, action: "create", id: null, base: null, ...wanted, changes };
   }
   const { id, version, content } = found;
   const isSame = isReached(content, goal);
   const base = { version, digest: digestOf(content), content };
   const changes = diffContent(content, contentOver(content, goal));
-  return { name, action: isSame ? "none" : "update", id, base, declared, changes };
+  return { name, action: isSame ? "none" : "update", id, base, ...wanted, changes };
 }
 
 type RouteName = { name: string; id: string | undefined };

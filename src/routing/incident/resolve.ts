@@ -7,7 +7,7 @@ import type { NamedId } from "./service.ts";
 /** The names and ids that the incident service lists. */
 export type Directory = {
   sources: readonly NamedId[];
-  attributes: readonly NamedId[];
+  attributes: readonly (NamedId & { type?: string })[];
   escalationPaths: readonly NamedId[];
 };
 
@@ -25,7 +25,7 @@ export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): R
   const faults: string[] = [];
   const find = (wanted: string, search: Search): [string, string][] => {
     const { kind, known, title = wanted, list = [] } = search;
-    const id = known[wanted];
+    const id = Object.hasOwn(known, wanted) ? known[wanted] : undefined;
     if (id !== undefined) return [[wanted, id]];
     const found = findNamed(list, title);
     if (found.length === 1) return found.map((item) => [wanted, item.id]);
@@ -53,11 +53,24 @@ export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): R
       names.flatMap((name) => find(name, { ...search.sources, title: titleOf(name) ?? name })),
     ),
     attributes: new Map(labels.flatMap((label) => find(label, search.attributes))),
+    types: new Map(directory.attributes.map(({ id, type = "" }) => [id, type])),
     escalations: new Map(escalations.flatMap((name) => find(name, search.escalations))),
     channels: new Map(channels.flatMap((name) => find(name, search.channels))),
     operations: given.operations,
   };
+  faults.push(...findShared(search.sources, ids.sources));
+  faults.push(...findShared(search.attributes, ids.attributes));
   return { ids, names: nameIds(ids), faults };
+}
+
+/** Names that the service does not tell apart: they differ by case alone. */
+function findShared({ kind, known }: Search, found: ReadonlyMap<string, string>): string[] {
+  const searched = [...found].filter(([name]) => !Object.hasOwn(known, name));
+  return [...Map.groupBy(searched, ([, id]) => id)].flatMap(([id, pairs]) => {
+    const names = pairs.map(([name]) => name).join(" and ");
+    const advice = "give their ids in incident.ids_file";
+    return pairs.length < 2 ? [] : [`${kind}s ${names} are one there (${id}): ${advice}`];
+  });
 }
 
 type Search = {

@@ -100,7 +100,7 @@ const SourcesAnswer = z
   .transform(({ alert_sources }) => alert_sources);
 
 const AttributesAnswer = z
-  .object({ alert_attributes: listOf(Named, maxItems) })
+  .object({ alert_attributes: listOf(Named.extend({ type: z.string().catch("") }), maxItems) })
   .transform(({ alert_attributes }) => alert_attributes);
 
 type Page = z.ZodType<{ items: NamedId[]; after?: string | null | undefined }>;

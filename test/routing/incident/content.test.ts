@@ -46,6 +46,13 @@ it("keeps unknown members", () => {
 
 it.each<[string, Content, Content]>([
   ["0 and nothing", { defer_time_seconds: 0 }, {}],
+  ["an empty text and nothing", { reference: "" }, {}],
+  ["JSON text that is escaped for HTML", { literal: '"a > b"' }, { literal: '"a \\u003e b"' }],
+  [
+    "parameters and more empty ones",
+    { param_bindings: [{ value: 1 }] },
+    { param_bindings: [{ value: 1 }, {}, { value: null }] },
+  ],
   ["an empty list and null", { grouping_keys: [] }, { grouping_keys: null }],
   ["false and nothing", { auto_relate_grouped_alerts: false }, {}],
   [
@@ -75,6 +82,11 @@ it.each<[string, Content, Content]>([
     "steps in another order",
     { operations: [{ operation_type: "a" }, { operation_type: "b" }] },
     { operations: [{ operation_type: "b" }, { operation_type: "a" }] },
+  ],
+  [
+    "parameters in another order",
+    { param_bindings: [{ value: 1 }, { value: 2 }] },
+    { param_bindings: [{ value: 2 }, { value: 1 }] },
   ],
 ])("takes %s for a difference", (_what, one, other) => {
   expect(isSame(one, other)).toBe(false);

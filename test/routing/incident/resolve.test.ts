@@ -76,3 +76,33 @@ it("never guesses between two of one name", () => {
 
   expect(faults[0]).toContain("source metrics is ambiguous (01S, 01T)");
 });
+
+it("refuses two labels that the service would take for one attribute", () => {
+  const labels = ["team", "TEAM"].map((label) => ({
+    source: "metrics",
+    conditions: [{ label, operation: "is_set" as const }],
+  }));
+  const two = { routes: [aRoute({ sources: labels })], sources: [aSource()] };
+  const attributes = [{ id: "01A", name: "Team" }];
+
+  const { faults } = resolveIds(two, given, directory({ attributes }));
+  const own = { ...given, attributes: { team: "01A", TEAM: "01A" } };
+
+  expect(faults).toEqual([
+    "attributes team and TEAM are one there (01A): give their ids in incident.ids_file",
+  ]);
+  expect(resolveIds(two, own, directory({ attributes })).faults).toEqual([]);
+});
+
+it("looks a label up that has the name of a member of every object", () => {
+  const conditions = [{ label: "constructor", operation: "is_set" as const }];
+  const table = {
+    routes: [aRoute({ sources: [{ source: "metrics", conditions }] })],
+    sources: [aSource()],
+  };
+  const attributes = [{ id: "01C", name: "constructor" }];
+
+  const { ids } = resolveIds(table, given, directory({ attributes }));
+
+  expect(ids.attributes.get("constructor")).toBe("01C");
+});

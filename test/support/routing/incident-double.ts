@@ -28,6 +28,16 @@ export type DoubleOptions = {
   sources?: readonly { id: string; name: string }[];
 };
 
+/** By the type of an attribute: what the service reads operations back as, so its own Terraform provider. */
+const realReadBack: ReadBack = {
+  String: { one_of: "contains_one_of" },
+  Link: { one_of: "contains_one_of" },
+  TemplatedText: { one_of: "contains_one_of" },
+  CatalogEntry: { contains: "name_contains" },
+};
+
+type ReadBack = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 const contract = new URL("../../contract/alert-routes.openapi.json", import.meta.url);
 const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false });
 ajv.addSchema(JSON.parse(readFileSync(contract, "utf8")), "routes");
@@ -50,7 +60,14 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
     /** Called before a write of ours is carried out. */
     onWrite: (_call: Call, _stored: Stored | undefined): void => {},
     escalationPaths: [{ id: "01PATH", name: "Engineering On-Call" }],
-    attributes: ["severity", "branch", "team"].map((name) => ({ id: `01ATTR${name}`, name })),
+    attributes: ["severity", "branch", "team"].map((name) => ({
+      id: `01ATTR${name}`,
+      name,
+      type: "String",
+    })),
+    readBack: realReadBack,
+    /** What it adds to a condition that it reads back, such as empty parameters. */
+    padCondition: (condition: Content): Content => condition,
 
     /** As somebody does who works at the service itself. */
     add(content: Content, isOurs = false): Stored {
@@ -96,7 +113,6 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
       checked("AlertAttributesListResultV2", 200, {
         alert_attributes: double.attributes.map((item) => ({
           ...item,
-          type: "String",
           array: false,
           required: false,
         })),
@@ -163,8 +179,22 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
   };
 
   const show = (schema: string, status: number, { id, version, content }: Stored): Answer => {
-    const shown = toShown(content);
+    const shown = toShown(content, showCondition);
     return checked(schema, status, { alert_route: { id, version, ...shown } });
+  };
+
+  /** The operation under the name that the service has for it on the subject's type. */
+  const showCondition = (condition: Content): Content => {
+    const { subject, operation } = condition;
+    const attribute = double.attributes.find(({ id }) => subject === `alert.attributes.${id}`);
+    const renamed = double.readBack[attribute?.type.split("[")[0] ?? ""] ?? {};
+    const value = renamed[String(operation)] ?? operation ?? null;
+    return double.padCondition({
+      ...condition,
+      subject: { label: `Alert → ${subject}`, reference: subject ?? null },
+      operation: { label: String(operation), value },
+      param_bindings: withLabels(condition["param_bindings"] ?? [], showCondition),
+    });
   };
 
   const stray = ({ method, path }: Call): Answer => {
@@ -230,10 +260,10 @@ function problem(status: number, message: string): Answer {
 }
 
 /** Told with labels and presets, in another order, and with an echo: it means the same. */
-function toShown(content: Content): Content {
+function toShown(content: Content, showCondition: ShowCondition): Content {
   const { escalation_config: escalation, incident_config: incident } = content;
   const template = content["incident_template"] as Content;
-  return withLabels({
+  const shown = {
     ...content,
     owning_team_ids: content["owning_team_ids"] ?? [],
     incident_template: Object.fromEntries(
@@ -254,8 +284,11 @@ function toShown(content: Content): Content {
         echoPath,
       ),
     },
-  }) as Content;
+  };
+  return withLabels(shown, showCondition) as Content;
 }
+
+type ShowCondition = (condition: Content) => Content;
 
 function echoPath(target: Content): Content {
   const { escalation_paths: paths, users } = target;
@@ -263,23 +296,13 @@ function echoPath(target: Content): Content {
   return paths !== undefined && isBare ? { ...target, users: structuredClone(paths) } : target;
 }
 
-function withLabels(value: Json, name = ""): Json {
-  if (Array.isArray(value)) return value.map((element) => withLabels(element, name));
+function withLabels(value: Json, showCondition: ShowCondition, name = ""): Json {
+  if (Array.isArray(value)) return value.map((element) => withLabels(element, showCondition, name));
   if (typeof value !== "object" || value === null) return value;
   if (typeof value["subject"] === "string") return showCondition(value);
   const told = Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, withLabels(child, key)]),
+    Object.entries(value).map(([key, child]) => [key, withLabels(child, showCondition, key)]),
   );
   const isBinding = name === "value" || name === "array_value";
   return isBinding ? { label: `${told["literal"] ?? told["reference"]}`, ...told } : told;
-}
-
-function showCondition(condition: Content): Content {
-  const { subject, operation } = condition;
-  return {
-    ...condition,
-    subject: { label: `Alert → ${subject}`, reference: subject ?? null },
-    operation: { label: String(operation), value: operation ?? null },
-    param_bindings: withLabels(condition["param_bindings"] ?? []),
-  };
 }

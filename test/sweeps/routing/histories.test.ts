@@ -52,6 +52,8 @@ type World = { double: IncidentDouble; owned: Record<string, OwnedRoute>; backup
 
 function begin({ before, others, conflictStatus }: History): World {
   const double = createIncidentDouble({ conflictStatus, sources: directory.sources });
+  // So that what is stored can be held against what was declared; read-back.test.ts has the other names.
+  double.readBack = {};
   const owned: World["owned"] = {};
   for (let n = 0; n < others; n += 1) double.add(aForeignRoute(`Theirs ${n}`));
   before.forEach((state, i) => {
