@@ -3,7 +3,7 @@
 import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
-import { type Delivery, environmentLabel, receiverOf, routesOf } from "./tree.ts";
+import { type Delivery, environmentLabel, nameReceivers, routesOf } from "./tree.ts";
 
 export type Expectation = { receiver: string; labels: Record<string, string> };
 
@@ -13,13 +13,14 @@ export function expectReceivers(
   routes: readonly AlertRoute[],
 ): Expectation[] {
   const environments = deliveries.map(({ source }) => source.environment);
+  const nameOf = nameReceivers(routes);
   return deliveries.flatMap((delivery, i) => {
     const kinds = kindsOf(delivery, routes);
     const own = kinds.map((labels) => ({ ...labels, [environmentLabel]: environments[i] ?? "" }));
     // Alerts that name none of the environments belong to the first one.
     const others = i === 0 ? kinds.filter((labels) => !namesOne(labels, environments)) : [];
     return [...others, ...own].map((labels) => ({
-      receiver: findReceiver(delivery, labels, routes),
+      receiver: nameOf(delivery.source, findTaker(delivery, labels, routes)),
       labels,
     }));
   });
@@ -42,9 +43,9 @@ function namesOne(labels: Labels, environments: readonly string[]): boolean {
   return environments.includes(labels[environmentLabel] ?? "");
 }
 
-function findReceiver({ source }: Delivery, labels: Labels, routes: readonly AlertRoute[]): string {
+/** null: no route takes the alert. */
+function findTaker({ source }: Delivery, labels: Labels, routes: readonly AlertRoute[]) {
   const verdicts = simulate({ source: source.name, labels }, routes).routes;
   const takers = verdicts.filter(({ matches }) => matches).map(({ route }) => route);
-  const taker = routesOf(source, routes).find(({ name }) => takers.includes(name));
-  return receiverOf(source, taker ?? null);
+  return routesOf(source, routes).find(({ name }) => takers.includes(name)) ?? null;
 }

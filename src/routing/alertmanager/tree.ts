@@ -1,5 +1,6 @@
 /** Rows of routes as Alertmanager's tree: a receiver per route, all receivers of a source at one URL. */
 
+import { createHash } from "node:crypto";
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { writeMatcher } from "./matchers.ts";
@@ -37,18 +38,21 @@ export function buildConfig(
   routes: readonly AlertRoute[],
 ): AlertmanagerConfig {
   const [first, ...others] = deliveries;
-  const root = buildSource(first, routes);
+  const table = { routes, nameOf: nameReceivers(routes) };
+  const root = buildSource(first, table);
   return {
     route: {
       ...root,
       // One alert per message, so that no message mixes firing and resolved alerts.
       group_by: ["..."],
       ...timings.chat,
-      routes: [...others.map((delivery) => buildOther(delivery, routes)), ...(root.routes ?? [])],
+      routes: [...others.map((delivery) => buildOther(delivery, table)), ...(root.routes ?? [])],
     },
-    receivers: deliveries.flatMap((delivery) => buildReceivers(delivery, routes)),
+    receivers: deliveries.flatMap((delivery) => buildReceivers(delivery, table)),
   };
 }
+
+type Table = { routes: readonly AlertRoute[]; nameOf: ReceiverNames };
 
 /**
  * Alerts that page are sent at once; others wait a little, since they may resolve by themselves. Repeats
@@ -59,18 +63,18 @@ const timings = {
   chat: { group_wait: "10s", group_interval: "1m", repeat_interval: "12h" },
 };
 
-function buildOther(delivery: Delivery, routes: readonly AlertRoute[]): RouteNode {
+function buildOther(delivery: Delivery, table: Table): RouteNode {
   const values = [delivery.source.environment];
   const matcher = writeMatcher({ label: environmentLabel, operation: "one_of", values });
-  return { matchers: [matcher], ...buildSource(delivery, routes) };
+  return { matchers: [matcher], ...buildSource(delivery, table) };
 }
 
 /** Alerts that no route takes are sent too: the incident service shows them, and drops them. */
-function buildSource({ source }: Delivery, routes: readonly AlertRoute[]): RouteNode {
+function buildSource({ source }: Delivery, { routes, nameOf }: Table): RouteNode {
   return {
-    receiver: receiverOf(source, null),
+    receiver: nameOf(source, null),
     routes: routesOf(source, routes).flatMap((route) => {
-      const receiver = receiverOf(source, route);
+      const receiver = nameOf(source, route);
       const timing = route.escalation === null ? timings.chat : timings.page;
       return entriesOf(source, route).map(({ conditions }) => ({
         receiver,
@@ -81,9 +85,9 @@ function buildSource({ source }: Delivery, routes: readonly AlertRoute[]): Route
   };
 }
 
-function buildReceivers(delivery: Delivery, routes: readonly AlertRoute[]): object[] {
+function buildReceivers(delivery: Delivery, { routes, nameOf }: Table): object[] {
   const { source, url, credentialsFile } = delivery;
-  const names = [...routesOf(source, routes), null].map((route) => receiverOf(source, route));
+  const names = [...routesOf(source, routes), null].map((route) => nameOf(source, route));
   return [...new Set(names)].map((name) => ({
     name,
     webhook_configs: [
@@ -115,9 +119,24 @@ function entriesOf(source: AlertSource, route: AlertRoute): AlertRoute["sources"
 }
 
 /** `route` null: the receiver of alerts that no route takes. */
-export function receiverOf({ environment }: AlertSource, route: AlertRoute | null): string {
-  const name = route === null ? "no-route" : slugOf(route.name);
-  return `${environment}/${name}`;
+type ReceiverNames = (source: Pick<AlertSource, "environment">, route: AlertRoute | null) => string;
+
+const noRoute = "no-route";
+
+/**
+ * Names receivers after their routes, in lower case and with hyphens. Where several routes would get one
+ * name, and where nothing or `no-route` is left of it, a digest of the route's own name is added.
+ */
+export function nameReceivers(routes: readonly AlertRoute[]): ReceiverNames {
+  const bySlug = Map.groupBy(new Set(routes.map(({ name }) => name)), slugOf);
+  const nameOf = (route: string) => {
+    const slug = slugOf(route);
+    const isClear = slug !== "" && slug !== noRoute && bySlug.get(slug)?.length === 1;
+    const digest = createHash("sha256").update(route).digest("hex").slice(0, 8);
+    return isClear ? slug : `${slug}-${digest}`.replace(/^-/, "");
+  };
+  return ({ environment }, route) =>
+    `${environment}/${route === null ? noRoute : nameOf(route.name)}`;
 }
 
 function slugOf(name: string): string {
