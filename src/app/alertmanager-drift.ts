@@ -20,7 +20,8 @@ export function watchAlertmanagers(
   if (watched.length === 0) return undefined;
   const checks = watched.map((environment) => ({
     environment,
-    compare: async () => compare(findManaged({ ...config, ...(await readRows()) }, environment)),
+    compare: async () =>
+      compare(await findManaged({ ...config, ...(await readRows()) }, environment)),
   }));
   const read = () => readDrifts(checks);
   showDrifts(read, registry);

@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 
+/** Any name: those that Prometheus and Alertmanager took before UTF-8 ones are not the only ones. */
+const LabelName = z.string().min(1, "is empty");
+
 /** How a source receives alerts; `alertmanager` and `checkly` are also part of its events' URL. */
 const sourceKinds = ["alertmanager", "checkly", "email", "http", "status_page_views"] as const;
 
@@ -14,24 +17,24 @@ export const AlertSource = z.strictObject({
   /** null: it belongs to no environment. */
   environment: z.enum(environments).nullable(),
   /** The labels that conditions of routes may name, each with the values in use. */
-  labels: z.record(z.string(), z.array(z.string())),
+  labels: z.record(LabelName, z.array(z.string())),
 });
 export type AlertSource = z.infer<typeof AlertSource>;
 
 /** A label that an alert lacks meets `is_not_set` and `none_of`. */
 export const Condition = z.discriminatedUnion("operation", [
   z.strictObject({
-    label: z.string(),
+    label: LabelName,
     operation: z.literal("one_of"),
     values: z.array(z.string()).min(1),
   }),
   z.strictObject({
-    label: z.string(),
+    label: LabelName,
     operation: z.literal("none_of"),
     values: z.array(z.string()).min(1),
   }),
-  z.strictObject({ label: z.string(), operation: z.literal("is_set") }),
-  z.strictObject({ label: z.string(), operation: z.literal("is_not_set") }),
+  z.strictObject({ label: LabelName, operation: z.literal("is_set") }),
+  z.strictObject({ label: LabelName, operation: z.literal("is_not_set") }),
 ]);
 export type Condition = z.infer<typeof Condition>;
 
@@ -43,7 +46,8 @@ const RouteSource = z.strictObject({
 
 /** An alert that any of the sources lets through is escalated and posted. */
 export const AlertRoute = z.strictObject({
-  name: z.string(),
+  /** Without blanks around it, which the incident service would take off. */
+  name: z.string().trim().min(1, "is empty"),
   sources: z.array(RouteSource),
   /** The name of an escalation path; null: nobody is paged. */
   escalation: z.string().nullable(),

@@ -1,5 +1,5 @@
 /** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: configures the senders of alerts. */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { environments } from "#alerts/contract.ts";
 import { type Exit, load } from "#cli/load.ts";
 
@@ -14,6 +14,11 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .description("the configuration of Alertmanager, and a script that checks it with amtool")
     .requiredOption("--out <directory>", "a new one, or that of an earlier export")
     .addOption(environmentOption("only this one (default: all that have a source)"))
+    .option(
+      "--alertmanager-version <version>",
+      "the one that is to read it (default: of that at its url)",
+      readVersion,
+    )
     .action(load(exit, async () => (await from()).exportRoutes));
   const manager = alerts
     .command("alertmanager")
@@ -26,6 +31,12 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .description("write its file and reload it; restore the old file if it refuses the new one")
     .addOption(environmentOption("production or staging").makeOptionMandatory())
     .action(load(exit, async () => (await from()).apply));
+}
+
+function readVersion(text: string): string {
+  const [, version] = /^v?(\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)(?![.\d])/.exec(text) ?? [];
+  if (version !== undefined) return version;
+  throw new InvalidArgumentError("expected a version: 0.28.1.");
 }
 
 function environmentOption(description: string): Option {

@@ -39,15 +39,15 @@ export async function rotate(options: OfEnvironment): Promise<number> {
   return 0;
 }
 
-type ExportOptions = Options & { environment?: Environment; out: string };
+type Target = { environment?: Environment; alertmanagerVersion?: string };
+type ExportOptions = Options & Target & { out: string };
 
 export async function exportRoutes(options: ExportOptions): Promise<number> {
   const { out, json } = options;
-  const files = writeExport(
-    out,
-    exportForAlertmanager(await settingsOf(options), options.environment),
-  );
-  if (json) printJson({ directory: out, files });
+  const { left_out, ...made } = await exportForAlertmanager(await settingsOf(options), options);
+  const files = writeExport(out, made.files);
+  for (const line of left_out) complain(plain(line));
+  if (json) printJson({ directory: out, files, left_out });
   else print(`${files.length} files in ${out}; its README.md says what to do with them`);
   return 0;
 }

@@ -38,9 +38,11 @@ export function addAlertCommands(program: Command, exit: Exit): void {
 
 type Labels = Record<string, string>;
 
-/** As in Prometheus: a name, and any text, which may be empty. */
+/** As in Prometheus: any name, in quotes if there is an = in it, and any text, which may be empty. */
 function addLabel(text: string, labels: Labels): Labels {
-  const [, name = "", value = ""] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
+  const [, quoted = "", bare, value = ""] =
+    /^(?:"((?:[^"\\]|\\.)*)"|([^=]+))=(.*)$/s.exec(text) ?? [];
+  const name = bare ?? quoted.replace(/\\(.)/gs, "$1");
   if (name === "")
     throw new InvalidArgumentError("expected a name, =, and a value: severity=critical.");
   if (Object.hasOwn(labels, name)) throw new InvalidArgumentError(`${name} is given twice.`);

@@ -16,8 +16,9 @@ import {
   type ManagedAlertmanager,
   type SyncResult,
 } from "#routing/alertmanager/keep.ts";
+import { findQuoted, takesQuotes } from "#routing/alertmanager/matchers.ts";
 import { createReload } from "#routing/alertmanager/reload.ts";
-import { connectRunning } from "#routing/alertmanager/running.ts";
+import { askVersion, connectRunning } from "#routing/alertmanager/running.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
@@ -102,60 +103,88 @@ function findSenders(
   throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
-/** Of one environment, or of all that are in use when they share one. Throws with missing settings. */
-export function exportForAlertmanager(
-  { alertmanager, incident, sources, routes }: Settings & RoutingRows,
-  environment: Environment | undefined,
+/**
+ * Of one environment, or of all that are in use when they share one. Throws with missing settings.
+ * Without a version for that of the alert manager at its url.
+ */
+export async function exportForAlertmanager(
+  settings: Settings & RoutingRows,
+  target: { environment?: Environment; alertmanagerVersion?: string },
 ) {
-  const wanted =
-    environment === undefined ? environmentsInUse(alertmanager, environments) : [environment];
-  const deliveries = findDeliveries(wanted, sources, { incidentUrl: incident.url, alertmanager });
-  return exportAlertmanager(deliveries, routes);
+  const { environment, alertmanagerVersion } = target;
+  const used = () => environmentsInUse(settings.alertmanager, environments);
+  const wanted = environment === undefined ? used() : [environment];
+  const { deliveries, routes, left_out } = await fitVersion(settings, wanted, alertmanagerVersion);
+  return { files: exportAlertmanager(deliveries, routes), left_out };
 }
+
+type Managing = Pick<Settings, "alertmanager" | "incident"> & RoutingRows;
+
+/** Leaves out the routes that the version cannot have, one line each. An unknown version is a new one. */
+async function fitVersion(
+  { alertmanager, incident, sources, routes }: Managing,
+  wanted: readonly Environment[],
+  given?: string,
+) {
+  const deliveries = findDeliveries(wanted, sources, { incidentUrl: incident.url, alertmanager });
+  const names = deliveries.map(({ source }) => source.name);
+  const labels = new Map(routes.map((route) => [route, findQuoted(route, names)]));
+  const quoted = routes.filter((route) => labels.get(route) !== undefined);
+  const url = wanted.map((one) => alertmanager[one].url).find((one) => one !== "") ?? "";
+  // Asked only when it matters.
+  const version = given ?? (quoted.length > 0 && url !== "" ? await askVersion(url) : undefined);
+  if (version === undefined || takesQuotes(version)) return { deliveries, routes, left_out: [] };
+  const left_out = quoted.map(
+    (route) =>
+      `${route.name}: left out, as Alertmanager ${version} takes no label ${labels.get(route)}; 0.27 and newer do`,
+  );
+  return { deliveries, routes: routes.filter((route) => !quoted.includes(route)), left_out };
+}
+
+/** `lines`: all of it, for people. */
+type Printed = { left_out: string[]; lines: string[] };
 
 /** Changes nothing. */
 export async function compareAlertmanager(
   settings: Settings & RoutingRows,
   environment: Environment,
-): Promise<Comparison & { lines: string[] }> {
-  const comparison = await compare(findManaged(settings, environment));
-  return { ...comparison, lines: describeComparison(comparison) };
+): Promise<Comparison & Printed> {
+  const { left_out, ...managed } = await findManaged(settings, environment);
+  const comparison = await compare(managed);
+  return { ...comparison, left_out, lines: [...left_out, ...describeComparison(comparison)] };
 }
 
 export async function bringAlertmanagerInStep(
   settings: Settings & RoutingRows,
   environment: Environment,
-): Promise<SyncResult & { lines: string[] }> {
+): Promise<SyncResult & Printed> {
   const manager = settings.alertmanager[environment];
+  const { left_out, ...managed } = await findManaged(settings, environment);
   const reload = createReload(manager);
   const result = await bringInStep({
-    ...findManaged(settings, environment),
+    ...managed,
     reload: () => reload([]),
     withinMs: manager.reload_timeout_seconds * 1_000,
   });
-  return { ...result, lines: result.changes.map(describeChange) };
+  return { ...result, left_out, lines: [...left_out, ...result.changes.map(describeChange)] };
 }
 
 /** The alert manager of an environment, configured for the other one too when they share it. */
-export function findManaged(
-  {
-    alertmanager,
-    incident,
-    sources,
-    routes,
-  }: Pick<Settings, "alertmanager" | "incident"> & RoutingRows,
+export async function findManaged(
+  settings: Managing,
   environment: Environment,
-): ManagedAlertmanager {
-  const { config_file: file, url } = alertmanager[environment];
+): Promise<ManagedAlertmanager & Pick<Printed, "left_out">> {
+  const { config_file: file, url } = settings.alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;
     throw new Error(`set ${path}.config_file or ${path}.url: where is its configuration?`);
   }
-  const sharing = environmentsSharing(environment, alertmanager, environments);
-  const deliveries = findDeliveries(sharing, sources, { incidentUrl: incident.url, alertmanager });
+  const sharing = environmentsSharing(environment, settings.alertmanager, environments);
+  const { deliveries, routes, left_out } = await fitVersion(settings, sharing);
   return {
     wanted: writeAlertmanagerYaml(deliveries, routes),
     file,
     running: url === "" ? undefined : connectRunning(url),
+    left_out,
   };
 }

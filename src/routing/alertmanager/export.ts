@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { AlertRoute } from "#routing/contract.ts";
 import { expectReceivers } from "./expectations.ts";
-import { quoteLabel } from "./matchers.ts";
+import { quoteLabel, writeLabel } from "./matchers.ts";
 import { buildConfig, type Delivery } from "./tree.ts";
 
 type File = { path: string; text: string };
@@ -31,7 +31,9 @@ export function exportAlertmanager(deliveries: Deliveries, routes: readonly Aler
 function writeCheck(deliveries: Deliveries, routes: readonly AlertRoute[]): string {
   const kinds = expectReceivers(deliveries, routes);
   const lines = kinds.map(({ receiver, labels }) => {
-    const pairs = Object.entries(labels).map(([name, value]) => `${name}=${quoteLabel(value)}`);
+    const pairs = Object.entries(labels).map(
+      ([name, value]) => `${writeLabel(name)}=${quoteLabel(value)}`,
+    );
     return ["expect", receiver, ...pairs.map(quoteShell)].join(" ");
   });
   return `#!/bin/sh

@@ -1,13 +1,9 @@
 /** Conditions of routes as Alertmanager's matchers, to which a missing label is an empty one. */
-import type { Condition } from "#routing/contract.ts";
+import type { AlertRoute, Condition } from "#routing/contract.ts";
 
-/** Throws for a label that no alert of Alertmanager can have. */
 export function writeMatcher(condition: Condition): string {
-  const { label, operation } = condition;
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(label)) {
-    throw new Error(`${label} is no name of a label for an alert manager`);
-  }
-  switch (operation) {
+  const label = writeLabel(condition.label);
+  switch (condition.operation) {
     case "one_of":
       return writeValues(condition, { one: "=", several: "=~" });
     case "none_of":
@@ -19,6 +15,27 @@ export function writeMatcher(condition: Condition): string {
   }
 }
 
+/** In quotes only if need be: an Alertmanager before 0.27 takes none around a name. */
+export function writeLabel(label: string): string {
+  return isPlain(label) ? label : quoteLabel(label);
+}
+
+/** Whether every Alertmanager takes the name, without quotes. */
+export function isPlain(label: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label);
+}
+
+/** The first label in a condition on alerts of these sources that has to be in quotes. */
+export function findQuoted({ sources }: AlertRoute, of: readonly string[]): string | undefined {
+  const conditions = sources.flatMap((one) => (of.includes(one.source) ? one.conditions : []));
+  return conditions.find(({ label }) => !isPlain(label))?.label;
+}
+
+/** Of a version such as 0.28.1. */
+export function takesQuotes(version: string): boolean {
+  return version.localeCompare("0.27", "en", { numeric: true }) >= 0;
+}
+
 /** As Alertmanager reads text: the quote and the backslash are escaped, and a line end is `\n`. */
 export function quoteLabel(value: string): string {
   const escaped = value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
@@ -27,8 +44,9 @@ export function quoteLabel(value: string): string {
 
 type Signs = { one: string; several: string };
 
-function writeValues({ label, values }: ValuesCondition, { one, several }: Signs): string {
+function writeValues({ label: name, values }: ValuesCondition, { one, several }: Signs): string {
   const [only = ""] = values;
+  const label = writeLabel(name);
   if (values.length === 1) return `${label}${one}${quoteLabel(only)}`;
   // Alertmanager matches the pattern against the whole value.
   return `${label}${several}${quoteLabel(values.map(escapePattern).join("|"))}`;

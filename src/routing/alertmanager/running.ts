@@ -49,6 +49,12 @@ export function connectRunning(address: string): RunningConfig {
   };
 }
 
+/** The number in `0.28.1+ds`, as it says itself; undefined: it does not say, or not now. */
+export async function askVersion(address: string): Promise<string | undefined> {
+  const answer = await call(endpointOf(address), "GET", "/api/v2/status").catch(() => undefined);
+  return /"version"\s*:\s*"v?(\d{1,9}\.\d{1,9}[.\d]{0,9})/.exec(answer?.text ?? "")?.[1];
+}
+
 /** As in Alertmanager's metrics: the first 48 bits of the file's MD5, little-endian. */
 export function hashConfig(text: string): number {
   return createHash("md5").update(text).digest().readUIntLE(0, 6);

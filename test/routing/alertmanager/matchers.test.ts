@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { writeMatcher } from "#routing/alertmanager/matchers.ts";
+import { takesQuotes, writeMatcher } from "#routing/alertmanager/matchers.ts";
 import type { Condition } from "#routing/contract.ts";
 
 const label = "severity";
@@ -27,8 +27,24 @@ it("escapes what would end the text", () => {
   expect(writeMatcher(condition)).toBe(String.raw`severity="a\"b\\c\nd"`);
 });
 
-it("refuses a label that Alertmanager cannot have", () => {
-  const condition: Condition = { label: "alert.title", operation: "is_set" };
+it.each([
+  ["service.name", '"service.name"!=""'],
+  ["two words", '"two words"!=""'],
+  ['a"b\\c', String.raw`"a\"b\\c"!=""`],
+  ["größe", '"größe"!=""'],
+])("puts the label %j in quotes", (label, matcher) => {
+  expect(writeMatcher({ label, operation: "is_set" })).toBe(matcher);
+});
 
-  expect(() => writeMatcher(condition)).toThrow("alert.title is no name of a label");
+it.each([
+  ["0.25", false],
+  ["0.26.0", false],
+  ["0.9.1", false],
+  ["0.27", true],
+  ["0.27.0", true],
+  ["0.33.1", true],
+  ["0.100", true],
+  ["1.0", true],
+])("Alertmanager %s takes labels in quotes: %s", (version, does) => {
+  expect(takesQuotes(version)).toBe(does);
 });

@@ -17,9 +17,14 @@ export function isInstalled(...programs: string[]): boolean {
   return programs.every((program) => spawnSync(program, ["--version"]).error === undefined);
 }
 
-/** What a command said on both streams; throws when it did not end with 0. */
-export async function output(program: string, args: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await run(program, args, { timeout: childLimitMs });
+/** What a command said on both streams; throws when it did not end with 0. `programs`: found there first. */
+export async function output(
+  program: string,
+  args: readonly string[],
+  programs = "",
+): Promise<string> {
+  const env = { ...process.env, PATH: `${programs}:${process.env["PATH"]}` };
+  const { stdout, stderr } = await run(program, args, { timeout: childLimitMs, env });
   return `${stdout}${stderr}`;
 }
 
@@ -33,9 +38,18 @@ export function aSending(over: Partial<AlertSource> = {}): Delivery {
 export type Daemon = { url: string; pid: number; stop: () => Promise<void> };
 
 /** Alertmanager on a free port with this configuration; answers when it is ready. */
-export async function startAlertmanager(configFile: string, ...args: string[]): Promise<Daemon> {
+export function startAlertmanager(configFile: string, ...args: string[]): Promise<Daemon> {
+  return startAlertmanagerOf("prometheus-alertmanager", configFile, ...args);
+}
+
+/** `program`: the path of another version's. */
+export async function startAlertmanagerOf(
+  program: string,
+  configFile: string,
+  ...args: string[]
+): Promise<Daemon> {
   const port = await freePort();
-  return startDaemon("prometheus-alertmanager", port, (dataDir) => [
+  return startDaemon(program, port, (dataDir) => [
     `--config.file=${configFile}`,
     `--web.listen-address=127.0.0.1:${port}`,
     `--storage.path=${dataDir}`,

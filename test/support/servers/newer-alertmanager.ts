@@ -1,0 +1,62 @@
+/** The Alertmanager of the next Debian: the one that is installed is too old for UTF-8 names of labels. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+const cache = path.resolve("node_modules/.cache");
+const kept = path.join(cache, "alertmanager-trixie");
+
+type Newer = { programs: string; missing?: undefined } | { programs?: undefined; missing: string };
+
+/** The directory of its programs, which are downloaded once; or why they cannot be had. */
+export async function findNewerAlertmanager(): Promise<Newer> {
+  const programs = path.join(kept, "usr/bin");
+  try {
+    if (!existsSync(programs)) await download();
+    await run(path.join(programs, "amtool"), ["--version"], { timeout: 10_000 });
+    return { programs };
+  } catch (error) {
+    return { missing: (error as Error).message.split("\n")[0] ?? "" };
+  }
+}
+
+/** By apt, with lists and a cache of its own: nothing is installed. */
+async function download(): Promise<void> {
+  mkdirSync(cache, { recursive: true });
+  const directory = mkdtempSync(path.join(cache, "apt-"));
+  try {
+    const apt = ["apt-get", ...(await privateOptions(directory))];
+    await within(directory, [...apt, "update"]);
+    await within(directory, [...apt, "download", "prometheus-alertmanager"]);
+    await within(directory, ["sh", "-c", "dpkg-deb -x prometheus-alertmanager_*.deb root"]);
+    // Another test file may have been faster.
+    if (!existsSync(kept)) renameSync(path.join(directory, "root"), kept);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function privateOptions(directory: string): Promise<string[]> {
+  const format = "$(REPO_URI) $(CODENAME)";
+  const { stdout } = await run("apt-get", ["indextargets", "--format", format]);
+  const mirror = /^(\S+) bookworm$/m.exec(stdout)?.[1] ?? "http://deb.debian.org/debian";
+  const key = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg";
+  const sources = path.join(directory, "sources.list");
+  writeFileSync(sources, `deb [${key}] ${mirror} trixie main\n`);
+  for (const name of ["lists", "cache"]) mkdirSync(path.join(directory, name));
+  return [
+    `Dir::Etc::sourcelist=${sources}`,
+    "Dir::Etc::sourceparts=-",
+    `Dir::State::lists=${directory}/lists`,
+    `Dir::Cache=${directory}/cache`,
+    "Acquire::Retries=3",
+    "APT::Sandbox::User=root",
+  ].flatMap((option) => ["-o", option]);
+}
+
+async function within(directory: string, [program = "", ...args]: string[]): Promise<void> {
+  await run(program, args, { cwd: directory, timeout: 60_000 });
+}
