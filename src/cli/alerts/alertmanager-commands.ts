@@ -14,11 +14,7 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .description("the configuration of Alertmanager, and a script that checks it with amtool")
     .requiredOption("--out <directory>", "a new one, or that of an earlier export")
     .addOption(environmentOption("only this one (default: all that have a source)"))
-    .option(
-      "--alertmanager-version <version>",
-      "the one that is to read it (default: of that at its url)",
-      readVersion,
-    )
+    .option("--alertmanager-version <version>", "its reader's (default: that at url)", readVersion)
     .action(load(exit, async () => (await from()).exportRoutes));
   const manager = alerts
     .command("alertmanager")

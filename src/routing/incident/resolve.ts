@@ -69,7 +69,7 @@ function findShared({ kind, known }: Search, found: ReadonlyMap<string, string>)
   return [...Map.groupBy(searched, ([, id]) => id)].flatMap(([id, pairs]) => {
     const names = pairs.map(([name]) => name).join(" and ");
     const advice = "give their ids in incident.ids_file";
-    return pairs.length < 2 ? [] : [`${kind}s ${names} are one there (${id}): ${advice}`];
+    return pairs.length < 2 ? [] : [`${kind}s ${names} are one at the service (${id}): ${advice}`];
   });
 }
 

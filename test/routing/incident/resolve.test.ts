@@ -89,7 +89,7 @@ it("refuses two labels that the service would take for one attribute", () => {
   const own = { ...given, attributes: { team: "01A", TEAM: "01A" } };
 
   expect(faults).toEqual([
-    "attributes team and TEAM are one there (01A): give their ids in incident.ids_file",
+    "attributes team and TEAM are one at the service (01A): give their ids in incident.ids_file",
   ]);
   expect(resolveIds(two, own, directory({ attributes })).faults).toEqual([]);
 });
