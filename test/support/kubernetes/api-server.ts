@@ -63,6 +63,7 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
     endMs: 10,
     nodes: ["node-a", "node-b"],
     isOverQuota: () => false,
+    admit: (image: string) => image,
     ...settings,
   };
   const stops = [startKubelet, startDeploymentController, startSetController].map((start) =>
@@ -85,7 +86,7 @@ export async function openApiServer(settings: ApiServerSettings = {}): Promise<A
     if (early !== undefined) return send(outgoing, early);
     if (asked.verb === "watch") return watch(asked, objects, outgoing);
     if (asked.resource === "pods/log") return sendLog(outgoing, answerLog(asked, objects));
-    const answered = answerOf(asked, { objects, faults });
+    const answered = answerOf(asked, { objects, faults, admit: pace.admit });
     send(outgoing, settings.after?.(asked) ?? answered);
   };
 

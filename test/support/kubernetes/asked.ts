@@ -1,6 +1,7 @@
 /** What is asked of an API server, and how it refuses. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import type { Admit } from "./deployment-controller.ts";
 import type { KubeObject, Objects } from "./objects.ts";
 import { findSchemaFaults } from "./schema-check.ts";
 
@@ -85,6 +86,7 @@ export type Parts = {
   objects: Objects;
   /** Gets a line for each thing that is not as Kubernetes' schemas say. */
   faults: string[];
+  admit: Admit;
 };
 
 export function notFound({ resource, name }: Asked): Answer {

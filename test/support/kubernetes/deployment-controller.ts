@@ -1,14 +1,18 @@
 /** What a controller manager does with Deployments, at a fraction of its time. */
 import { createHash, randomUUID } from "node:crypto";
-import { createTimers, imagesOf, isEnding, isOwnedBy, isReady, now } from "./kubelet.ts";
+import { createTimers, imagesOf, isEnded, isEnding, isOwnedBy, isReady, now } from "./kubelet.ts";
 import type { KubeObject, Objects } from "./objects.ts";
 import { creating } from "./pod-states.ts";
+
+/** What an admission webhook makes of an image, of a workload's template or of a pod. */
+export type Admit = (image: string, of: "workload" | "pod") => string;
 
 export type Pace = {
   /** Until the controller has seen a change. */
   observeMs: number;
   /** Whether pods of an image are refused by a quota. */
   isOverQuota: (image: string) => boolean;
+  admit: Admit;
 };
 
 export function startDeploymentController(objects: Objects, pace: Pace) {
@@ -19,7 +23,7 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
     objects.list(
       "pods",
       metadata.namespace,
-      (pod) => pod.metadata.labels?.["owner"] === metadata.name && !isEnding(pod),
+      (pod) => pod.metadata.labels?.["owner"] === metadata.name && !isEnding(pod) && !isEnded(pod),
     );
 
   const live = ({ metadata }: KubeObject) => objects.get({ resource: "deployments", ...metadata });
@@ -35,7 +39,7 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
   };
 
   const addPod = (deployment: KubeObject, hash: string): void => {
-    objects.put("pods", buildPod(deployment, hash));
+    objects.put("pods", admitPod(buildPod(deployment, hash), pace.admit));
   };
 
   const remove = (pods: readonly KubeObject[]) => {
@@ -100,6 +104,11 @@ export function startDeploymentController(objects: Objects, pace: Pace) {
     stopWatching();
     stop();
   };
+}
+
+export function admitPod(pod: KubeObject, admit: Admit): KubeObject {
+  for (const container of pod.spec.containers) container.image = admit(container.image, "pod");
+  return pod;
 }
 
 export function hashOf(template: object): string {

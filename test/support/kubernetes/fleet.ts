@@ -2,7 +2,12 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import type { Driver } from "#fleet/drivers/driver.ts";
+import {
+  type DeployOrder,
+  type Driver,
+  type SentinelObservation,
+  UnreachableError,
+} from "#fleet/drivers/driver.ts";
 import {
   createKubernetesDriver,
   type KubernetesSettings,
@@ -176,4 +181,21 @@ export async function startKubernetesFleet(
   for (const name of names) addDeployment(server, name);
   await untilAvailable(server);
   return server;
+}
+
+/** As the deployer does: an order that cannot be given now is given again, and then looked after. */
+export async function deploy(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
+  const give = () =>
+    driver.apply(order).catch((error: Error) => {
+      if (error instanceof UnreachableError) return false as const;
+      throw error;
+    });
+  const { sentinelId } = order;
+  const given = await waitFor(give, { withinMs: 20_000, what: `${sentinelId} to be ordered` });
+  if (given.failure !== undefined) return { status: "failed", reason: given.failure };
+  const look = async () => {
+    const seen = await driver.observe(order);
+    return seen.status !== "progressing" && seen;
+  };
+  return waitFor(look, { withinMs: 20_000, what: `${sentinelId} to settle` });
 }

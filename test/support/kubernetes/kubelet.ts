@@ -82,6 +82,11 @@ export function isEnding({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/** Of a phase that no pod leaves: its controller counts it no more. */
+export function isEnded({ status }: KubeObject): boolean {
+  return ["Failed", "Succeeded"].includes(status?.phase);
+}
+
 export function isReady({ status }: KubeObject): boolean {
   return status?.conditions?.some(
     (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",

@@ -103,6 +103,10 @@ function store(
   live: KubeObject,
   { object, parts }: { object: KubeObject; parts: Parts },
 ): Answer {
+  // Whoever manages a field does so whatever an admission webhook makes of it.
+  for (const container of object.spec?.template?.spec?.containers ?? []) {
+    container.image = parts.admit(container.image, "workload");
+  }
   const refused = findRefusal(asked, object, parts.faults);
   if (refused !== undefined) return refused;
   const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);

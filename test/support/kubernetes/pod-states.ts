@@ -78,6 +78,11 @@ const fates: Record<string, PodFate> = {
   "-oom": crashing(137, "OOMKilled"),
   "-sick": [{ afterMs: 10, status: statusOf(running, isRunning) }],
   "-absent": pulling("rpc error: code = NotFound desc = failed to pull: manifest unknown"),
+  // Longer than the kubelet needs to say so twice.
+  "-late": [
+    ...pulling('failed to resolve reference "it": it: not found'),
+    { afterMs: 4_000, status: ready },
+  ],
   "-secret": pulling("pull access denied, authorization failed: no basic auth credentials"),
   "-unroutable": pulling("dial tcp 192.0.2.1:443: connect: connection refused"),
   "-invalid": [{ afterMs: 10, status: statusOf(waiting("InvalidImageName", "couldn't parse it")) }],

@@ -1,6 +1,6 @@
 /** What a controller manager does with StatefulSets and DaemonSets, at a fraction of its time. */
 import { kinds } from "./asked.ts";
-import { hashOf } from "./deployment-controller.ts";
+import { type Admit, admitPod, hashOf } from "./deployment-controller.ts";
 import { askToEnd, createTimers, isOwnedBy } from "./kubelet.ts";
 import type { KubeObject, Objects, WatchEvent } from "./objects.ts";
 import {
@@ -18,12 +18,16 @@ export type SetPace = {
   observeMs: number;
   /** Each has a pod of every DaemonSet. */
   nodes: readonly string[];
+  admit: Admit;
 };
 
 const resources = ["statefulsets", "daemonsets"] as const;
 type Resource = (typeof resources)[number];
 
-export function startSetController(objects: Objects, { observeMs, nodes }: SetPace): () => void {
+export function startSetController(
+  objects: Objects,
+  { observeMs, nodes, admit }: SetPace,
+): () => void {
   const { later, stop } = createTimers();
   const due = new Set<string>();
 
@@ -50,7 +54,8 @@ export function startSetController(objects: Objects, { observeMs, nodes }: SetPa
         ? stepsOfStateful(set, podsOf(set), update)
         : stepsOfDaemons(set, podsOf(set), { update, nodes });
     for (const one of make) {
-      objects.put("pods", buildPod(set, { ...one, template: templateOf(objects, set, one.hash) }));
+      const pod = buildPod(set, { ...one, template: templateOf(objects, set, one.hash) });
+      objects.put("pods", admitPod(pod, admit));
     }
     for (const pod of end) askToEnd(objects, pod);
     writeStatus(resource, set, update);

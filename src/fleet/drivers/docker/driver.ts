@@ -1,4 +1,5 @@
 /** A fleet of containers on Docker hosts (docs/fleets.md, "Docker"). */
+import { defaultImageWaitSeconds } from "#fleet/config.ts";
 import {
   type DeployOrder,
   type Driver,
@@ -23,17 +24,20 @@ export type DockerDriverSettings = {
   label: string;
   stableMs: number;
   readyTimeoutMs: number;
+  /** How long an image with a digest may be missing at its registry. */
+  imageWaitMs?: number;
   findCredential: FindCredential;
   log: Log;
 };
 
 export function createDockerDriver(settings: DockerDriverSettings): Driver {
   const { log, stableMs, readyTimeoutMs } = settings;
+  const { imageWaitMs = defaultImageWaitSeconds * 1_000 } = settings;
   const hosts = new Map(
     settings.hosts.map((one) => {
       const engine = createEngine(one.name, createConnect(one));
       const limits = { stableMs, readyTimeoutMs };
-      const host = new DockerHost({ ...settings, ...one, engine, limits });
+      const host = new DockerHost({ ...settings, ...one, engine, limits, imageWaitMs });
       return [one.name, { ...one, host }];
     }),
   );

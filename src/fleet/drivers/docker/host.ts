@@ -11,6 +11,7 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
+import { hasDigest, isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import type { Log } from "#kernel/log.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createContainer } from "./changes.ts";
@@ -33,7 +34,7 @@ import { createImages, groupListed, type HostNames, toListed } from "./listing.t
 import { readContainerLog } from "./logs.ts";
 import { observeFamily } from "./observe.ts";
 import { createPull, type FindCredential } from "./pull.ts";
-import { nameForEngine } from "./reference.ts";
+import { nameForEngine, type PullFailure } from "./reference.ts";
 import { createReplacements, type ReplacementLimits } from "./replacement.ts";
 import type { ContainerInfo, ImageInfo } from "./schemas.ts";
 
@@ -42,6 +43,8 @@ type HostParts = HostNames & {
   label: string;
   engine: Engine;
   limits: ReplacementLimits;
+  /** How long an image with a digest may be missing at its registry. */
+  imageWaitMs: number;
   findCredential: FindCredential;
   log: Log;
 };
@@ -106,11 +109,11 @@ export class DockerHost {
     const old = family.current ?? family.previous;
     if (old === undefined) return { failure: gone(order.name) };
     const images = createImages(this.#containers, signal);
-    if (runsWell(old) && (await images.nameOf(old)) === order.image) return {};
+    if (runsWell(old) && isOrderedImage(await images.nameOf(old), order.image)) return {};
     const obstacle = findObstacle(old);
     if (obstacle !== undefined) return { failure: obstacle };
     const failure = await within(this.#pull(order.image), signal);
-    if (failure?.isPermanent) return { failure: failure.reason };
+    if (failure?.isPermanent && !this.#mayCome(order, failure)) return { failure: failure.reason };
     if (failure !== undefined) throw new UnreachableError(failure.reason);
     // An image that was removed by force has left its container behind: nothing tells what is the container's own.
     const base = await images.read(old.Image);
@@ -140,6 +143,13 @@ export class DockerHost {
     const { family } = await this.#containers.readFamily(name);
     if (family.next !== undefined) throw new UnreachableError(`unreachable: ${name} is replaced`);
     return { failure: `${codeOf.conflict}: another container is named ${name}.next` };
+  }
+
+  /** Registries copy to one another what one of them has already. */
+  #mayCome({ image, deployId }: HostOrder, { reason }: PullFailure): boolean {
+    const askedMs = performance.now() - (this.#askedAtMs.get(deployId) ?? 0);
+    const isMissing = reason.startsWith("image_not_found" satisfies ReasonCode);
+    return isMissing && hasDigest(image) && askedMs < this.#parts.imageWaitMs;
   }
 
   /** Of the deploy's time, by what the pull has taken in this process. */

@@ -23,7 +23,12 @@ export type ImageChange = {
   before: Ours | undefined;
 };
 
-export type Ours = { containers: readonly string[]; manager: string };
+export type Ours = {
+  containers: readonly string[];
+  manager: string;
+  /** What was sent last. */
+  applied?: { container: string; image: string } | undefined;
+};
 
 export function changeImage(
   { place, workload, container, image, annotations, before }: ImageChange,

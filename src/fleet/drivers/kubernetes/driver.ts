@@ -1,4 +1,5 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
+import { defaultImageWaitSeconds } from "#fleet/config.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
@@ -26,6 +27,8 @@ export type KubernetesSettings = {
   readyTimeoutMs: number;
   /** How long new pods have to be ready, unless the workload says it by its minReadySeconds. */
   stableMs: number;
+  /** How long an image with a digest may be missing at its registry. */
+  imageWaitMs?: number;
   environment: NodeJS.ProcessEnv;
   log: Log;
 };
@@ -41,7 +44,8 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const { selector, log } = settings;
   const fleet = createFleet(calls, { namespaces, kinds, selector }, log);
   const { nowMs, orderedAtMs } = cluster;
-  const sentinels = createSentinels({ ...settings, calls, nowMs, orderedAtMs });
+  const { imageWaitMs = defaultImageWaitSeconds * 1_000 } = settings;
+  const sentinels = createSentinels({ ...settings, imageWaitMs, calls, nowMs, orderedAtMs });
   const stopped = new AbortController();
   let isFinishing = false;
 

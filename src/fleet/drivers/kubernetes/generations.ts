@@ -5,6 +5,11 @@ export type Generations = { present: readonly Pod[]; earlier: readonly Pod[] };
 
 export const noPods: Generations = { present: [], earlier: [] };
 
+/** False of a pod that is about to end, or has ended for good: its controller counts it no more. */
+export function lasts({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp === "" && !["Failed", "Succeeded"].includes(status.phase);
+}
+
 const revision = "deployment.kubernetes.io/revision";
 /** Of a set's pods, and of what the set keeps of each template. */
 const revisionHash = "controller-revision-hash";

@@ -1,5 +1,6 @@
 /** Why a pod does not run its container, by what the kubelet says of it. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
+import { hasDigest } from "#fleet/drivers/ordered-image.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { ContainerStatus, Pod } from "./schemas.ts";
 
@@ -14,8 +15,15 @@ const loopRestarts = 2;
 /** Between the clocks of a node and of an API server. */
 const skewMs = 5_000;
 
+/** How long an image that has a digest may be missing: registries copy it to one another. */
+export type ImageWait = { nowMs: number; imageWaitMs?: number };
+
 /** undefined: nothing is wrong with it, or not yet. What was before `sinceMs` (Unix ms) is no matter. */
-export function findFault(pod: Pod, sinceMs: number): PodFault | undefined {
+export function findFault(
+  pod: Pod,
+  sinceMs: number,
+  wait: ImageWait = { nowMs: 0 },
+): PodFault | undefined {
   const { status } = pod;
   const unscheduled = status.conditions.find(
     ({ type, status: is, reason }) =>
@@ -23,17 +31,30 @@ export function findFault(pod: Pod, sinceMs: number): PodFault | undefined {
   );
   if (unscheduled !== undefined) return later("unschedulable", unscheduled.message);
   if (status.reason === "Evicted") return later("unschedulable", `evicted: ${status.message}`);
+  const createdMs = Date.parse(pod.metadata.creationTimestamp) || sinceMs;
+  const fromMs = sinceMs - skewMs;
+  const isWaitOver = wait.nowMs >= Math.max(sinceMs, createdMs) + (wait.imageWaitMs ?? 0);
   for (const one of [...status.initContainerStatuses, ...status.containerStatuses]) {
-    const fault = isWell(one) ? undefined : faultOf(one, sinceMs - skewMs);
+    const mayCome = !isWaitOver && hasDigest(imageFor(pod, one));
+    const seen = { fromMs, createdMs, mayCome };
+    const fault = isWell(one) ? undefined : faultOf(one, seen);
     if (fault !== undefined) return fault;
   }
   const unready = status.containerStatuses.find(({ ready, state }) => !ready && state?.running);
   return unready && later("probe_failing", `${unready.name} is not ready`);
 }
 
+function imageFor({ spec }: Pod, { name }: ContainerStatus): string {
+  return [...spec.initContainers, ...spec.containers].find((one) => one.name === name)?.image ?? "";
+}
+
 /** The worst of several: a final one before one that may pass. */
-export function worstFault(pods: readonly Pod[], sinceMs: number): PodFault | undefined {
-  const faults = pods.flatMap((pod) => findFault(pod, sinceMs) ?? []);
+export function worstFault(
+  pods: readonly Pod[],
+  sinceMs: number,
+  wait?: ImageWait,
+): PodFault | undefined {
+  const faults = pods.flatMap((pod) => findFault(pod, sinceMs, wait) ?? []);
   return faults.find(({ isFinal }) => isFinal) ?? faults[0];
 }
 
@@ -42,69 +63,91 @@ function isWell({ ready, state }: ContainerStatus): boolean {
   return ready === true || state?.terminated?.exitCode === 0;
 }
 
-function faultOf(container: ContainerStatus, sinceMs: number): PodFault | undefined {
-  const { waiting, terminated } = container.state ?? {};
+/** `createdMs`: when its pod was. `mayCome`: its image, if that is missing. */
+type Seen = { fromMs: number; createdMs: number; mayCome: boolean };
+
+function faultOf(container: ContainerStatus, seen: Seen): PodFault | undefined {
+  const { waiting } = container.state ?? {};
   const before = container.lastState?.terminated ?? undefined;
   // Without a time it counts.
-  const last = before && Date.parse(before.finishedAt) < sinceMs ? undefined : before;
+  const isOld = ({ finishedAt }: { finishedAt: string }) => Date.parse(finishedAt) < seen.fromMs;
+  const [terminated, last] = [container.state?.terminated ?? undefined, before].map((ended) =>
+    ended !== undefined && isOld(ended) ? undefined : ended,
+  );
+  const ended = terminated ?? last;
+  // Of a run from before the order it is the first end since, whatever the count says.
+  const beganMs = Date.parse(ended?.startedAt ?? "") || seen.createdMs;
+  const isLoop = beganMs >= seen.fromMs && container.restartCount >= loopRestarts;
   if (last?.reason === "OOMKilled" || terminated?.reason === "OOMKilled") {
     return final("oom_killed", "its memory limit was reached");
   }
-  if (waiting) return faultOfWaiting(container, { ...waiting, last });
-  const ended = terminated ?? last;
+  if (waiting) return faultOfWaiting({ ...waiting, last, before, isLoop, mayCome: seen.mayCome });
   if (!ended || container.restartCount === 0) return undefined;
-  return { ...loop(ended.exitCode), isFinal: container.restartCount >= loopRestarts };
+  return { ...loop(ended.exitCode), isFinal: isLoop };
 }
 
+type Ended = NonNullable<NonNullable<ContainerStatus["lastState"]>["terminated"]>;
+
+/** `last`: `before`, if that was since the order. */
 type Waiting = {
   reason: string;
   message: string;
-  last: { reason: string; message: string; exitCode: number } | undefined;
+  last: Ended | undefined;
+  before: Ended | undefined;
+  isLoop: boolean;
+  mayCome: boolean;
 };
 
-function faultOfWaiting(
-  container: ContainerStatus,
-  { reason, message, last }: Waiting,
-): PodFault | undefined {
+function faultOfWaiting(waiting: Waiting): PodFault | undefined {
+  const { reason, message, last, before, isLoop, mayCome } = waiting;
   switch (reason) {
     case "InvalidImageName":
       return final("invalid_image", message);
     case "ErrImagePull":
     case "ImagePullBackOff":
     case "ErrImageNeverPull":
-      return faultOfPull(message);
+    case "RegistryUnavailable":
+      return faultOfPull(message, mayCome);
     case "RunContainerError":
     case "CreateContainerError":
-      return final("start_error", message);
+      return isPassing(message) ? later("start_error", message) : final("start_error", message);
     case "CreateContainerConfigError":
       return later("config_invalid", message);
     case "CrashLoopBackOff":
-      return last !== undefined && isStartError(last)
-        ? final("start_error", last.message)
-        : loop(last?.exitCode ?? 0);
+      // The kubelet may go on waiting for minutes for what happened before the order.
+      return (
+        startErrorOf(last) ?? { ...loop((last ?? before)?.exitCode), isFinal: last === before }
+      );
     default:
-      if (last !== undefined && isStartError(last)) return final("start_error", last.message);
-      return last !== undefined && container.restartCount >= loopRestarts
-        ? loop(last.exitCode)
-        : undefined;
+      return startErrorOf(last) ?? (last && isLoop ? loop(last.exitCode) : undefined);
   }
 }
 
-/** What a container that could not be started is called by dockershim, and by containerd. */
-function isStartError({ reason }: { reason: string }): boolean {
-  return ["ContainerCannotRun", "StartError"].includes(reason);
+/** What a busy runtime says, which the kubelet asks again. */
+function isPassing(message: string): boolean {
+  return /deadline exceeded|timed? ?out|is reserved for|image not known/i.test(message);
 }
 
-/** A back-off does not repeat why: what it waits for is unknown then. */
-function faultOfPull(message: string): PodFault {
+/** What a container that could not be started is called by dockershim, and by containerd. */
+function startErrorOf(last: Ended | undefined): PodFault | undefined {
+  const isOne = last !== undefined && ["ContainerCannotRun", "StartError"].includes(last.reason);
+  return isOne ? final("start_error", last.message) : undefined;
+}
+
+/** Before Kubernetes 1.32 a back-off does not repeat why: what it waits for is unknown then. */
+function faultOfPull(message: string, mayCome: boolean): PodFault {
   if (/toomanyrequests|too many requests/i.test(message)) {
     return later("registry_unavailable", message);
   }
   if (/no matching manifest|does not match the specified platform/i.test(message)) {
     return final("image_platform", message);
   }
+  // A helper or a token that is not found is no image that is not found, whose name may have such words.
+  if (/docker-credential-|(oauth|anonymous) token/i.test(message)) {
+    return later("image_auth", message);
+  }
   if (/manifest unknown|name unknown|not found/i.test(message)) {
-    return final("image_not_found", message);
+    return mayCome ? later("image_not_found", message) : final("image_not_found", message);
   }
   if (/no basic auth|unauthorized|denied|authentication required/i.test(message)) {
     return later("image_auth", message);
@@ -114,7 +157,7 @@ function faultOfPull(message: string): PodFault {
     : later("registry_unavailable", message);
 }
 
-function loop(exitCode: number): PodFault {
+function loop(exitCode = 0): PodFault {
   return final("crash_loop", `exit code ${exitCode}`);
 }
 

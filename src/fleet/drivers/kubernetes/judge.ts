@@ -1,9 +1,10 @@
 /** Whether a workload, or one pod, runs the ordered image, by what the API server says. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
+import { hasOtherDigest, policyReason } from "#fleet/drivers/ordered-image.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { worstFault } from "./judge-pod.ts";
 import { countsOf } from "./kinds.ts";
-import type { ImageOwner } from "./owners.ts";
+import { type ImageOwner, isAdmitted } from "./owners.ts";
 import type { Condition, Pod, Workload } from "./schemas.ts";
 
 export type Verdict =
@@ -24,21 +25,45 @@ export type Judged = {
   sinceMs: number;
   untilMs: number;
   nowMs: number;
-  /** How long its pods have to be ready. */
+  /** How long its pods have to be ready, and an image with a digest may be missing. */
   stableMs: number;
+  imageWaitMs?: number;
 };
 
 export function judgeWorkload(judged: Judged): Verdict {
-  const { workload, image, container, owners, pods, sinceMs, nowMs, untilMs } = judged;
+  const { workload, pods, sinceMs, nowMs, untilMs } = judged;
+  const exchanged = judgeImages(judged);
+  if (exchanged !== undefined) return exchanged;
   // Before the controller has seen the change, the status is that of the one before.
   if (!isSeen(workload)) return { status: "progressing" };
-  if (imageOf(workload, container) !== image) return setBack(owners);
   if (isComplete(workload)) return judgeComplete(judged);
-  const fault = worstFault(pods, sinceMs);
+  const fault = worstFault(pods, sinceMs, judged);
   if (fault?.isFinal) return failed(fault.reason);
   const reason = fault?.reason ?? faultOfReplicas(workload);
   if (isOverdue(workload, sinceMs) || nowMs >= untilMs) return failed(reason ?? notInTime);
   return { status: "progressing", ...(reason !== undefined && { reason }) };
+}
+
+/** undefined: template and pods have the image as it was applied, or as the API server has made it. */
+function judgeImages({ workload, image, container, owners, pods }: Judged): Verdict | undefined {
+  const present = imageOf(workload, container);
+  if (!isAdmitted(present, { applied: image, owners })) {
+    const isOfPolicy = owners.length === 0 && present !== "";
+    return isOfPolicy ? failed(policyReason(present, image)) : setBack(owners);
+  }
+  const exchanged = isSeen(workload) ? findExchanged(pods, container, image) : undefined;
+  return exchanged === undefined ? undefined : failed(policyReason(exchanged, image));
+}
+
+/** The image that a policy has given a pod in place of its template's. */
+export function findExchanged(
+  pods: readonly Pod[],
+  container: string,
+  ordered: string,
+): string | undefined {
+  return pods
+    .map((pod) => pod.spec.containers.find(({ name }) => name === container)?.image ?? "")
+    .find((image) => hasOtherDigest(image, ordered));
 }
 
 /** A container without a probe is ready as soon as it runs, and may end right after. */

@@ -1,20 +1,23 @@
 /** What the fleet's list says of a workload, and of the members of a set. Pure. */
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
+import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import { chooseContainer } from "./container.ts";
-import { imageOf, isAvailable, isComplete, isReady } from "./judge.ts";
-import { livingPod, madeImage, membersOf, type SetLook } from "./members/look.ts";
+import { isAvailable, isComplete, isReady } from "./judge.ts";
+import { livingPod, madeImage, membersOf, type SetLook, templateOf } from "./members/look.ts";
 import { findRecord } from "./members/records.ts";
 import { isOpen, readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
+import { imageNow } from "./template-image.ts";
+import type { WorkloadParts } from "./workload.ts";
 
 const regionLabel = "topology.kubernetes.io/region";
 
-/** `container`: as the setting names it; empty: the workload says which. */
-export function toListed(workload: Workload, container: string): ListedSentinel {
-  const image = imageOf(workload, chooseContainer(workload, container) ?? "");
+export function toListed(workload: Workload, parts: ListParts): ListedSentinel {
   const record = readRecord(workload);
-  const isUnderWay = isOpen(record) && record.image === image && !isComplete(workload);
+  const container = chooseContainer(workload, parts.container) ?? "";
+  const image = imageNow(workload, record, { container, parts });
+  const isUnderWay = isOpen(record) && isOrderedImage(image, record.image) && !isComplete(workload);
   return {
     ...aboutOf(workload),
     image,
@@ -22,6 +25,9 @@ export function toListed(workload: Workload, container: string): ListedSentinel 
     healthy: isAvailable(workload),
   };
 }
+
+/** `container`: as the setting names it; empty: the workload says which. */
+type ListParts = Pick<WorkloadParts, "container" | "fieldManager">;
 
 /** Each with what its own pod runs: the template is the same for all. */
 export function toListedMembers(look: SetLook, container: string): ListedSentinel[] {
@@ -33,7 +39,7 @@ export function toListedMembers(look: SetLook, container: string): ListedSentine
     const open = record?.ended === true ? undefined : record;
     const running = madeImage(look, member, open?.container ?? ofSet);
     const isOrdered = open !== undefined && open.failed === undefined;
-    const image = isOrdered ? open.image : running || imageOf(look.set, ofSet);
+    const image = isOrdered ? open.image : running || templateOf(look, ofSet);
     const pod = livingPod(look, member);
     return {
       ...about,

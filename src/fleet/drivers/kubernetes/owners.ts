@@ -1,4 +1,5 @@
 /** Who has set a container's image, by the API server's own record of its fields. Pure. */
+import { hasOtherDigest, isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Workload } from "./schemas.ts";
 
@@ -7,17 +8,37 @@ export type ImageOwner = { manager: string; isApplied: boolean };
 
 /** All but `ourselves`: the field managers that we are, or were. */
 export function ownersOfImage(
-  { metadata }: Pick<Workload, "metadata">,
+  workload: Pick<Workload, "metadata">,
   container: string,
   ourselves: readonly string[],
 ): ImageOwner[] {
-  const path = ["f:spec", "f:template", "f:spec", "f:containers", keyOf(container), "f:image"];
-  return metadata.managedFields
-    .filter(({ manager, fieldsV1 }) => !ourselves.includes(manager) && hasField(fieldsV1, path))
+  return managersOf(workload, container)
+    .filter(({ manager }) => !ourselves.includes(manager))
     .map(({ manager, operation }) => ({
       manager: cleanText(manager, 60),
       isApplied: operation === "Apply",
     }));
+}
+
+/** Those who have changed the image since we have applied it, which takes the field from us; an admission policy does not. */
+export function changersOfImage(...of: Parameters<typeof ownersOfImage>): ImageOwner[] {
+  const [workload, container, ourselves] = of;
+  const isOurs = managersOf(workload, container).some(({ manager }) => ourselves.includes(manager));
+  return isOurs ? [] : ownersOfImage(...of);
+}
+
+function managersOf({ metadata }: Pick<Workload, "metadata">, container: string) {
+  const path = ["f:spec", "f:template", "f:spec", "f:containers", keyOf(container), "f:image"];
+  return metadata.managedFields.filter(({ fieldsV1 }) => hasField(fieldsV1, path));
+}
+
+/** Whether the template's image is what the API server has made of this one when we applied it. */
+export function isAdmitted(
+  present: string,
+  { applied, owners }: { applied: string; owners: readonly ImageOwner[] },
+): boolean {
+  if (isOrderedImage(present, applied)) return true;
+  return present !== "" && owners.length === 0 && !hasOtherDigest(present, applied);
 }
 
 function keyOf(container: string): string {

@@ -1,7 +1,7 @@
 /** The calls on the pods of workloads, and on what workloads keep of their templates. */
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import type { Cluster } from "./client.ts";
-import { type Generations, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
+import { type Generations, lasts, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
 import { listAll } from "./pages.ts";
 import { evictPod, type PodEnd, removePod } from "./pod-end.ts";
 import { chooseLog, readPodLog } from "./pod-logs.ts";
@@ -36,12 +36,9 @@ export function createPodCalls(cluster: Pick<Cluster, "call" | "readEnd">) {
   };
 
   return {
-    /** By the template that they are of, without those that are about to end. */
+    /** By the template that they are of, without those that do not last. */
     async pods(workload: Workload, signal?: AbortSignal): Promise<Generations> {
-      const living = async () => {
-        const pods = await podsOf(workload, signal);
-        return pods.filter(({ metadata }) => metadata.deletionTimestamp === "");
-      };
+      const living = async () => (await podsOf(workload, signal)).filter(lasts);
       if (workload.resource === "deployments") {
         const [sets, pods] = await Promise.all([replicaSetsOf(workload, signal), living()]);
         return splitPods(workload, sets, pods);
@@ -50,7 +47,7 @@ export function createPodCalls(cluster: Pick<Cluster, "call" | "readEnd">) {
       return splitPodsOfSet(workload, revisions, pods);
     },
 
-    /** A set's own pods, with those that are about to end, and what it keeps of each template. */
+    /** A set's own pods, with those that do not last, and what it keeps of each template. */
     async madePods(set: Workload, signal?: AbortSignal): Promise<MadePods> {
       const [pods, revisions] = await Promise.all([podsOf(set, signal), revisionsOf(set, signal)]);
       return { pods: ownedBy(set.metadata.uid, pods), revisions };

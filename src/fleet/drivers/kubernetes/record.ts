@@ -14,6 +14,8 @@ const DeployRecord = z.object({
   /** Whose image it is, and the field manager that has set it: settings may have changed since. */
   container: z.string(),
   manager: z.string(),
+  /** What was sent last as the image: a policy may have made another name of it, which is ours all the same. */
+  applied: z.string().optional(),
   /** When it was ordered (Unix ms). */
   atMs: z.number(),
   /** It was ready: what becomes of the workload later is no matter of this deploy. */

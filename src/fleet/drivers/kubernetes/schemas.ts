@@ -41,6 +41,7 @@ const Metadata = z.object({
   generation: count(),
   labels: Texts,
   annotations: Texts,
+  creationTimestamp: text(),
   deletionTimestamp: text(),
   ownerReferences: many(z.object({ uid: z.string(), controller: z.boolean().nullish() })),
   managedFields: many(
@@ -60,7 +61,8 @@ export type Condition = z.infer<typeof Condition>;
 
 const Requirement = z.object({ key: z.string(), operator: z.string(), values: many(z.string()) });
 
-const Containers = z.array(z.object({ name: z.string(), image: text() }));
+const Container = z.object({ name: z.string(), image: text() });
+const Containers = z.array(Container);
 
 export const Workload = z.object({
   /** Of which kind it was asked for: entries of a list do not say it. */
@@ -109,6 +111,7 @@ const Terminated = z.object({
   reason: text(),
   message: text(),
   exitCode: count(),
+  startedAt: text(),
   finishedAt: text(),
 });
 
@@ -162,6 +165,7 @@ export const Pod = z.object({
   spec: z.object({
     nodeName: text(),
     affinity: NodeAffinity.nullish().catch(null),
+    initContainers: many(Container),
     containers: Containers,
   }),
   status: z.preprocess(

@@ -21,7 +21,7 @@ export function createSentinels(parts: WorkloadParts) {
   return {
     /** All that a workload is. */
     async list(workload: Workload, signal?: AbortSignal): Promise<ListedSentinel[]> {
-      if (!hasMembers(workload)) return [toListed(workload, parts.container)];
+      if (!hasMembers(workload)) return [toListed(workload, parts)];
       return toListedMembers(await members.looks.ofSet(workload, signal), parts.container);
     },
 

@@ -7,22 +7,25 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
+import { hasOtherDigest, isOrderedImage, policyReason } from "#fleet/drivers/ordered-image.ts";
 import type { ChangeResult, Place } from "./calls.ts";
-import { type ChangeParts, changeImage, type Ours, ourselves } from "./change.ts";
+import { type ChangeParts, changeImage, ourselves } from "./change.ts";
 import { chooseContainer, unknownContainer } from "./container.ts";
-import { type Generations, noPods } from "./generations.ts";
+import { noPods } from "./generations.ts";
 import { imageOf, isComplete, isReady, isSeen, judgeWorkload, type Verdict } from "./judge.ts";
 import { hasMembers, nameOfKind } from "./kinds.ts";
-import { ownersOfImage } from "./owners.ts";
+import { changersOfImage } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
+import { imageNow, oursIn, servingImage, type TemplateLook } from "./template-image.ts";
 
 export type WorkloadParts = ChangeParts & {
   /** The container's name; empty: the workload says it, or has only one. */
   container: string;
   readyTimeoutMs: number;
-  /** How long new pods have to be ready. */
+  /** How long new pods have to be ready, and an image with a digest may be missing. */
   stableMs: number;
+  imageWaitMs: number;
   /** What is surely over by now, and what has surely not begun before it (Unix ms): clocks differ. */
   nowMs: () => number;
   orderedAtMs: () => number;
@@ -75,21 +78,11 @@ function change(
 ): Promise<ChangeResult> {
   const { container } = record;
   const before = oursIn(readRecord(workload));
-  const annotations = writeRecord(record);
+  const annotations = writeRecord({ ...record, applied: image });
   return changeImage({ place, workload, container, image, annotations, before }, by);
 }
 
-function oursIn(record: DeployRecord | undefined): Ours | undefined {
-  return record && { containers: [record.container], manager: record.manager };
-}
-
-type Look = {
-  place: Place;
-  workload: Workload;
-  record: DeployRecord | undefined;
-  container: string;
-  pods: Generations;
-};
+type Look = TemplateLook & { place: Place };
 
 async function observe(
   place: Place,
@@ -103,11 +96,12 @@ async function observe(
   const record = readRecord(workload);
   // As it was ordered: the setting may be another one since.
   const container = record?.id === order.deployId ? record.container : nameOf(workload, parts);
-  const needsPods = !isComplete(workload) || (isOpen(record) && parts.stableMs > 0);
+  const needsPods = !isComplete(workload) || isOpen(record);
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
-  const look = { place, workload, record, container, pods };
+  const image = imageNow(workload, record, { container, parts });
+  const look = { place, workload, record, container, image, pods };
   const running_image = servingImage(look);
-  if (record === undefined && imageOf(workload, container) === order.image) {
+  if (record === undefined && isOrderedImage(image, order.image)) {
     return { ...observationOf(judge(look, spanUnrecorded(order), parts)), running_image };
   }
   if (record?.id !== order.deployId) {
@@ -123,11 +117,11 @@ async function observe(
  * cannot become ready (https://github.com/kubernetes/kubernetes/issues/67250).
  */
 async function endStuckPods(
-  { workload, record, container, pods }: Look & { record: DeployRecord },
+  { workload, record, image, pods }: Look & { record: DeployRecord },
   { parts, signal }: { parts: WorkloadParts; signal: AbortSignal | undefined },
 ): Promise<void> {
   const wanted = record.failed === undefined ? record.image : record.previous;
-  const isOurs = isSeen(workload) && imageOf(workload, container) === wanted;
+  const isOurs = isSeen(workload) && isOrderedImage(image, wanted);
   if (workload.resource !== "statefulsets" || record.done === true || !isOurs) return;
   for (const pod of pods.earlier) if (!isReady(pod)) await parts.calls.remove(pod, signal);
 }
@@ -137,10 +131,10 @@ async function conclude(
   look: Look & { record: DeployRecord },
   by: { parts: WorkloadParts; call: DriverCall },
 ): Promise<SentinelObservation> {
-  const { workload, record } = look;
-  const isOurs = imageOf(workload, look.container) === record.image;
+  const { record } = look;
   if (record.failed !== undefined) return observeFailed(look, record.failed);
-  if (record.done === true && isOurs) return { status: "ready", isOrdered: true };
+  const isStill = isOrderedImage(look.image, record.image);
+  if (record.done === true && isStill) return { status: "ready", isOrdered: true };
   const verdict = judge(look, spanOf(record, by.parts), by.parts);
   if (verdict.status === "ready") {
     const done = { ...record, done: true };
@@ -148,7 +142,9 @@ async function conclude(
     // Changed meanwhile: the next look judges it anew.
     return observationOf(changed.kind === "stale" ? { status: "progressing" } : verdict);
   }
-  if (verdict.status !== "failed" || verdict.isForeign === true) return observationOf(verdict);
+  if (verdict.status !== "failed" || verdict.isForeign === true || record.done === true) {
+    return observationOf(verdict);
+  }
   return restore(look, verdict.reason, by);
 }
 
@@ -165,19 +161,33 @@ async function restore(
   });
   const failed = { ...record, failed: reason };
   const changed = await change({ ...look, record: failed, image: record.previous }, by);
-  if (changed.kind !== "refused") return progressing(reason);
-  const stuck = { ...record, failed: `${reason}; not put back: ${changed.reason}` };
-  const noted = await change({ ...look, record: stuck, image: record.image }, by);
+  const obstacle = obstacleIn(changed, look);
+  if (obstacle === undefined) return progressing(reason);
+  const stuck = { ...record, failed: `${reason}; not put back: ${obstacle}` };
+  const now = changed.kind === "done" ? changed : look;
+  const noted = await change({ ...look, ...now, record: stuck, image: record.image }, by);
   if (noted.kind === "stale") return progressing(reason);
   return { status: "failed", reason: stuck.failed, isOrdered: true };
+}
+
+/** What the API server answers may hold another image than was sent. */
+function obstacleIn(
+  changed: ChangeResult,
+  { record, container }: Look & { record: DeployRecord },
+): string | undefined {
+  if (changed.kind === "refused") return changed.reason;
+  if (changed.kind === "stale") return undefined;
+  const present = imageOf(changed.workload, container);
+  const isOther = hasOtherDigest(present, record.previous);
+  return isOther ? policyReason(present, record.previous) : undefined;
 }
 
 type Span = { image: string; sinceMs: number; untilMs: number };
 
 function judge(look: Look, span: Span, parts: WorkloadParts): Verdict {
   const { workload, container, record, pods } = look;
-  const owners = ownersOfImage(workload, container, ourselves(parts, oursIn(record)));
-  const { stableMs } = parts;
+  const owners = changersOfImage(workload, container, ourselves(parts, oursIn(record)));
+  const { stableMs, imageWaitMs } = parts;
   const nowMs = parts.nowMs();
   return judgeWorkload({
     workload,
@@ -185,6 +195,7 @@ function judge(look: Look, span: Span, parts: WorkloadParts): Verdict {
     container,
     owners,
     stableMs,
+    imageWaitMs,
     nowMs,
     ...span,
   });
@@ -252,31 +263,21 @@ function recordOf(
   { image, deployId, parts }: Order & { parts: WorkloadParts },
 ): DeployRecord {
   const container = nameOf(workload, parts);
-  const present = imageOf(workload, container);
-  const isUnproven = isOpen(before) && before.image === present && !isComplete(workload);
+  const present = imageNow(workload, before, { container, parts });
+  const isUnproven =
+    isOpen(before) && isOrderedImage(present, before.image) && !isComplete(workload);
   const { uid } = workload.metadata;
   const previous = isUnproven ? before.previous : present;
   const by = { container, manager: parts.fieldManager };
   return { id: deployId, uid, image, previous, ...by, atMs: parts.orderedAtMs() };
 }
 
-/** The image that answers requests: until all of the new one are there it is the earlier one. */
-function servingImage({ workload, record, container, pods }: Look): string {
-  const present = imageOf(workload, container);
-  if (isComplete(workload)) return present;
-  const before = record !== undefined && record.done !== true ? record.previous : present;
-  if (!isSeen(workload)) return before;
-  const earlier = pods.earlier.find(isReady);
-  if (earlier === undefined) return pods.present.some(isReady) ? present : before;
-  return earlier.spec.containers.find(({ name }) => name === container)?.image ?? before;
-}
-
 /** It has failed for good once what was there before runs again, or somebody else has set another image. */
 function observeFailed(
-  { workload, container, record }: Look & { record: DeployRecord },
+  { workload, image, record }: Look & { record: DeployRecord },
   reason: string,
 ): SentinelObservation {
-  const isBack = isComplete(workload) || imageOf(workload, container) !== record.previous;
+  const isBack = isComplete(workload) || !isOrderedImage(image, record.previous);
   if (!isBack && record.previous !== record.image) return progressing(reason);
   return { status: "failed", reason, isOrdered: true };
 }

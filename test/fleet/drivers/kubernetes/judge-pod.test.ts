@@ -14,7 +14,9 @@ const ofContainer = (container: object) =>
   buildPod({ containerStatuses: [{ name: "gateway", restartCount: 0, ...container }] });
 const waiting = (reason: string, message = "") =>
   ofContainer({ state: { waiting: { reason, message } } });
-const ended = (exitCode: number, reason = "Error") => ({ terminated: { exitCode, reason } });
+const ended = (exitCode: number, reason = "Error", finishedAt = "") => ({
+  terminated: { exitCode, reason, finishedAt },
+});
 
 const atMs = Date.parse("2026-01-01T12:00:00Z");
 const endedAt = (finishedAt: string) => ({
@@ -44,6 +46,100 @@ describe("findFault", () => {
     expect(findFault(of("2026-01-01T12:00:01Z"), atMs)?.reason).toMatch(/^crash_loop/);
   });
 
+  it("calls no old count of restarts a loop, when there was one end since the order", () => {
+    const of = (startedAt: string) => {
+      const { terminated } = endedAt("2026-01-01T12:00:30Z");
+      const lastState = { terminated: { ...terminated, startedAt } };
+      return findFault(ofContainer({ restartCount: 7, state: { running: {} }, lastState }), atMs);
+    };
+
+    expect(of("2025-11-01T00:00:00Z")).toEqual({
+      reason: "crash_loop: exit code 1",
+      isFinal: false,
+    });
+    expect(of("2026-01-01T12:00:20Z")).toEqual({
+      reason: "crash_loop: exit code 1",
+      isFinal: true,
+    });
+  });
+
+  it.each([
+    ["ended", { state: { ...endedAt("2025-11-01T00:00:00Z") } }],
+    ["was out of memory", { state: ended(137, "OOMKilled", "2025-11-01T00:00:00Z") }],
+  ])("does not count that a container %s before the order", (_, container) => {
+    expect(findFault(ofContainer({ restartCount: 3, ...container }), atMs)).toBeUndefined();
+  });
+
+  it("waits for the next run of a loop of before the order", () => {
+    const state = { waiting: { reason: "CrashLoopBackOff" } };
+    const of = (finishedAt: string) =>
+      findFault(ofContainer({ restartCount: 9, state, lastState: endedAt(finishedAt) }), atMs);
+
+    expect(of("2026-01-01T11:50:00Z")).toEqual({
+      reason: "crash_loop: exit code 1",
+      isFinal: false,
+    });
+    expect(of("2026-01-01T12:00:09Z")).toMatchObject({ isFinal: true });
+  });
+
+  it.each([
+    'rpc error: code = NotFound desc = failed to pull and unpack image "it": failed to resolve reference "it": it: not found',
+    "rpc error: code = Unknown desc = reading manifest sha256:b in r.io/gateway: manifest unknown",
+    "manifest for r.io/gateway@sha256:b not found: manifest unknown: manifest unknown",
+    "failed to resolve reference: unexpected status from HEAD request: 404 Not Found",
+    'Back-off pulling image "it": ErrImagePull: it: not found',
+    "name unknown: repository name not known to registry",
+  ])("waits for an image with a digest, however it is called missing: %s", (message) => {
+    const pod = waiting("ErrImagePull", message);
+    const image = `r.io/gateway@sha256:${"b".repeat(64)}`;
+    const pinned = { ...pod, spec: { ...pod.spec, containers: [{ name: "gateway", image }] } };
+    const at = (seconds: number, of = pinned) =>
+      findFault(of, atMs, { nowMs: atMs + seconds * 1_000, imageWaitMs: 120_000 });
+
+    expect(at(119)).toMatchObject({ isFinal: false });
+    expect(at(120)).toMatchObject({
+      isFinal: true,
+      reason: expect.stringMatching(/^image_not_found/),
+    });
+    expect(at(0, pod)).toMatchObject({ isFinal: true });
+  });
+
+  it("waits for an image from when its pod was made, if that was later", () => {
+    const pod = waiting("ErrImagePull", "not found");
+    const image = `r.io/gateway:v2@sha256:${"b".repeat(64)}`;
+    const later = {
+      ...pod,
+      metadata: { ...pod.metadata, creationTimestamp: "2026-01-01T12:10:00Z" },
+      spec: { ...pod.spec, containers: [{ name: "gateway", image }] },
+    };
+
+    const at = (minutes: number) =>
+      findFault(later, atMs, { nowMs: atMs + minutes * 60_000, imageWaitMs: 120_000 })?.isFinal;
+
+    expect([at(11), at(12)]).toEqual([false, true]);
+  });
+
+  it.each([
+    [
+      "image_auth",
+      waiting(
+        "ErrImagePull",
+        'exec: "docker-credential-ecr-login": executable file not found in $PATH',
+      ),
+    ],
+    [
+      "image_auth",
+      waiting("ErrImagePull", "failed to fetch oauth token: unexpected status: 404 Not Found"),
+    ],
+    ["start_error", waiting("CreateContainerError", "context deadline exceeded")],
+    ["start_error", waiting("CreateContainerError", 'name "gw_0" is reserved for "c8"')],
+  ])("calls nothing final that may pass: %s", (code, pod) => {
+    expect(findFault(pod, 0)).toMatchObject({
+      isFinal: false,
+      reason: expect.stringMatching(new RegExp(`^${code}: `)),
+    });
+  });
+
   it.each([
     ["is being created", waiting("ContainerCreating")],
     ["is ready", ofContainer({ ready: true, state: { running: {} } })],
@@ -51,6 +147,15 @@ describe("findFault", () => {
     ["has ended once and is started again", ofContainer({ state: ended(1) })],
   ])("finds none in a pod that %s", (_, pod) => {
     expect(findFault(pod, 0)).toBeUndefined();
+  });
+
+  it("takes no word of an image's name for a reason", () => {
+    const pod = waiting("ErrImagePull", "r.io/oauth-credentials/access-denied:v2: not found");
+
+    expect(findFault(pod, 0)).toMatchObject({
+      isFinal: true,
+      reason: expect.stringMatching(/^image_not_found/),
+    });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownersOfImage } from "#fleet/drivers/kubernetes/owners.ts";
+import { changersOfImage, ownersOfImage } from "#fleet/drivers/kubernetes/owners.ts";
 import { Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
 const fieldsOf = (container: string, field: string) => ({
@@ -38,4 +38,18 @@ it("are those who have set this container's image, without ourselves", () => {
     { manager: "helm", isApplied: false },
     { manager: "argo cd", isApplied: true },
   ]);
+});
+
+it("nobody has changed an image whose field is still ours, whoever else has it", () => {
+  const [ours, theirs] = ["vedette", "kubectl-create"].map((manager) => ({
+    manager,
+    operation: "Update",
+    fieldsV1: fieldsOf("gateway", "f:image"),
+  }));
+
+  const changersOf = (...fields: (object | undefined)[]) =>
+    changersOfImage(buildWorkload(fields as object[]), "gateway", ["vedette"]);
+
+  expect(changersOf(theirs)).toEqual([{ manager: "kubectl-create", isApplied: false }]);
+  expect(changersOf(ours, theirs)).toEqual([]);
 });

@@ -1,8 +1,10 @@
 /** What a set is like at one moment, and which of its pods is which member's. Pure. */
 import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
-import { imageMadeOf } from "#fleet/drivers/kubernetes/generations.ts";
-import { isReady } from "#fleet/drivers/kubernetes/judge.ts";
+import { imageMadeOf, lasts } from "#fleet/drivers/kubernetes/generations.ts";
+import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import type { Pod, Revision, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
+import { templateImage } from "#fleet/drivers/kubernetes/template-image.ts";
+import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import { type MemberRecord, type MemberRecords, readRecords } from "./records.ts";
 
 export type MemberPlace = { set: Place; member: string };
@@ -10,9 +12,11 @@ export type MemberPlace = { set: Place; member: string };
 export type SetLook = {
   set: Workload;
   records: MemberRecords | undefined;
-  /** Its own, by member. Of two the one that is not about to end. */
+  /** Its own, by member. Of two the one that lasts. */
   pods: ReadonlyMap<string, Pod>;
   revisions: readonly Revision[];
+  /** Our field manager. */
+  manager: string;
 };
 
 /** More than a set has: each is a sentinel, and kept as one. */
@@ -21,15 +25,16 @@ const mostMembers = 5_000;
 export function buildLook(
   set: Workload,
   { pods, revisions }: { pods: readonly Pod[]; revisions: readonly Revision[] },
+  manager = "",
 ): SetLook {
   const byMember = new Map<string, Pod>();
   for (const pod of pods) {
     const member = memberOf(set, pod);
     if (member === undefined) continue;
     const other = byMember.get(member);
-    if (other === undefined || isEnding(other)) byMember.set(member, pod);
+    if (other === undefined || !lasts(other)) byMember.set(member, pod);
   }
-  return { set, records: readRecords(set), pods: byMember, revisions };
+  return { set, records: readRecords(set), pods: byMember, revisions, manager };
 }
 
 /** The set read again, its pods as they were. */
@@ -54,13 +59,22 @@ export function membersOf({ set, records, pods }: SetLook): string[] {
 /** undefined: it has none that lasts. */
 export function livingPod({ pods }: SetLook, member: string): Pod | undefined {
   const pod = pods.get(member);
-  return pod !== undefined && !isEnding(pod) ? pod : undefined;
+  return pod !== undefined && lasts(pod) ? pod : undefined;
 }
 
-/** The image of the template that a member's pod was made of; "" without a pod. */
-export function madeImage({ revisions, pods }: SetLook, member: string, container: string): string {
-  const pod = pods.get(member);
-  return pod === undefined ? "" : imageMadeOf(pod, { container, revisions });
+/** The template's image, by our name for it. */
+export function templateOf({ set, records, manager }: SetLook, container: string): string {
+  return templateImage(set, container, { ours: records, fieldManager: manager });
+}
+
+/** The image of the template that a member's pod was made of, by our name for it; "" without a pod. */
+export function madeImage(look: SetLook, member: string, container: string): string {
+  const { revisions, set, records } = look;
+  const pod = look.pods.get(member);
+  if (pod === undefined) return "";
+  const made = imageMadeOf(pod, { container, revisions });
+  if (made === imageOf(set, container)) return templateOf(look, container);
+  return records?.names?.find(([image]) => image === made)?.[1] ?? made;
 }
 
 /** Whether a pod that lasts was made of this image's template. */
@@ -69,9 +83,8 @@ export function isMadeOf(
   member: string,
   of: Pick<MemberRecord, "container"> & { image: string },
 ): boolean {
-  return (
-    livingPod(look, member) !== undefined && madeImage(look, member, of.container) === of.image
-  );
+  const isThere = livingPod(look, member) !== undefined;
+  return isThere && isOrderedImage(madeImage(look, member, of.container), of.image);
 }
 
 /**
@@ -85,10 +98,6 @@ export function findBlocker(look: SetLook, member: string): string | undefined {
     const pod = livingPod(look, other);
     return Number(other) < Number(member) && (pod === undefined || !isReady(pod));
   });
-}
-
-function isEnding({ metadata }: Pod): boolean {
-  return metadata.deletionTimestamp !== "";
 }
 
 function memberOf(set: Workload, pod: Pod): string | undefined {

@@ -14,12 +14,12 @@ export type Looks = {
 
 type Read = Promise<SetLook | undefined>;
 
-export function createLooks(calls: Pick<Calls, "read" | "madePods">): Looks {
+export function createLooks(calls: Pick<Calls, "read" | "madePods">, fieldManager: string): Looks {
   const running = new Map<string, Read>();
   const next = new Map<string, Read>();
 
   const ofSet = async (set: Workload, signal?: AbortSignal) =>
-    buildLook(set, await calls.madePods(set, signal));
+    buildLook(set, await calls.madePods(set, signal), fieldManager);
 
   const read = async (place: Place): Read => {
     const set = await calls.read(place);

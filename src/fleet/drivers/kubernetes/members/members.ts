@@ -13,11 +13,12 @@ import {
 } from "#fleet/drivers/driver.ts";
 import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
 import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
-import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
+import { isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
+import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import { pause } from "#kernel/pause.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
 import {
@@ -27,6 +28,7 @@ import {
   membersOf,
   renewSet,
   type SetLook,
+  templateOf,
 } from "./look.ts";
 import { createLooks, type Looks } from "./looks.ts";
 import { endMsOf, findRecord, type MemberRecord, targetOf } from "./records.ts";
@@ -45,7 +47,7 @@ type Parts = {
 
 export function createMembers(parts: WorkloadParts) {
   const turns = createTurns();
-  const looks = createLooks(parts.calls);
+  const looks = createLooks(parts.calls, parts.fieldManager);
   const all = { parts, looks, turns, steps: createSteps({ ...parts, turns }) };
   return {
     looks,
@@ -111,9 +113,9 @@ function buildRecord(look: SetLook, { member, container, order, parts }: Build):
   const before = findRecord(look.records, member);
   const pod = livingPod(look, member);
   const present = madeImage(look, member, container);
-  const known = present || (before === undefined ? imageOf(look.set, container) : targetOf(before));
+  const known = present || (before === undefined ? templateOf(look, container) : targetOf(before));
   const isServing = pod !== undefined && isReady(pod) && before?.failed === undefined;
-  const isUnproven = present === "" || (present === before?.image && !isServing);
+  const isUnproven = present === "" || (!isServing && isOrderedImage(present, before?.image ?? ""));
   const previous =
     before !== undefined && before.ended !== true && isUnproven ? before.previous : known;
   const { image, deployId: id } = order;

@@ -1,6 +1,7 @@
 /** The next step of a member's deploy, by what there is: whoever looks next can go on with it. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import {
+  findExchanged,
   imageOf,
   isReady,
   isSeen,
@@ -10,8 +11,9 @@ import {
 import { findFault } from "#fleet/drivers/kubernetes/judge-pod.ts";
 import type { ImageOwner } from "#fleet/drivers/kubernetes/owners.ts";
 import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
+import { hasOtherDigest, isOrderedImage, policyReason } from "#fleet/drivers/ordered-image.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
-import { findBlocker, isMadeOf, livingPod, type SetLook } from "./look.ts";
+import { findBlocker, isMadeOf, livingPod, type SetLook, templateOf } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
 
 export type Step =
@@ -37,8 +39,9 @@ export type MemberView = {
   /** How long a deploy has, and how long until its verdict. */
   readyTimeoutMs: number;
   judgedWithinMs: number;
-  /** How long its pod has to be ready. */
+  /** How long its pod has to be ready, and an image with a digest may be missing. */
   stableMs: number;
+  imageWaitMs?: number;
   /** Why its pod could not be ended so far. */
   brake: string | undefined;
 };
@@ -54,7 +57,7 @@ function planOrder(view: MemberView): Step {
   const untilMs = record.atMs + view.judgedWithinMs;
   const pod = madePod(view);
   if (pod !== undefined) {
-    const verdict = judgePod(pod, { ...view, sinceMs: record.atMs, untilMs });
+    const verdict = judgePod(pod, { ...view, ...record, sinceMs: record.atMs, untilMs });
     if (verdict.status === "ready") return { do: "end" };
     return verdict.status === "failed" ? fail(view, verdict.reason) : wait(verdict.reason);
   }
@@ -62,6 +65,8 @@ function planOrder(view: MemberView): Step {
   if (foreign !== undefined) {
     return { do: "fail", reason: `${conflict}: ${foreign}`, setsTemplate: false };
   }
+  const exchanged = findExchange(view);
+  if (exchanged !== undefined) return fail(view, exchanged);
   const step = planReplacement(view);
   if (nowMs < untilMs) return step;
   const reason = step.do === "wait" ? step.reason : view.brake;
@@ -77,8 +82,8 @@ function planBack(view: MemberView): Step {
   const isSame = record.previous === record.image;
   if (isSame || (pod !== undefined && (isReady(pod) || isOverdue))) return { do: "end" };
   if (pod !== undefined) return wait();
-  const foreign = findForeign(view);
-  if (foreign !== undefined) return { do: "end", stuck: foreign };
+  const obstacle = findForeign(view) ?? findExchange(view);
+  if (obstacle !== undefined) return { do: "end", stuck: obstacle };
   return isOverdue ? { do: "end", stuck: "not in time" } : planReplacement(view);
 }
 
@@ -87,7 +92,8 @@ function planReplacement(view: MemberView): Step {
   const { look, member, record } = view;
   const holder = findHolder(look, wishOf(view));
   if (holder !== undefined) return wait(wordsOfHolder(holder));
-  if (imageOf(look.set, record.container) !== targetOf(record)) return { do: "set-template" };
+  const template = templateOf(look, record.container);
+  if (!isOrderedImage(template, targetOf(record))) return { do: "set-template" };
   const pod = livingPod(look, member);
   if (!isSeen(look.set) || pod === undefined) return { do: "wait", isBrief: true };
   // What fails is not waited for: it serves nobody.
@@ -119,12 +125,23 @@ function wishOf({ member, record, nowMs, readyTimeoutMs }: MemberView) {
 
 /** Somebody else has set another image, who has the say now. */
 function findForeign({ look, record, owners }: MemberView): string | undefined {
-  const template = imageOf(look.set, record.container);
+  const template = templateOf(look, record.container);
   const [owner] = owners;
-  if (owner === undefined || template === targetOf(record)) return undefined;
+  if (owner === undefined || isOrderedImage(template, targetOf(record))) return undefined;
   const ours = Object.values(look.records?.members ?? {}).filter(({ ended }) => ended !== true);
-  const isOurs = ours.some((one) => one.image === template || targetOf(one) === template);
+  const isOurs = ours.some((one) =>
+    [one.image, targetOf(one)].some((image) => isOrderedImage(template, image)),
+  );
   return isOurs ? undefined : `the image was changed by ${owner.manager}`;
+}
+
+/** A policy of the cluster has made another image of what was applied for this member. */
+function findExchange({ look, record, owners }: MemberView): string | undefined {
+  const { container, image } = look.records?.applied ?? {};
+  const target = targetOf(record);
+  if (owners.length > 0 || container !== record.container || image !== target) return undefined;
+  const present = imageOf(look.set, container);
+  return hasOtherDigest(present, target) ? policyReason(present, target) : undefined;
 }
 
 export type PodVerdict =
@@ -132,18 +149,22 @@ export type PodVerdict =
   | { status: "progressing"; reason?: string | undefined }
   | { status: "failed"; reason: string };
 
-type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs"> & {
+type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs" | "imageWaitMs"> & {
+  container: string;
+  image: string;
   sinceMs: number;
   untilMs: number;
 };
 
 /** Of a pod that was made of the ordered image. */
 export function judgePod(pod: Pod, span: PodSpan): PodVerdict {
-  const { look, nowMs, sinceMs, untilMs } = span;
+  const { look, container, image, nowMs, sinceMs, untilMs } = span;
+  const exchanged = findExchanged([pod], container, image);
+  if (exchanged !== undefined) return { status: "failed", reason: policyReason(exchanged, image) };
   const stableMs = look.set.spec.minReadySeconds * 1_000 || span.stableMs;
   const isStable = stableMs === 0 || nowMs >= readySinceMs(pod) + stableMs;
   if (isReady(pod) && isStable) return { status: "ready" };
-  const fault = findFault(pod, sinceMs);
+  const fault = findFault(pod, sinceMs, span);
   if (fault?.isFinal || nowMs >= untilMs) {
     return { status: "failed", reason: fault?.reason ?? notInTime };
   }

@@ -43,6 +43,7 @@ export function createSteps(parts: StepParts): Steps {
     readyTimeoutMs: parts.readyTimeoutMs,
     judgedWithinMs: timeToJudge(parts.readyTimeoutMs),
     stableMs: parts.stableMs,
+    imageWaitMs: parts.imageWaitMs,
     brake: brakes.get(nameOf(at)),
   });
 
@@ -100,7 +101,7 @@ export function createSteps(parts: StepParts): Steps {
         return { status: "progressing", isOrdered: false };
       }
       const times = { nowMs: parts.nowMs(), sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
-      const verdict = judgePod(pod, { look, stableMs: parts.stableMs, ...times });
+      const verdict = judgePod(pod, { look, container, image, stableMs: parts.stableMs, ...times });
       return verdict.status === "progressing"
         ? progressing(verdict.reason)
         : { ...verdict, isOrdered: true };

@@ -6,6 +6,7 @@ import { type ChangeParts, changeImage, ourselves } from "#fleet/drivers/kuberne
 import { imageOf } from "#fleet/drivers/kubernetes/judge.ts";
 import { type ImageOwner, ownersOfImage } from "#fleet/drivers/kubernetes/owners.ts";
 import type { Workload } from "#fleet/drivers/kubernetes/schemas.ts";
+import { templateImage } from "#fleet/drivers/kubernetes/template-image.ts";
 import { type MemberRecord, type MemberRecords, writeRecords } from "./records.ts";
 
 /** `image`: for the template; absent: it keeps its own. */
@@ -35,18 +36,37 @@ export function writeRecord(
   by: { parts: ChangeParts; call?: DriverCall },
 ): Promise<ChangeResult> {
   const { container } = record;
+  const { fieldManager } = by.parts;
   const containers = new Set([...(records?.containers ?? []), container]);
+  const members = { ...records?.members, [member]: record };
+  const name = templateImage(set, container, { ours: records, fieldManager });
+  const sent = image ?? name;
   const annotations = writeRecords({
     uid: set.metadata.uid,
     containers: [...containers],
-    manager: by.parts.fieldManager,
-    members: { ...records?.members, [member]: record },
+    manager: fieldManager,
+    applied: { container, image: sent },
+    names: namesOf(records?.names ?? [], [imageOf(set, container), name], members),
+    members,
   });
   if (annotations === undefined) {
     throw new UnreachableError("conflict: too many members of the set are being replaced");
   }
   const change = { place, workload: set, container, annotations, before: records };
-  return changeImage({ ...change, image: image ?? imageOf(set, container) }, by);
+  return changeImage({ ...change, image: sent }, by);
+}
+
+type ImageName = [image: string, name: string];
+
+/** Of pods that were made before the template gets its next image, as long as a record has it. */
+function namesOf(
+  known: readonly ImageName[],
+  now: ImageName,
+  members: MemberRecords["members"],
+): ImageName[] {
+  const used = new Set(Object.values(members).flatMap(({ image, previous }) => [image, previous]));
+  const others = known.filter(([image]) => image !== now[0]);
+  return [...others, now].filter(([image, name]) => image !== name && used.has(name));
 }
 
 /** Who else has set the template's image. */

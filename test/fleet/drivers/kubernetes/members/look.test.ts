@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { buildLook, membersOf } from "#fleet/drivers/kubernetes/members/look.ts";
+import { buildLook, livingPod, membersOf } from "#fleet/drivers/kubernetes/members/look.ts";
 import { writeRecords } from "#fleet/drivers/kubernetes/members/records.ts";
 import { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
@@ -58,12 +58,25 @@ it("the members of a DaemonSet are the nodes of its pods, and those whose pod is
   expect(members).toEqual(["node-a", "node-b", "node-c"]);
 });
 
-it("the pod of a member is the one that lasts, not the one that ends", () => {
-  const ending = buildPod("old", { nodeName: "a" }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+it.each([
+  ["is about to end", { deletionTimestamp: "2026-01-01T00:00:00Z" }, "Running"],
+  ["has failed for good", {}, "Failed"],
+  ["has ended well", {}, "Succeeded"],
+])("the pod of a member is the one that lasts, not one that %s", (_, more, phase) => {
+  const old = buildPod("old", { nodeName: "a" }, more);
+  const ending = { ...old, status: { ...old.status, phase } };
   const pods = [buildPod("new", { nodeName: "a" }), ending];
 
   for (const given of [pods, pods.toReversed()]) {
     const look = buildLook(buildSet("daemonsets"), { pods: given, revisions: [] });
     expect(look.pods.get("a")?.metadata.name).toBe("new");
   }
+});
+
+it("a node keeps its member while its only pod has ended for good", () => {
+  const pod = buildPod("gw-x", { nodeName: "a" });
+  const ended = { ...pod, status: { ...pod.status, phase: "Failed" } };
+  const look = buildLook(buildSet("daemonsets"), { pods: [ended], revisions: [] });
+
+  expect([membersOf(look), livingPod(look, "a")]).toEqual([["a"], undefined]);
 });

@@ -103,6 +103,45 @@ describe.skipIf(!canRunEngines())("a container of a real engine", () => {
     ]);
   });
 
+  it("is replaced by an image that is ordered by its digest alone, and not replaced again by its tag", async () => {
+    await run("gw");
+    const driver = startDriver();
+    const byDigest = image("v2").replace(/:v2@/, "@");
+
+    const seen = await deploy(driver, { ...order("v2"), image: byDigest });
+    const [made] = await engine.containers();
+    const again = await deploy(driver, order("v2"));
+
+    expect([seen.status, again.status]).toEqual(["ready", "ready"]);
+    expect(await driver.list()).toMatchObject([{ image: byDigest, running_image: byDigest }]);
+    expect((await engine.containers()).map(({ Id }) => Id)).toEqual([made?.Id]);
+  });
+
+  it("gets an image that its registry has only some time after the order", async () => {
+    await run("gw");
+    const driver = startDriver();
+    const wanted = {
+      ...order("v2"),
+      image: image("v2").replace("vedette/sentinel", "vedette/copied"),
+    };
+
+    await expect(driver.apply(wanted)).rejects.toThrow(/^image_not_found: /);
+    await pushImage(registry, "v2", { repository: "vedette/copied" });
+    const seen = await deploy(driver, wanted);
+
+    expect(seen.status).toBe("ready");
+  });
+
+  it("fails once an image that was ordered by digest was missing for too long", async () => {
+    await run("gw");
+    const absent = image("v2").replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+    const driver = startDriver({ imageWaitMs: 0 });
+
+    const { failure } = await driver.apply({ ...order("v2"), image: absent });
+
+    expect(failure).toMatch(/^image_not_found: /);
+  });
+
   it("keeps what it has of its own, and gets the rest from its new image", async () => {
     const port = await freePort();
     await run("gw", {

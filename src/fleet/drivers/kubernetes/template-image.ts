@@ -1,0 +1,70 @@
+/**
+ * By which name a template's image is known. An admission policy may make another one of what we apply, as that of a
+ * mirror: what the API server answers to our apply is our image, unless it has another digest. Pure.
+ */
+import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { type ChangeParts, type Ours, ourselves } from "./change.ts";
+import type { Generations } from "./generations.ts";
+import { imageOf, isComplete, isReady, isSeen } from "./judge.ts";
+import { changersOfImage, isAdmitted } from "./owners.ts";
+import type { DeployRecord } from "./record.ts";
+import type { Workload } from "./schemas.ts";
+
+/** The template as it was read, and its pods. */
+export type TemplateLook = {
+  workload: Workload;
+  record: DeployRecord | undefined;
+  container: string;
+  /** Of the template, by our name for it. */
+  image: string;
+  pods: Generations;
+};
+
+/** By the name that was ordered, if that is what stands there. */
+export function imageNow(
+  workload: Workload,
+  record: DeployRecord | undefined,
+  { container, parts }: { container: string; parts: Pick<ChangeParts, "fieldManager"> },
+): string {
+  return templateImage(workload, container, { ...parts, ours: oursIn(record) });
+}
+
+/**
+ * The template's image by the name that we have applied, as long as it is what the API server has made of that; else as
+ * it stands there.
+ */
+export function templateImage(
+  workload: Workload,
+  container: string,
+  { ours, fieldManager }: { ours: Ours | undefined; fieldManager: string },
+): string {
+  const present = imageOf(workload, container);
+  const { applied } = ours ?? {};
+  if (applied?.container !== container) return present;
+  const owners = changersOfImage(workload, container, ourselves({ fieldManager }, ours));
+  return isAdmitted(present, { applied: applied.image, owners }) ? applied.image : present;
+}
+
+export function oursIn(record: DeployRecord | undefined): Ours | undefined {
+  if (record === undefined) return undefined;
+  const { container, manager, applied: image } = record;
+  const applied = image === undefined ? undefined : { container, image };
+  return { containers: [container], manager, applied };
+}
+
+/** The image that answers requests: until all of the new one are there it is the earlier one. */
+export function servingImage({
+  workload,
+  record,
+  container,
+  image: present,
+  pods,
+}: TemplateLook): string {
+  if (isComplete(workload)) return present;
+  const before = record !== undefined && record.done !== true ? record.previous : present;
+  if (!isSeen(workload)) return before;
+  const earlier = pods.earlier.find(isReady);
+  if (earlier === undefined) return pods.present.some(isReady) ? present : before;
+  const image = earlier.spec.containers.find(({ name }) => name === container)?.image ?? before;
+  return isOrderedImage(image, before) ? before : image;
+}
