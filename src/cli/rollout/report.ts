@@ -75,18 +75,25 @@ function gateLines({ gate }: RolloutStatus): string[] {
 export function reportRollback(result: RollbackResult): string {
   const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
-    `${paint(colours[result.state], standOf(result))}: ${nameReverted(result.reverted)} previous image again`,
+    `${paint(colours[result.state], standOf(result))}: ${nameReverted(result.reverted)}`,
     ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
     ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
     ...stillOrdered(result),
   ];
   if (left > 0) lines.push("Next: npx vedette rollout rollback   retries those");
+  if ((result.still_ordered_count ?? 0) > 0) {
+    lines.push(
+      "Next: npx vedette rollout rollback --include-failed   puts the failed ones back, too",
+    );
+  }
   return withFleetOption(lines.join("\n"), result.fleet);
 }
 
 function nameReverted(count: number): string {
-  return count === 1 ? "1 sentinel runs its" : `${count} sentinels run their`;
+  if (count === 0) return "nothing was reverted";
+  const who = count === 1 ? "1 sentinel runs its" : `${count} sentinels run their`;
+  return `${who} previous image again`;
 }
 
 /** The sentinels that are listed under "failed" just before: a rollback does not touch them. */

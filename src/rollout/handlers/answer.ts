@@ -67,10 +67,10 @@ function policyOf({ policy }: RolloutHead): Pick<RolloutStatus, "policy"> {
 function outcomeOf(head: RolloutHead): RolloutStatus["outcome"] {
   if (head.state === "completed") return "completed";
   if (head.state !== "cancelled") return null;
-  return wasRolledBack(head) ? "rolled_back" : "cancelled";
+  return head.reverted > 0 ? "rolled_back" : "cancelled";
 }
 
-/** After a rollback, the sentinels that are still ordered to run the new image: those that failed. */
+/** After a rollback, whatever it has reverted, the sentinels that are still ordered to run the new image: those that failed. */
 function stillOrdered(
   head: RolloutHead,
 ): Pick<RolloutStatus, "still_ordered" | "still_ordered_count"> {

@@ -133,10 +133,10 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
 }
 
 /** How it ended, by an entry of an earlier version, which does not say so. */
-function outcomeOf({ state, reverted, told }: HistoryEntry): string | null {
+function outcomeOf({ state, reverted }: HistoryEntry): string | null {
   if (state === "completed") return "completed";
   if (state !== "cancelled") return null;
-  return reverted > 0 || told.event === "rollback completed" ? "rolled_back" : "cancelled";
+  return reverted > 0 ? "rolled_back" : "cancelled";
 }
 
 function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {

@@ -107,7 +107,9 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "warning",
     title: "Rollback started",
     lines: (head) => [
-      `${sentinels(head.succeeded)} get their previous image back.`,
+      head.succeeded === 0
+        ? "No sentinel is known to have the new image."
+        : `${sentinels(head.succeeded)} get their previous image back.`,
       ...(head.includeFailed === true && head.failed > 0
         ? [`So do those that failed: ${head.failed}.`]
         : []),
@@ -117,10 +119,11 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "warning",
     title: "Rollback completed",
     lines: (head) => [
-      `${sentinels(head.revertedByLastRollback)} run their previous image again.`,
+      revertedWords(head),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...namedLines("Not reverted", head.notReverted, notReverted(head)),
       ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
+      ...(head.failed > 0 ? ["RollbackAll with include_failed puts those back, too."] : []),
     ],
   },
   completed: {
@@ -153,7 +156,12 @@ export function composeMessage(
 ): ChatMessage {
   const draft = drafts[event];
   const hasFailures = event === "completed" && head.failed > 0;
-  const title = hasFailures ? "Rollout completed with failures" : draft.title;
+  const revertsNone = event === "rollback completed" && head.revertedByLastRollback === 0;
+  const title = hasFailures
+    ? "Rollout completed with failures"
+    : revertsNone
+      ? "Rollback ended: nothing was reverted"
+      : draft.title;
   return {
     id: `${head.rolloutId}#${head.sequence}`,
     title: head.fleet === undefined ? title : `${title} (${head.fleet})`,
@@ -177,6 +185,14 @@ function waveName(head: RolloutHead): string {
 
 function sentinels(count: number): string {
   return `${count} sentinel${count === 1 ? "" : "s"}`;
+}
+
+function revertedWords({ revertedByLastRollback: count, succeeded, failed }: RolloutHead): string {
+  if (count > 0) return `${sentinels(count)} run their previous image again.`;
+  const isUntouched = succeeded + failed === 0;
+  return isUntouched
+    ? "Nothing had to be reverted: no sentinel has the new image."
+    : "Nothing was reverted.";
 }
 
 /** The list is truncated in a large fleet; with a killed batch it has more members than are counted. */

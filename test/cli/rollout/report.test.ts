@@ -64,6 +64,14 @@ describe("the report of a rollback", () => {
     expect(reportRollback({ ...result, reverted })).toContain(line);
   });
 
+  it("does not call a rollout rolled back of which nothing was reverted, and names the way", () => {
+    const report = reportRollback({ ...result, outcome: "cancelled", reverted: 0 });
+
+    expect(report).toContain("cancelled: nothing was reverted\n");
+    expect(report).not.toContain("rolled back");
+    expect(report).toContain("Next: npx vedette rollout rollback --include-failed");
+  });
+
   it("leaves them out when there are none, as with an older server", () => {
     const { still_ordered: _, still_ordered_count: _count, ...older } = result;
 

@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser)("a rollout that its image has paused", () => {
     const words = await confirm(page, "Roll back…", "Roll back");
 
     expect(words).toContain("No sentinel has the new image: nothing is restored");
-    await heading(page, "Rolled back");
+    await heading(page, "Cancelled");
   });
 });
 

@@ -392,6 +392,25 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
     });
   });
 
+  it("does not call a rollout rolled back of which nothing was reverted", async () => {
+    bench.fleet.behave((_, image) =>
+      image === imageV2 ? { status: "failed", reason: "crash_loop" } : { status: "ready" },
+    );
+    await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+
+    const untouched = (await bench.call("RollbackAll")).body;
+    const restored = (await bench.call("RollbackAll", { include_failed: true })).body;
+
+    expect(untouched).toMatchObject({
+      state: "cancelled",
+      outcome: "cancelled",
+      reverted: 0,
+      not_reverted: [],
+      still_ordered_count: 12,
+    });
+    expect(restored).toMatchObject({ outcome: "rolled_back", reverted: 12 });
+  });
+
   it("sends a message for every transition, in order", async () => {
     bench.fleet.behave(failing(["s01"]));
     const { body } = await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });

@@ -56,4 +56,41 @@ describe("composeMessage", () => {
 
     expect(lines.join(" ")).toContain(words);
   });
+
+  describe("of a rollback that has reverted nothing", () => {
+    const failedSample = [{ id: "s1", reason: "oom_killed" }];
+
+    it("names the failed sentinels that keep the new image, and how to put them back", () => {
+      const head = buildHead({ state: "cancelled", failed: 1, failedSample });
+
+      const { title, lines } = composeMessage("rollback completed", head);
+
+      expect(title).toBe("Rollback ended: nothing was reverted");
+      expect(lines).toEqual([
+        "Nothing was reverted.",
+        "Failed, and still ordered to the new image: s1 (oom_killed).",
+        "RollbackAll with include_failed puts those back, too.",
+      ]);
+    });
+
+    it("says so when there was nothing to revert", () => {
+      const { lines } = composeMessage("rollback completed", buildHead({ state: "cancelled" }));
+
+      expect(lines).toEqual(["Nothing had to be reverted: no sentinel has the new image."]);
+    });
+  });
+
+  it("keeps its title for a rollback that has reverted some", () => {
+    const head = buildHead({
+      state: "cancelled",
+      reverted: 2,
+      revertedByLastRollback: 2,
+      failed: 1,
+    });
+
+    expect(composeMessage("rollback completed", head)).toMatchObject({
+      title: "Rollback completed",
+      lines: expect.arrayContaining(["2 sentinels run their previous image again."]),
+    });
+  });
 });

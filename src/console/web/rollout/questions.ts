@@ -103,7 +103,7 @@ function rollbackOfNone({ status }: LiveRollout): Words {
   return {
     title: `Roll back the rollout of ${shortImage(status.image ?? "")}?`,
     lines: [
-      "No sentinel has the new image: nothing is restored, and the rollout ends as rolled back.",
+      "No sentinel has the new image: nothing is restored, and the rollout ends as cancelled.",
       ...(status.failed > 0 ? [`Failed: ${sentinels(status.failed)}. ${still}`] : []),
     ],
     verb: "Roll back",

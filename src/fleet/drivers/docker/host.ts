@@ -149,7 +149,10 @@ export class DockerHost {
   #mayCome({ image, deployId }: HostOrder, { reason }: PullFailure): boolean {
     const askedMs = performance.now() - (this.#askedAtMs.get(deployId) ?? 0);
     const isMissing = reason.startsWith("image_not_found" satisfies ReasonCode);
-    return isMissing && hasDigest(image) && askedMs < this.#parts.imageWaitMs;
+    const { imageWaitMs, limits } = this.#parts;
+    // What is still unknown at the deploy's own end would count as the engine's failure.
+    const waitMs = Math.min(imageWaitMs, 0.9 * limits.readyTimeoutMs);
+    return isMissing && hasDigest(image) && askedMs < waitMs;
   }
 
   /** Of the deploy's time, by what the pull has taken in this process. */

@@ -39,7 +39,7 @@ describe("of a paused rollout", () => {
     expect(rollbackQuestion(none)).toMatchObject({
       title: "Roll back the rollout of app:v2?",
       lines: [
-        "No sentinel has the new image: nothing is restored, and the rollout ends as rolled back.",
+        "No sentinel has the new image: nothing is restored, and the rollout ends as cancelled.",
         "Failed: 2 sentinels. They stay ordered to run the new image unless ticked.",
       ],
       verb: "Roll back",

@@ -110,11 +110,13 @@ describe.each(modes)("a rollout with max_unavailable, $mode", ({ alwaysReplay })
   });
 
   it("rolls back without a bound when it failed, by on_failure", async () => {
-    bench.fleet.behave((id, image) =>
-      image === imageV2 && id > "s04"
+    let first = "";
+    bench.fleet.behave((id, image) => {
+      first ||= id;
+      return image === imageV2 && id !== first
         ? { status: "failed", reason: "crash_loop: exit code 1" }
-        : { status: "ready" },
-    );
+        : { status: "ready" };
+    });
 
     await rollout({ max_unavailable: 1, on_failure: "rollback" });
 
