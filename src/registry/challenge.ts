@@ -7,25 +7,47 @@ export type BearerChallenge = { scheme: "bearer"; realm: string; service: string
 
 export type Challenge = { scheme: "basic" } | BearerChallenge;
 
-/** Parses `WWW-Authenticate` headers; prefers a token to a password. undefined: no scheme that we support. */
-export function parseChallenge(headers: readonly string[]): Challenge | undefined {
-  const known = headers.map(parseOne).filter((challenge) => challenge !== undefined);
-  return known.find(({ scheme }) => scheme === "bearer") ?? known[0];
+/** Of one scheme, with the parameters that are its own. */
+type Offer = { scheme: string; fields: Map<string, string> };
+
+/**
+ * Parses `WWW-Authenticate` headers, each of which may have several challenges (RFC 9110, section 11.6.1). Those that
+ * we support, in the order to try them: a token before the password.
+ */
+export function parseChallenges(headers: readonly string[]): Challenge[] {
+  const known = headers.flatMap(parseHeader).flatMap(toChallenge);
+  const isToken = ({ scheme }: Challenge) => scheme === "bearer";
+  return [...known.filter(isToken), ...known.filter((one) => !isToken(one))];
 }
 
-function parseOne(header: string): Challenge | undefined {
-  const [, scheme = "", rest = ""] = /^\s*(\S+)\s*(.*)$/s.exec(header) ?? [];
-  if (/^basic$/i.test(scheme)) return { scheme: "basic" };
-  if (!/^bearer$/i.test(scheme)) return undefined;
-  const fields = new Map(
-    [...rest.matchAll(/(?<!\w)(\w{1,32})\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)].map(
-      ([, name = "", quoted, plain = ""]) => [name.toLowerCase(), quoted ?? plain],
-    ),
-  );
-  const realm = fields.get("realm");
-  if (realm === undefined) return undefined;
+const token = String.raw`[\w!#$%&'*+.^|~-]+`;
+
+/** A parameter; or a scheme, perhaps with a value that is no parameter, as Negotiate has; or neither. */
+const element = new RegExp(
+  String.raw`(?<name>${token})[ \t]*=[ \t]*(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>[^\s,"=][^\s,"]*))|` +
+    String.raw`(?<scheme>${token})(?:[ \t]+[\w.~+/-]+=*(?=[ \t]*(?:,|$)))?(?=[\s,]|$)|[^\s,]+`,
+  "g",
+);
+
+function parseHeader(header: string): Offer[] {
+  const offers: Offer[] = [];
+  for (const { groups = {} } of header.matchAll(element)) {
+    const { name = "", quoted, plain = "", scheme } = groups;
+    const fields = offers.at(-1)?.fields;
+    if (scheme !== undefined) offers.push({ scheme: scheme.toLowerCase(), fields: new Map() });
+    else if (name !== "" && fields?.has(name.toLowerCase()) === false) {
+      fields.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain);
+    }
+  }
+  return offers;
+}
+
+function toChallenge({ scheme, fields }: Offer): Challenge[] {
+  if (scheme === "basic") return [{ scheme }];
+  const realm = fields.get("realm") ?? "";
+  if (scheme !== "bearer" || realm === "") return [];
   const [service = "", scope = ""] = [fields.get("service"), fields.get("scope")];
-  return { scheme: "bearer", realm, service, scope };
+  return [{ scheme, realm, service, scope }];
 }
 
 export type RealmRules = { insecure: readonly string[]; tokenHosts: readonly string[] };

@@ -1,5 +1,5 @@
 /** Sends requests about images to their registries, and authenticates when those require it. */
-import { parseChallenge } from "./challenge.ts";
+import { type Challenge, parseChallenges } from "./challenge.ts";
 import type { RegistryConfig } from "./config.ts";
 import type { FindCredential } from "./credentials.ts";
 import { type Answer, type RegistryRequest, reachLimits, sendFollowing } from "./exchange.ts";
@@ -56,14 +56,11 @@ function createExchange(parts: ExchangeParts): Exchange {
       return sendFollowing(request, parts);
     };
     const first = await send();
-    // The target of a redirect is not the registry, so it gets no credentials.
-    if (first.status !== 401 || first.address.origin !== address.origin) return first;
-    for await (const attempt of authorizations(first, parts)) {
+    if (!isRefused(first)) return first;
+    return negotiate(first, parts, (attempt) => {
       authorization = attempt;
-      const answer = await send();
-      if (answer.status !== 401) return answer;
-    }
-    return first;
+      return send();
+    });
   };
 }
 
@@ -72,18 +69,58 @@ function addressOf({ image, insecure }: ExchangeParts, path: string): URL {
   return new URL(`${scheme}://${image.host}/v2/${image.repository}/${path}`);
 }
 
-/** The authorizations to try after a 401: none without a credential, and a new token after a stale one. */
+function isRefused({ status }: Answer): boolean {
+  return status === 401 || status === 403;
+}
+
+/** A registry that always has another challenge does not keep us busy. */
+const mostChallenges = 6;
+
+/**
+ * Tries the challenges of a refusal one after the other, and those of the answers to them: one to a token may ask for
+ * another scope. Throws the first error if none is accepted.
+ */
+async function negotiate(
+  refusal: Answer,
+  parts: ExchangeParts,
+  send: (authorization: string) => Promise<Answer>,
+): Promise<Answer> {
+  const challenges = new Map<string, Challenge>();
+  const collect = (from: Answer) => {
+    // The target of a redirect is not the registry, so it gets no credentials.
+    if (from.address.origin !== addressOf(parts, "").origin) return;
+    for (const one of parseChallenges(from.headers("www-authenticate"))) {
+      if (challenges.size < mostChallenges) challenges.set(JSON.stringify(one), one);
+    }
+  };
+  collect(refusal);
+  let [answer, failure]: [Answer, unknown] = [refusal, undefined];
+  for (const challenge of challenges.values()) {
+    try {
+      for await (const attempt of authorizations(challenge, parts)) {
+        answer = await send(attempt);
+        if (!isRefused(answer)) return answer;
+        collect(answer);
+      }
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+  return answer;
+}
+
+/** The authorizations to try for a challenge: none without a credential, and a new token after a stale one. */
 async function* authorizations(
-  answer: Answer,
+  challenge: Challenge,
   { image, tokens, findCredential }: ExchangeParts,
 ): AsyncGenerator<string> {
-  const challenge = parseChallenge(answer.headers("www-authenticate"));
   const credential = findCredential(image.registry);
-  if (challenge?.scheme === "basic") {
+  if (challenge.scheme === "basic") {
     const authorization = credential && basicAuthorization(credential);
     if (authorization !== undefined) yield authorization;
+    return;
   }
-  if (challenge?.scheme !== "bearer") return;
   const scope = challenge.scope || `repository:${image.repository}:pull`;
   const wanted = { host: image.host, challenge: { ...challenge, scope }, credential };
   const token = await tokens.find(wanted);

@@ -3,7 +3,13 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
-import { type Answer, type RegistryRequest, send, throwTrouble } from "./exchange.ts";
+import {
+  type Answer,
+  type RegistryRequest,
+  send,
+  sendFollowing,
+  throwTrouble,
+} from "./exchange.ts";
 import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
@@ -13,12 +19,15 @@ const TokenText = z
   .max(16_384)
   .regex(/^[\x21-\x7e]+$/);
 
-/** Lifetimes are in seconds; the default is 60 (distribution, "Token authentication"). */
+/**
+ * Lifetimes are in seconds; the default is 60 (distribution, "Token authentication"). Services leave out what they have
+ * under another name, or write null, nothing or a text for it.
+ */
 const TokenAnswer = z
   .object({
-    token: TokenText.optional(),
-    access_token: TokenText.optional(),
-    expires_in: z.number().default(60),
+    token: TokenText.optional().catch(undefined),
+    access_token: TokenText.optional().catch(undefined),
+    expires_in: z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).catch(60),
   })
   .transform(({ token, access_token, expires_in }, context) => {
     const value = token ?? access_token;
@@ -70,15 +79,18 @@ export function createTokenSource(rules: TokenRules): TokenSource {
   return { find, refresh };
 }
 
-/** The cache key has the registry, so that a token is never sent to another one. */
-function nameOf({ host, challenge }: TokenRequest): string {
-  return [host, challenge.realm, challenge.service, challenge.scope].join("\n");
+/** The cache key has the registry, so that a token is never sent to another one, and whose token it is. */
+function nameOf({ host, challenge, credential }: TokenRequest): string {
+  return JSON.stringify([host, challenge, credential]);
 }
 
 async function fetchToken(wanted: TokenRequest, rules: TokenRules) {
   const { host, challenge } = wanted;
   const realm = checkRealm(challenge.realm, host, rules);
-  const answer = await send(requestOf(wanted, realm), rules.reach);
+  const request = requestOf(wanted, realm);
+  // A form has a secret, so that it goes to no other address.
+  const follows = request.body === undefined;
+  const answer = await (follows ? sendFollowing(request, rules) : send(request, rules.reach));
   throwTrouble(answer);
   if (answer.status !== 200) {
     const detail = `the token service of ${host} answered ${answer.status}`;
@@ -90,11 +102,13 @@ async function fetchToken(wanted: TokenRequest, rules: TokenRules) {
 function requestOf({ challenge, credential }: TokenRequest, realm: URL): RegistryRequest {
   const { service, scope } = challenge;
   if (credential !== undefined && "identityToken" in credential) {
-    return exchangeIdentity(realm, { service, scope, refresh_token: credential.identityToken });
+    const named = service === "" ? {} : { service };
+    return exchangeIdentity(realm, { ...named, scope, refresh_token: credential.identityToken });
   }
   const address = new URL(realm);
   if (service !== "") address.searchParams.set("service", service);
-  if (scope !== "") address.searchParams.set("scope", scope);
+  // One of several scopes a parameter, which a form has in one.
+  for (const [one] of scope.matchAll(/\S+/g)) address.searchParams.append("scope", one);
   const authorization = credential && basicAuthorization(credential);
   return { method: "GET", address, headers: authorization === undefined ? {} : { authorization } };
 }

@@ -1,45 +1,118 @@
 import { describe, expect, it } from "vitest";
-import { checkRealm, parseChallenge } from "#registry/challenge.ts";
+import { checkRealm, parseChallenges } from "#registry/challenge.ts";
 
 const rules = { insecure: [], tokenHosts: [] };
 
-describe("parseChallenge", () => {
+const token = (realm: string, over: object = {}) => ({
+  scheme: "bearer",
+  realm,
+  service: "",
+  scope: "",
+  ...over,
+});
+
+describe("parseChallenges", () => {
   it("reads the address of the token service", () => {
     const header =
       'Bearer realm="https://auth.example.com/token",service="reg",scope="repository:a/b:pull,push"';
 
-    expect(parseChallenge([header])).toEqual({
-      scheme: "bearer",
-      realm: "https://auth.example.com/token",
-      service: "reg",
-      scope: "repository:a/b:pull,push",
-    });
+    expect(parseChallenges([header])).toEqual([
+      {
+        scheme: "bearer",
+        realm: "https://auth.example.com/token",
+        service: "reg",
+        scope: "repository:a/b:pull,push",
+      },
+    ]);
   });
 
   it("reads values without quotes, and names in any case", () => {
-    expect(parseChallenge(["bearer Realm=https://a.example/t, SERVICE=reg"])).toMatchObject({
-      realm: "https://a.example/t",
-      service: "reg",
-      scope: "",
-    });
+    expect(parseChallenges(["bearer Realm=https://a.example/t, SERVICE=reg"])).toEqual([
+      token("https://a.example/t", { service: "reg" }),
+    ]);
   });
 
   it("reads a challenge for a password", () => {
-    expect(parseChallenge(['Basic realm="Registry"'])).toEqual({ scheme: "basic" });
+    expect(parseChallenges(['Basic realm="Registry"'])).toEqual([{ scheme: "basic" }]);
   });
 
-  it("prefers a token to the password", () => {
-    const headers = ['Basic realm="x"', 'Bearer realm="https://a.example/t"'];
-
-    expect(parseChallenge(headers)?.scheme).toBe("bearer");
+  it.each([
+    ["two headers", ['Basic realm="x"', 'Bearer realm="https://a.example/t"']],
+    ["one header", ['Basic realm="x", Bearer realm="https://a.example/t"']],
+    ["one header in the other order", ['Bearer realm="https://a.example/t",Basic realm="x"']],
+    ["one header without blanks", ['BASIC realm=x,BEARER realm="https://a.example/t"']],
+    ["a list with empty elements", [', ,Basic realm="x",, Bearer realm="https://a.example/t",']],
+  ])("puts the token of %s before the password", (_, headers) => {
+    expect(parseChallenges(headers)).toEqual([token("https://a.example/t"), { scheme: "basic" }]);
   });
 
-  it.each([[[]], [["Negotiate"]], [["Bearer service=x"]], [[""]]])(
-    "does not support %j",
-    (headers) => {
-      expect(parseChallenge(headers)).toBeUndefined();
-    },
-  );
+  it.each([
+    ["a scheme without parameters", "Negotiate, "],
+    ["two of them", "Negotiate, NTLM,"],
+    ["a value of no parameter", "Negotiate YIIabc/+==, "],
+    ["a value with one sign at its end", "Negotiate oYG2MIGzoAMKAQ=, "],
+    ["a value without one", "NTLM TlRMTVNTUAAB ,"],
+    ["parameters of its own", 'Digest realm="r", qop="auth, auth-int", nonce="a\\"b, Basic", '],
+    ["the same parameters", 'Custom realm="https://evil.example/t", service="evil", scope="e", '],
+    ["a quoted text with another challenge", 'Newauth title="x, Basic realm=\\"y\\"", '],
+  ])("reads a token's parameters after %s", (_, before) => {
+    const header = `${before}Bearer realm="https://a.example/t",service="s"`;
+
+    expect(parseChallenges([header])).toEqual([token("https://a.example/t", { service: "s" })]);
+  });
+
+  it("reads a token's parameters before those of other schemes", () => {
+    const header =
+      'Bearer realm="https://a.example/t", Basic realm="r", service="x", Negotiate, Digest scope="y"';
+
+    expect(parseChallenges([header])).toEqual([token("https://a.example/t"), { scheme: "basic" }]);
+  });
+
+  it("reads blanks around the equals sign", () => {
+    const header = 'Bearer realm = "https://a.example/t" ,\tservice\t=reg , scope= "s"';
+
+    expect(parseChallenges([header])).toEqual([
+      token("https://a.example/t", { service: "reg", scope: "s" }),
+    ]);
+  });
+
+  it("reads quoted texts with commas and escapes", () => {
+    const header = String.raw`Bearer realm="https://a.example/t",service="reg, \"quoted\" \\"`;
+
+    expect(parseChallenges([header])).toEqual([
+      token("https://a.example/t", { service: 'reg, "quoted" \\' }),
+    ]);
+  });
+
+  it("keeps several tokens in their order", () => {
+    const header = 'Bearer realm="https://a.example/t", Bearer realm="https://b.example/t"';
+
+    expect(parseChallenges([header])).toEqual([
+      token("https://a.example/t"),
+      token("https://b.example/t"),
+    ]);
+  });
+
+  it.each([
+    [[]],
+    [["Negotiate"]],
+    [["Bearer service=x"]],
+    [['Bearer realm=""']],
+    [["Bearer"]],
+    [[""]],
+  ])("supports nothing in %j", (headers) => {
+    expect(parseChallenges(headers)).toEqual([]);
+  });
+
+  it.each([
+    'Bearer realm="https://a.example/t',
+    "Bearer realm=, Basic realm",
+    'realm="https://a.example/t"',
+    '"Bearer realm=x"',
+    "=, ==, =x",
+  ])("reads no token from %s", (header) => {
+    expect(parseChallenges([header]).filter(({ scheme }) => scheme === "bearer")).toEqual([]);
+  });
 });
 
 describe("checkRealm", () => {
@@ -102,10 +175,14 @@ describe("checkRealm", () => {
 it.each([
   ["words without a value", "a".repeat(60_000)],
   ["a value without an end", `realm="${"x".repeat(60_000)}`],
+  ["values without an end", 'a="\\"'.repeat(15_000)],
+  ["blanks", `a${" ".repeat(60_000)}b`],
+  ["words and blanks", "a  b".repeat(15_000)],
+  ["equals signs", "a=".repeat(30_000)],
 ])("parsing a challenge of %s takes time linear in its length", (_, rest) => {
   const timeOf = (text: string) => {
     const startedAt = performance.now();
-    parseChallenge([`Bearer ${text}`]);
+    parseChallenges([`Bearer ${text}`]);
     return performance.now() - startedAt;
   };
   const shortMs = Math.min(...[1, 2, 3].map(() => timeOf(rest.slice(0, 6_000))));
