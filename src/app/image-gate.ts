@@ -24,7 +24,7 @@ export function createResolveImage(base: Base, of: Fleet): ResolveImage {
   const client = createRegistryClient(registry, createFindCredential(process.env, registry));
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
-    const checkCi = createChecks(base, rollout, client);
+    const checkCi = createChecks(base, of, client);
     return async (image) => {
       const pinned = await pinImage(image);
       return { image: pinned, ci: await checkCi(pinned) };
@@ -36,13 +36,14 @@ export function createResolveImage(base: Base, of: Fleet): ResolveImage {
 
 function createChecks(
   { config, dataDir, log }: Base,
-  rollout: RolloutConfig,
+  { rollout, registry }: Fleet,
   client: RegistryClient,
 ) {
   const { ci } = config;
+  const patience = { notFoundWaitMs: registry.not_found_wait_seconds * 1_000 };
   const checksOf = createImageChecks(ci, {
-    readLabels: createReadLabels(client),
-    readAttachments: createReadAttachments(client),
+    readLabels: createReadLabels(client, patience),
+    readAttachments: createReadAttachments(client, patience),
     commits: createCommitApi({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
     signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore"), log }),
   });

@@ -17,7 +17,7 @@ import { judge, manifestTypes } from "./manifest.ts";
 import { createReading, type Reading } from "./reading.ts";
 import { findReferrers } from "./referrers.ts";
 import { TooLarge } from "./refusal.ts";
-import { withRetries } from "./retries.ts";
+import { type Patience, withRetries } from "./retries.ts";
 
 /** `name`: a tag, or the beginning of a digest. `cosign`: a layer of cosign's own tags, with what it is annotated by. */
 type Attachment = { name: string; body: Buffer } & (
@@ -53,15 +53,18 @@ type Layer = z.infer<typeof Layer>;
 export type ReadAttachments = (image: string, signal?: AbortSignal) => Promise<Attachments>;
 
 /** For an image that is pinned to its digest. Throws a `ProblemError` when its manifest cannot be read. */
-export function createReadAttachments(client: RegistryClient): ReadAttachments {
+export function createReadAttachments(
+  client: RegistryClient,
+  patience: Patience = {},
+): ReadAttachments {
   return async (image, signal) => {
     const name = parseImageName(image);
     const { digest = "" } = name;
     const wanted = { exchange: client(name, signal), image: name };
     const describe = (why: string) => `cannot read the signatures of ${name.tagged} (${why})`;
-    const patiently: Patiently = (read) =>
-      withRetries(() => unlessTooLarge(read(), describe), describe, signal);
-    const manifest = await patiently(() => readManifest(wanted, digest));
+    const patiently: Patiently = (read, more) =>
+      withRetries(() => unlessTooLarge(read(), describe), describe, { ...more, signal });
+    const manifest = await patiently(() => readManifest(wanted, digest), patience);
     const reading = createReading();
     const found = await findLayers(wanted, { digest, reading, patiently });
     const attachments = await reading.each(found.filter(isSignature), async (layer) => {
@@ -75,7 +78,7 @@ export function createReadAttachments(client: RegistryClient): ReadAttachments {
   };
 }
 
-type Patiently = <T>(read: () => Promise<T>) => Promise<T>;
+type Patiently = <T>(read: () => Promise<T>, more?: Patience) => Promise<T>;
 type NamedLayer = Layer & { from: string };
 
 /** Of all manifests that are attached; each says in its layers what it has. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, textList } from "#kernel/setting.ts";
+import { optionalText, textList, wholeNumber } from "#kernel/setting.ts";
 
 export const registryConfig = {
   registry: z
@@ -14,8 +14,13 @@ export const registryConfig = {
       insecure: textList(),
       /** Token services outside of their registry's domain, for example api.scaleway.com. */
       token_hosts: textList(),
-      /** A Docker `config.json` with credentials. Empty: none. */
+      /** A Docker `config.json` with credentials, or a pull secret of Kubernetes. Empty: none. */
       docker_config: optionalText(),
+      /**
+       * How long a registry is asked again that does not have an image: one with replicas may have it some seconds after
+       * the push. 0: not at all. `Plan` has to be answered in time, hence the limit.
+       */
+      not_found_wait_seconds: wholeNumber({ min: 0, max: 20, default: 5 }),
     })
     .prefault({}),
 };

@@ -11,7 +11,7 @@ import {
 } from "./content.ts";
 import { type ImageName, parseImageName } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
-import { withRetries } from "./retries.ts";
+import { type Patience, withRetries } from "./retries.ts";
 
 const Manifest = z.object({ config: z.object({ digest: Digest }) });
 
@@ -43,13 +43,13 @@ export type ReadLabels = (image: string, signal?: AbortSignal) => Promise<Map<st
  * with the same value: what is deployed may be any of them. Throws a `ProblemError`; `image_unreadable` and
  * `image_not_found` are due to the image itself.
  */
-export function createReadLabels(client: RegistryClient): ReadLabels {
+export function createReadLabels(client: RegistryClient, patience: Patience = {}): ReadLabels {
   return (image, signal) => {
     const name = parseImageName(image);
     const wanted = { exchange: client(name, signal), image: name };
     const describe = (why: string) => `cannot read the labels of ${name.tagged} (${why})`;
     const read = () => unlessTooLarge(readLabels(wanted, name.digest ?? ""), describe);
-    return withRetries(read, describe, signal);
+    return withRetries(read, describe, { ...patience, signal });
   };
 }
 

@@ -13,21 +13,32 @@ export const manifestTypes = [
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
 
-export type ReadDigest = (image: ImageName, reference: string) => Promise<string>;
+/** After these a GET is answered no better than the HEAD was: no access, and too many requests. */
+const limiting = [401, 408, 429, 503];
 
 /**
- * Reads the current digest (`sha256:…`) of `reference`, a tag or digest of the image. Throws a `ProblemError`
- * for final errors, and `RegistryTrouble` for those that may be temporary.
+ * Each call is an attempt to read the current digest (`sha256:…`) of `reference`, a tag or digest of the image. Asks by
+ * HEAD, which registries do not count as a pull; then by GET, because some answer a HEAD with an error, or not at all.
+ * Throws a `ProblemError` for final errors, and `RegistryTrouble` for those that may be temporary.
  */
-export function createReadDigest(client: RegistryClient): ReadDigest {
-  return async (image, reference) => {
-    const exchange = client(image);
-    const asked = { path: `manifests/${reference}`, accept: manifestTypes };
-    const head = await exchange({ method: "HEAD", ...asked });
-    // 405: the registry doesn't support HEAD, so we read the whole manifest.
-    if (head.status !== 405) judge(head, image);
-    const digest = readDigestHeader(head);
-    if (digest !== undefined) return digest;
+export function createReadDigest(
+  client: RegistryClient,
+  image: ImageName,
+  reference: string,
+): () => Promise<string> {
+  const exchange = client(image);
+  const asked = { path: `manifests/${reference}`, accept: manifestTypes };
+  let asksHead = true;
+  return async () => {
+    if (asksHead) {
+      // If there is no answer, the next attempt asks by GET.
+      asksHead = false;
+      const head = await exchange({ method: "HEAD", ...asked });
+      asksHead = limiting.includes(head.status);
+      if (asksHead) judge(head, image);
+      const digest = readDigestHeader(head);
+      if (digest !== undefined) return digest;
+    }
     const whole = await exchange({ method: "GET", ...asked });
     judge(whole, image);
     return readDigestHeader(whole) ?? computeDigest(whole, image);

@@ -14,7 +14,6 @@ import { withRetries } from "./retries.ts";
  * not mean that the image is missing).
  */
 export function createPinImage(settings: RegistryConfig, client: RegistryClient) {
-  const readDigest = createReadDigest(client);
   return async (image: string): Promise<string> => {
     const name = parseImageName(image);
     if (!isAllowed(name, settings.allowed)) {
@@ -23,8 +22,9 @@ export function createPinImage(settings: RegistryConfig, client: RegistryClient)
       throw refuse("image_not_allowed", `${detail}; registry.allowed has ${allowed}`);
     }
     const digest = await withRetries(
-      () => readDigest(name, name.digest ?? name.tag),
+      createReadDigest(client, name, name.digest ?? name.tag),
       (why) => `cannot check now whether the image exists in ${name.registry} (${why})`,
+      { notFoundWaitMs: settings.not_found_wait_seconds * 1_000 },
     );
     return `${name.tagged}@${name.digest ?? digest}`;
   };

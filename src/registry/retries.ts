@@ -1,6 +1,7 @@
 /** Tries requests to a registry again after trouble that may be temporary. */
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
+import { ProblemError } from "#kernel/problem.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 /** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
@@ -8,40 +9,55 @@ const retries = 3;
 const patienceMs = 30_000;
 const longestAskedWaitMs = 10_000;
 
+/** `notFoundWaitMs`: how long to ask again for what is not found; absent: not at all. */
+export type Patience = { notFoundWaitMs?: number; signal?: AbortSignal | undefined };
+
 /**
- * Retries after `RegistryTrouble`, no sooner than the registry's `Retry-After`. Throws a `ProblemError` (503
- * registry_unavailable) when it lasts; `describe` says what cannot be done, and why.
+ * Retries after `RegistryTrouble`, no sooner than the registry's `Retry-After`, and while an image may still arrive.
+ * Throws a `ProblemError` (503 registry_unavailable) when trouble lasts; `describe` says what cannot be done, and why.
  */
 export async function withRetries<T>(
   action: () => Promise<T>,
   describe: (why: string) => string,
-  signal?: AbortSignal,
+  { notFoundWaitMs = 0, signal }: Patience = {},
 ): Promise<T> {
+  const untilMs = performance.now() + notFoundWaitMs;
   let notBeforeMs = 0;
+  let troubles = 0;
   const attempt = async () => {
     await delayUntil(notBeforeMs);
     return action();
   };
   try {
     const tried = pRetry(attempt, {
-      retries,
+      retries: Number.POSITIVE_INFINITY,
       ...(signal !== undefined && { signal }),
       minTimeout: 200,
+      maxTimeout: 1_000,
       maxRetryTime: patienceMs,
       onFailedAttempt: ({ error }) => {
         const { afterMs = 0 } = error instanceof RegistryTrouble ? error : {};
         notBeforeMs = performance.now() + afterMs;
       },
       shouldRetry: ({ error }) =>
-        error instanceof RegistryTrouble &&
-        !(error instanceof TooLarge) &&
-        (error.afterMs ?? 0) <= longestAskedWaitMs,
+        isTemporary(error)
+          ? ++troubles <= retries
+          : isNotFound(error) && performance.now() < untilMs,
     });
     return await Promise.race([tried, tooLate()]);
   } catch (error) {
     if (!(error instanceof RegistryTrouble)) throw error;
     throw refuse("registry_unavailable", `${describe(error.message)}; try again ${whenOf(error)}`);
   }
+}
+
+function isTemporary(error: Error): boolean {
+  if (!(error instanceof RegistryTrouble) || error instanceof TooLarge) return false;
+  return (error.afterMs ?? 0) <= longestAskedWaitMs;
+}
+
+function isNotFound(error: Error): boolean {
+  return error instanceof ProblemError && error.code === "image_not_found";
 }
 
 /** A limit for the whole, because an attempt has several requests that may each take almost their timeout. */

@@ -1,11 +1,13 @@
 /** The image gate in front of a real registry: open, with a password, with tokens. */
 import { describe, expect, it } from "vitest";
 import { createFindCredential } from "#registry/credentials.ts";
+import { manifestTypes } from "#registry/manifest.ts";
 import {
   type DockerRegistry,
   registryUser,
   startDockerRegistry,
 } from "../../support/servers/docker-registry.ts";
+import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 import { createPinImage } from "../../support/servers/image-gate.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
@@ -83,6 +85,33 @@ describe.skipIf(!hasPrograms("docker-registry"))("an open registry", () => {
     const pinning = anonymous(`${app(registry)}@sha256:${"0".repeat(64)}`);
 
     await expect(pinning).rejects.toEqual(refusal("image_not_found", 400));
+  });
+
+  it.each([
+    { what: "tag", tag: "v2" },
+    { what: "digest", tag: "v1" },
+  ])("pins a $what that is pushed while the gate asks for it", async ({ tag }) => {
+    const registry = await startDockerRegistry({ auth: "open" });
+    const digest = await push(await startDockerRegistry({ auth: "open" }), "late", tag);
+    let misses = 0;
+    const front = await startFakeRegistry(async ({ path, method }) => {
+      const headers = { accept: manifestTypes };
+      const { status, headers: answered } = await fetch(`http://${registry.host}${path}`, {
+        method,
+        headers,
+      });
+      misses += status === 404 ? 1 : 0;
+      if (misses === 3) await push(registry, "late", tag);
+      const named = answered.get("docker-content-digest");
+      return { status, headers: named === null ? {} : { "docker-content-digest": named } };
+    });
+    const pin = createPinImage({ ...settings, not_found_wait_seconds: 10 }, () => undefined);
+    const name = `${front.host}/${repository}:${tag}`;
+
+    const pinned = await pin(tag === "v1" ? `${name}@${digest}` : name);
+
+    expect(pinned).toBe(`${name}@${digest}`);
+    expect(misses).toBe(3);
   });
 
   it("does not report a missing image when the registry is down", async () => {

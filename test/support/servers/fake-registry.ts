@@ -6,10 +6,11 @@ import { onTestFinished } from "vitest";
 
 export type RegistryRequest = { method: string; path: string; authorization: string | undefined };
 
-/** `hang`: no answer, ever. */
+/** `hang`: no answer, ever; `close`: the end of the connection. */
 export type RegistryReply =
   | { status: number; headers?: Record<string, string | string[]>; body?: string }
-  | "hang";
+  | "hang"
+  | "close";
 
 export type FakeRegistry = {
   /** host:port. */
@@ -21,17 +22,18 @@ export type FakeRegistry = {
 
 /** For the test that asks for it; `reply` decides about every request. */
 export async function startFakeRegistry(
-  reply: (request: RegistryRequest, count: number) => RegistryReply,
+  reply: (request: RegistryRequest, count: number) => RegistryReply | Promise<RegistryReply>,
 ): Promise<FakeRegistry> {
   const requests: RegistryRequest[] = [];
   const atMs: number[] = [];
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer(async (incoming, outgoing) => {
     const { method = "", url = "", headers } = incoming;
     const request = { method, path: url, authorization: headers.authorization };
     requests.push(request);
     atMs.push(Date.now());
-    const answer = reply(request, requests.length);
-    if (answer !== "hang") outgoing.writeHead(answer.status, answer.headers).end(answer.body);
+    const answer = await reply(request, requests.length);
+    if (answer === "close") incoming.socket.destroy();
+    else if (answer !== "hang") outgoing.writeHead(answer.status, answer.headers).end(answer.body);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
