@@ -19,16 +19,17 @@ import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
-import { createFindCredential } from "#registry/credentials.ts";
+import type { Log } from "#kernel/log.ts";
+import { createFindCredential, type UselessEntry } from "#registry/credentials.ts";
 import type { Base } from "./base.ts";
-import { type Fleet, fleetsOf } from "./fleets.ts";
+import { type Fleet, type FleetWithLogins, fleetsOf } from "./fleets.ts";
 import { startSentinelKey } from "./own-keys.ts";
 import type { Stops } from "./stops.ts";
 
 /** How long a start waits for the first list of each fleet. */
 const firstListMs = 2_000;
 
-export type RunningFleet = Fleet & Deploying & { listing: FleetListing; logs: FleetLogs };
+export type RunningFleet = FleetWithLogins & Deploying & { listing: FleetListing; logs: FleetLogs };
 
 export type RunningFleets = {
   store: FleetStore;
@@ -63,7 +64,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const fleets: RunningFleet[] = [];
   const populating: (() => Promise<unknown>)[] = [];
   const listed: Promise<unknown>[] = [];
-  for (const one of settings) {
+  for (const one of readLogins(settings, log)) {
     const driver = createDriver(base, one, { apiUrl: parts.apiUrl, rootKey, names });
     stops.add(`fleet driver ${one.name}`, driver.stop);
     await driver.start();
@@ -90,17 +91,33 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   return { store, fleets, listed: Promise.all(listed), populate };
 }
 
+/** What cannot be used is named once, however many fleets have the same file. */
+function readLogins(fleets: readonly Fleet[], log: Log): FleetWithLogins[] {
+  const named = new Set<string>();
+  const onUseless = (useless: UselessEntry) => {
+    const text = JSON.stringify(useless);
+    if (!named.has(text)) log.warn(useless, "an entry of registry.docker_config cannot be used");
+    named.add(text);
+  };
+  return fleets.map((one) => {
+    return { ...one, findCredential: createFindCredential(process.env, one.registry, onUseless) };
+  });
+}
+
 type DriverParts = { apiUrl: string | undefined; rootKey: string; names: readonly string[] };
 
-function createDriver(base: Base, one: Fleet, { apiUrl, rootKey, names }: DriverParts): Driver {
+function createDriver(
+  base: Base,
+  { name, fleet, findCredential }: FleetWithLogins,
+  { apiUrl, rootKey, names }: DriverParts,
+): Driver {
   const { config, log } = base;
-  const { name, fleet, registry } = one;
   const driver = drivers[fleet.driver]({
     fleet,
     dataDir: name === defaultFleet ? base.dataDir : path.join(base.dataDir, "fleets", name),
     apiUrl: apiUrl ?? httpUrl(config.api),
     rootKey,
-    findCredential: createFindCredential(process.env, registry),
+    findCredential,
     log: name === defaultFleet ? log : log.child({ fleet: name }),
   });
   return driverOfFleet(driver, { fleet: name, fleets: names });

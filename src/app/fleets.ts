@@ -3,6 +3,7 @@ import type { Config } from "#config.ts";
 import type { FleetConfig } from "#fleet/config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { RegistryConfig } from "#registry/config.ts";
+import type { FindCredential } from "#registry/credentials.ts";
 import type { RolloutConfig } from "#rollout/config.ts";
 
 export type Fleet = {
@@ -15,6 +16,9 @@ export type Fleet = {
   /** Who may change its rollouts; undefined: all whose roles allow it. */
   operators?: readonly string[] | undefined;
 };
+
+/** With the logins of its registries. */
+export type FleetWithLogins = Fleet & { findCredential: FindCredential };
 
 type Settings = Pick<Config, "fleet" | "fleets" | "rollout" | "registry" | "slack">;
 

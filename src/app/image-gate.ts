@@ -11,17 +11,16 @@ import type { Config } from "#config.ts";
 import { isLoopback } from "#kernel/address.ts";
 import { createReadAttachments } from "#registry/attachments.ts";
 import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
-import { createFindCredential } from "#registry/credentials.ts";
 import { createReadLabels } from "#registry/labels.ts";
 import { createPinImage } from "#registry/pin.ts";
 import type { RolloutConfig } from "#rollout/config.ts";
 import type { ResolveImage } from "#rollout/fleets.ts";
 import type { Base } from "./base.ts";
-import { type Fleet, fleetsOf, settingOf } from "./fleets.ts";
+import { type Fleet, type FleetWithLogins, fleetsOf, settingOf } from "./fleets.ts";
 
-export function createResolveImage(base: Base, of: Fleet): ResolveImage {
+export function createResolveImage(base: Base, of: FleetWithLogins): ResolveImage {
   const { registry, rollout, fleet } = of;
-  const client = createRegistryClient(registry, createFindCredential(process.env, registry));
+  const client = createRegistryClient(registry, of.findCredential);
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
     const checkCi = createChecks(base, of, client);

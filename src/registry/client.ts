@@ -115,7 +115,7 @@ async function* authorizations(
   challenge: Challenge,
   { image, tokens, findCredential }: ExchangeParts,
 ): AsyncGenerator<string> {
-  const credential = findCredential(image.registry);
+  const credential = findCredential(image.registry, image.repository);
   if (challenge.scheme === "basic") {
     const authorization = credential && basicAuthorization(credential);
     if (authorization !== undefined) yield authorization;

@@ -1,10 +1,13 @@
-/** A program whose images have to have passed CI, in front of a real registry. */
+/** A program whose images have to have passed CI, in front of a real registry; and its logins of registries. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
 import { startGate } from "../../support/ci/gate.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { startProgram } from "../../support/program/program.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 
 async function startGatedProgram(environment: Record<string, string> = {}) {
   const gate = await startGate();
@@ -94,4 +97,29 @@ describe.skipIf(!hasPrograms("docker-registry"))("an image of which everything i
       { kind: "signature", result: "missing", passes: true },
     ]);
   });
+});
+
+it("a login that cannot be used is named once in the log, whatever reads it, without its secret", async () => {
+  const file = path.join(tempDir(), "config.json");
+  const useless = { auth: Buffer.from("secret-word").toString("base64") };
+  const auths = { "registry.example.com": useless, "ghcr.io": { username: "u", password: "p" } };
+  writeFileSync(file, JSON.stringify({ auths, credHelpers: { "*.amazonaws.com": "ecr-login" } }));
+  const program = await startProgram({
+    VEDETTE_REGISTRY__DOCKER_CONFIG: file,
+    VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true",
+    VEDETTE_FLEETS__STAGING__DRIVER: "process",
+    VEDETTE_FLEETS__STAGING__PROCESS__SIZE: "0",
+  });
+  onTestFinished(() => program.dispose());
+
+  const lines = program.output().split("\n");
+
+  const named = lines
+    .filter((line) => line.includes("registry.docker_config"))
+    .map((line) => JSON.parse(line));
+  expect(named).toMatchObject([
+    { entry: "registry.example.com", reason: "its auth is not user:password in base64" },
+    { entry: "*.amazonaws.com", reason: expect.stringContaining("the helper ecr-login") },
+  ]);
+  expect(program.output()).not.toMatch(/secret-word|c2VjcmV0LXdvcmQ/);
 });

@@ -1,4 +1,6 @@
 /** The image gate in front of a real registry: open, with a password, with tokens. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFindCredential } from "#registry/credentials.ts";
 import { manifestTypes } from "#registry/manifest.ts";
@@ -11,6 +13,7 @@ import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 import { createPinImage } from "../../support/servers/image-gate.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 
 /** The registries of these tests are on this machine, so the settings have to name them. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
@@ -158,6 +161,29 @@ describe.skipIf(!hasPrograms("docker-registry"))("a registry with a password", (
     const pin = withPassword(registry, registryUser.password);
 
     await expect(pin(app(registry))).rejects.toEqual(refusal("image_not_found", 400));
+  });
+});
+
+describe.skipIf(!hasPrograms("docker-registry"))("a login of Docker's configuration", () => {
+  const { user: username, password } = registryUser;
+  const wrong = { username, password: "wrong-word" };
+
+  it.each([
+    ["of the registry", "", {}],
+    ["of the repository's path", "/acme", { "": wrong, "/acme/other": wrong }],
+    ["of the whole repository", "/acme/sentinel", { "": wrong, "/acme": wrong }],
+  ])("opens the registry with the username and password %s", async (_, path, others) => {
+    const registry = await startDockerRegistry({ auth: "htpasswd" });
+    const digest = await push(registry);
+    const logins = { ...others, [path]: { username, password } };
+    const auths = Object.entries(logins).map(([key, login]) => [`${registry.host}${key}`, login]);
+    const file = join(tempDir(), "config.json");
+    writeFileSync(file, JSON.stringify({ auths: Object.fromEntries(auths) }));
+    const find = createFindCredential({}, { ...settings, docker_config: file });
+
+    const pinned = await createPinImage(settings, find)(app(registry));
+
+    expect(pinned).toBe(`${app(registry)}@${digest}`);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   nameForEngine,
   type PullFailure,
   parseReference,
+  pathOf,
   pullFailure,
   registryAuth,
   registryOf,
@@ -15,7 +16,7 @@ import {
 import { PullError } from "./schemas.ts";
 
 /** undefined: the registry is asked as nobody. May throw, when it is not clear whose credential one is. */
-export type FindCredential = (registry: string) => Credential | undefined;
+export type FindCredential = (registry: string, repository: string) => Credential | undefined;
 
 export type PullSettings = { findCredential: FindCredential; limitMs: number };
 
@@ -69,7 +70,7 @@ async function pull(
   const registry = registryOf(reference);
   let credential: Credential | undefined;
   try {
-    credential = findCredential(registry);
+    credential = findCredential(registry, pathOf(reference));
   } catch (error) {
     return { reason: `image_auth: ${(error as Error).message}`, isPermanent: true };
   }

@@ -29,7 +29,13 @@ export function nameForEngine(image: string): string {
 export function registryOf({ repository }: ImageReference): string {
   const [first = "", ...rest] = repository.split("/");
   const isHost = rest.length > 0 && (first === "localhost" || /[.:]/.test(first));
-  return isHost ? first.toLowerCase() : "docker.io";
+  return isHost ? first.toLowerCase().replace(/^index\.(?=docker\.io$)/, "") : "docker.io";
+}
+
+/** The repository of an image in its registry. */
+export function pathOf(reference: ImageReference): string {
+  const path = reference.repository.replace(/^(localhost|[^/]*[.:][^/]*)\//, "");
+  return registryOf(reference) === "docker.io" && !path.includes("/") ? `library/${path}` : path;
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   nameForEngine,
   orderedName,
   parseReference,
+  pathOf,
   pinnedName,
   pullFailure,
   registryAuth,
@@ -34,8 +35,24 @@ describe("registryOf", () => {
     ["R.io:5000/a/b", "r.io:5000"],
     ["team/a", "docker.io"],
     ["nginx", "docker.io"],
+    ["docker.io/team/a", "docker.io"],
+    ["index.docker.io/team/a", "docker.io"],
+    ["index.example.com/team/a", "index.example.com"],
   ])("of %s is %s", (repository, registry) => {
     expect(registryOf({ repository, tag: "v1", digest: undefined })).toBe(registry);
+  });
+});
+
+describe("pathOf", () => {
+  it.each([
+    ["localhost/a", "a"],
+    ["r.io:5000/a/b", "a/b"],
+    ["team/a", "team/a"],
+    ["nginx", "library/nginx"],
+    ["docker.io/nginx", "library/nginx"],
+    ["index.docker.io/team/a.b", "team/a.b"],
+  ])("of %s is %s", (repository, path) => {
+    expect(pathOf({ repository, tag: "v1", digest: undefined })).toBe(path);
   });
 });
 
