@@ -138,7 +138,7 @@ function parseDockerConfig(file: string): z.infer<typeof DockerConfig> {
   }
 }
 
-/** A text says why there is none. */
+/** A text says why there is none. Not all read both forms (findings/skopeo-passes-over-username-and-password.sh). */
 function toCredential(value: unknown, helper: string): Credential | string {
   const { auth, username, password, identitytoken } = Login.parse(value);
   if (identitytoken !== "") return { identityToken: identitytoken };

@@ -5,7 +5,7 @@ import { type Answer, throwTrouble } from "./exchange.ts";
 import type { ImageName } from "./image-name.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** Always all four: a registry answers 404 when the image has a kind of manifest that is not accepted. */
+/** Always all four: without its own kind an image is not found, or is another one (findings/one-tag-has-two-digests.sh). */
 export const manifestTypes = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",
