@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { type Exit, load } from "#cli/load.ts";
 import { parseMs } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import type { CheckOptions } from "./rows.ts";
 
 const from = () => import("./rows.ts");
 
@@ -10,7 +11,11 @@ export function addCheckRowCommand(checks: Command, exit: Exit): void {
   withRow(checks.command("add <url>"))
     .description("append a check: https://…, tcp://host:port, tls://host or dns:name")
     .option("--every <time>", "between two runs, for example 30s (default: 1m)", parseSeconds)
-    .option("--expect <status>", "the HTTP status of a good answer (default: 200)", parseStatus)
+    .option(
+      "--expect <status>",
+      "that of a good answer, as 204, 200,204 or 2xx (default: 200)",
+      parseStatuses,
+    )
     .option("--degraded-above <time>", "slower than this is degraded (default: 5s)", parseMs)
     .option("--failed-above <time>", "slower than this is failed (default: 10s)", parseMs)
     .action(load(exit, async () => (await from()).addCheck));
@@ -54,7 +59,11 @@ function parseSeconds(text: string): number {
   throw new InvalidArgumentError("expected whole seconds, such as 30s, 5m or 1d.");
 }
 
-function parseStatus(text: string): number {
-  if (/^[1-5]\d\d$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected an HTTP status, such as 204.");
+function parseStatuses(text: string): CheckOptions["expect"] {
+  const statuses = text.split(",").map((part) => part.trim());
+  const [first, ...more] = statuses.map((one) => (/^\d+$/.test(one) ? Number(one) : one));
+  if (first !== undefined && statuses.every((one) => /^[2-5](?:\d\d|xx)$/i.test(one))) {
+    return more.length === 0 ? first : [first, ...more];
+  }
+  throw new InvalidArgumentError("expected HTTP statuses, such as 204, 200,204 or 2xx.");
 }

@@ -13,9 +13,9 @@ type RowOptions = {
   json: boolean;
 };
 
-type CheckOptions = RowOptions & {
+export type CheckOptions = RowOptions & {
   every?: number;
-  expect?: number;
+  expect?: number | string | (number | string)[];
   degradedAbove?: number;
   failedAbove?: number;
 };

@@ -4,6 +4,7 @@ import { OperatorName } from "#control/contract.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { lowerCaseName } from "#control/person-name.ts";
 import { isClean } from "#kernel/clean-text.ts";
+import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import { type Caller, roles as everyRole, type Role } from "#kernel/roles.ts";
 
 /** Of an ID token and the UserInfo endpoint: any JSON. */
@@ -113,16 +114,10 @@ function rolesOf(claims: Claims, oidc: ClaimSettings): Role[] {
   return everyRole.filter((role) => held.has(role));
 }
 
-/** A claim by its name, which may have dots, or else by a path through objects. */
+/** A claim by its name, which may have dots, or else by a path. */
 export function readClaim(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
-  let found: unknown = claims;
-  for (const part of name.split(".")) {
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part))
-      return undefined;
-    found = (found as Claims)[part];
-  }
-  return found;
+  return valueAt(parseJsonPath(name) ?? name.split("."), claims);
 }
 
 function noName(claim: string): ClaimRefusal {

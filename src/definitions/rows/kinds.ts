@@ -1,7 +1,7 @@
 /** The fields of checks of other kinds than HTTP. */
-import { isIP } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import { z } from "zod";
-import { maxSteps, recordTypes } from "#monitor/kinds/contract.ts";
+import { maxSteps, type RecordType, recordTypes } from "#monitor/kinds/contract.ts";
 import { type CompleteStep, lintSteps, StepRow } from "./steps.ts";
 
 const label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
@@ -45,9 +45,14 @@ export const kindRows = {
     host: Host.describe("The name or address of the server."),
     port: Port,
     send: Text.optional().describe("Sent when connected. May have {{NAME}} of a secret."),
-    expect: Text.optional().describe(
-      "A text that the first 4 KB of the answer contain. Default: a connection is enough.",
-    ),
+    expect: Text.refine(
+      (given) => Buffer.byteLength(given) <= 4_096,
+      "is longer than 4 KB, and no more of an answer is read",
+    )
+      .optional()
+      .describe(
+        "A text that the first 4 KB of the answer contain. Default: a connection is enough.",
+      ),
   },
   dns: {
     kind: z.literal("dns").describe("A question to name servers."),
@@ -90,7 +95,8 @@ export const kindRows = {
 };
 
 type KindRow =
-  | { kind: "tcp" | "dns" }
+  | { kind: "tcp" }
+  | { kind: "dns"; type: RecordType; expect: readonly string[] }
   | { kind: "tls"; degradedBelowDays: number; failedBelowDays: number }
   | { kind: "steps"; steps: readonly CompleteStep[] };
 
@@ -102,5 +108,34 @@ export function lintKind(
   if (row.kind === "tls" && row.failedBelowDays > row.degradedBelowDays) {
     complain(["failedBelowDays"], "must not be above degradedBelowDays");
   }
+  if (row.kind === "dns") {
+    const { type, expect } = row;
+    for (const [index, value] of expect.entries()) {
+      if (recordForms[type].is(value)) continue;
+      complain(
+        ["expect", index],
+        `is no record of type ${type}, such as ${recordForms[type].such}`,
+      );
+    }
+  }
   if (row.kind === "steps") lintSteps(row.steps, complain);
 }
+
+const looksLike = (pattern: RegExp, such: string) => ({
+  is: (value: string) => pattern.test(value),
+  such,
+});
+const ofName = looksLike(/^[^\s"]+$/, "www.example.com");
+
+/** How the values of records are written, as in zone files. */
+const recordForms: Record<RecordType, ReturnType<typeof looksLike>> = {
+  A: { is: isIPv4, such: "192.0.2.1" },
+  AAAA: { is: (value) => isIPv6(value) && !value.includes("%"), such: "2001:db8::1" },
+  CAA: looksLike(/^\d{1,3} [a-z0-9]+ ".*"$/i, '0 issue "ca.example.com"'),
+  CNAME: ofName,
+  MX: looksLike(/^\d{1,5} \S*$/, "10 mail.example.com"),
+  NS: ofName,
+  PTR: ofName,
+  SRV: looksLike(/^\d{1,5} \d{1,5} \d{1,5} \S+$/, "0 5 443 host.example.com"),
+  TXT: looksLike(/./s, "v=spf1 -all"),
+};

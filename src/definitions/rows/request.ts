@@ -1,12 +1,14 @@
 /** The request of a check of HTTP, and of a step. */
-import { z } from "zod";
-import { Assertion } from "#monitor/kinds/contract.ts";
 
-const Header = z
-  .string()
-  .max(8_192)
-  // Node's own rule for the value of a header.
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "has characters that no header may have");
+import { z } from "zod";
+import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
+import {
+  Assertion,
+  type Extraction,
+  expandStatuses,
+  HeaderName,
+  HeaderText,
+} from "#monitor/kinds/contract.ts";
 
 const wholeUrl = z
   .string()
@@ -46,7 +48,7 @@ export const requestFields = {
     "A path under the setting monitor.base_url, by default under the API of this program.",
   ),
   headers: z
-    .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, "is no name of a header"), Header)
+    .record(HeaderName, HeaderText)
     .default({})
     .describe("Values may have {{NAME}} of a secret."),
   body: z
@@ -68,6 +70,7 @@ type RequestRow = {
   method: string;
   body: object | null;
   assertions: readonly Assertion[];
+  extract?: Readonly<Record<string, Extraction>>;
 };
 
 export type Complain = (field: string, message: string) => void;
@@ -78,7 +81,35 @@ export function lintRequest(row: RequestRow, keyField: string, complain: Complai
     complain(row.url === undefined ? keyField : "path", "a check has either url or path");
   }
   if (row.method === "GET" && row.body !== null) complain("body", "a GET has no body");
-  if (row.assertions.filter(({ source }) => source === "status").length > 1) {
-    complain("assertions", "asserts more than one status");
+  for (const fault of faultsOf(row.assertions)) complain("assertions", fault);
+  if (hasNoBody(row.assertions) && Object.values(row.extract ?? {}).some(isOfBody)) {
+    complain("extract", `takes a value of a body, ${noBody}`);
   }
+}
+
+/** Why no answer can have all that is asserted. */
+function faultsOf(assertions: readonly Assertion[]): string[] {
+  const isTwice = assertions.filter(({ source }) => source === "status").length > 1;
+  const values = assertions.flatMap((one) =>
+    one.source === "json" ? { ...one, where: writeJsonPath(parseJsonPath(one.path) ?? []) } : [],
+  );
+  const differs = values.find(({ where, equals }, index) =>
+    values.slice(0, index).some((other) => other.where === where && other.equals !== equals),
+  );
+  return [
+    isTwice && "asserts more than one status: name them in one list, as [200, 204]",
+    differs !== undefined && `asserts two values of ${differs.path}`,
+    hasNoBody(assertions) && assertions.some(isOfBody) && `asserts a value of a body, ${noBody}`,
+  ].filter((fault) => fault !== false);
+}
+
+const isOfBody = ({ source }: Assertion | Extraction) => source === "json";
+
+const noBody = "which an answer of the asserted status does not have";
+
+/** Whether each asserted status is one of answers without a body. */
+function hasNoBody(assertions: readonly Assertion[]): boolean {
+  const asserted = assertions.find((one) => one.source === "status");
+  const statuses = asserted === undefined ? [200] : expandStatuses(asserted.equals);
+  return statuses.every((status) => [204, 205, 304].includes(status));
 }

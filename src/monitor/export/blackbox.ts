@@ -1,7 +1,8 @@
 /** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
 import { STATUS_CODES } from "node:http";
+import { parseJsonPath } from "#kernel/json-path.ts";
 import type { ApiCheck, Definitions, RunnableOf } from "#monitor/contract.ts";
-import { type Assertion, isHttp } from "#monitor/kinds/contract.ts";
+import { type Assertion, expandStatuses, isHttp } from "#monitor/kinds/contract.ts";
 import { addressOf, describeRequest, maxBodyBytes } from "#monitor/probe/request.ts";
 import { literally, writeOther } from "./other-kinds.ts";
 
@@ -61,7 +62,7 @@ function writeAssertions(assertions: readonly Assertion[]) {
   const bodies: string[] = [];
   const headers: { header: string; regexp: string }[] = [];
   for (const assertion of assertions) {
-    if (assertion.source === "status") statuses.push(assertion.equals);
+    if (assertion.source === "status") statuses.push(...expandStatuses(assertion.equals));
     else if (assertion.source === "json") bodies.push(toPattern(assertion));
     else headers.push({ header: assertion.name, regexp: literally(assertion.contains) });
   }
@@ -85,8 +86,10 @@ const anyStatus = Object.keys(STATUS_CODES)
 function toPattern({ path, equals }: Extract<Assertion, { source: "json" }>): string {
   const value = literally(JSON.stringify(equals));
   const end = typeof equals === "number" ? "(?:[^0-9.eE]|$)" : "";
-  const name = path.split(".").at(-1) ?? "";
-  const before = /^\d+$/.test(name) ? "[\\[,:]" : `${literally(JSON.stringify(name))}\\s*:`;
+  const name = parseJsonPath(path)?.at(-1);
+  if (name === undefined) return `^\\s*${value}\\s*$`;
+  const isPlace = typeof name === "number";
+  const before = isPlace ? "[\\[,:]" : `${literally(JSON.stringify(name))}\\s*:`;
   return `${before}\\s*${value}${end}`;
 }
 

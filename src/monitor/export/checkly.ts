@@ -1,8 +1,10 @@
 /** Exports the definitions as a project of the hosted monitor's command line, one file per check. */
+import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
 import type { ApiCheck, CheckOf, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { type Assertion, isHttp } from "#monitor/kinds/contract.ts";
+import { type Assertion, expandStatuses, isHttp } from "#monitor/kinds/contract.ts";
 import { addressOf, describeRequest } from "#monitor/probe/request.ts";
 import { type ExportedFile, origin } from "./file.ts";
+import { assertsFailure, gapsOf } from "./hosted-limits.ts";
 
 export type ChecklySettings = {
   /** The address of the API for the hosted monitor, without a trailing slash. */
@@ -100,7 +102,7 @@ new ApiCheck(${code(check.id)}, {
   degradedResponseTime: ${check.degradedAboveMs},
   maxResponseTime: ${check.failedAboveMs},
   retryStrategy: RetryStrategyBuilder.noRetries(),
-  shouldFail: ${assertsFailure(check)},
+  shouldFail: ${assertsFailure(check.assertions)},
   alertEscalationPolicy: ${escalation},
   alertChannels: [${channel}],
   request: {
@@ -108,11 +110,6 @@ ${writeRequest(check, settings)}
   },
 });
 `;
-}
-
-/** Without `shouldFail`, a status of 400 or above fails at the hosted monitor, whatever is asserted. */
-function assertsFailure({ assertions }: HttpCheck): boolean {
-  return assertions.some((one) => one.source === "status" && one.equals >= 400);
 }
 
 /** By seconds: all frequencies of the hosted monitor. */
@@ -148,19 +145,19 @@ function writeRequest(check: HttpCheck, { baseUrl, secretPrefix }: ChecklySettin
     "skipSSL: false,",
     `headers: ${wrap(pairs, "    ")},`,
     ...(body === null ? [] : ['bodyType: "JSON",', `body: ${code(name(JSON.stringify(body)))},`]),
-    `assertions: ${wrap(check.assertions.map(writeAssertion), "    ")},`,
+    `assertions: ${wrap(check.assertions.flatMap(writeAssertion), "    ")},`,
   ];
   return lines.map((line) => `    ${line}`).join("\n");
 }
 
-function writeAssertion(assertion: Assertion): string {
+function writeAssertion(assertion: Assertion): string | string[] {
   switch (assertion.source) {
     case "status":
-      return `AssertionBuilder.statusCode().equals(${assertion.equals})`;
+      return writeStatuses(expandStatuses(assertion.equals));
     case "header":
       return `AssertionBuilder.headers(${code(assertion.name)}).contains(${code(assertion.contains)})`;
     case "json": {
-      const value = `AssertionBuilder.jsonBody(${code(toJsonPath(assertion.path))})`;
+      const value = `AssertionBuilder.jsonBody(${code(writeJsonPath(parseJsonPath(assertion.path) ?? []))})`;
       return assertion.equals === null
         ? `${value}.isNull()`
         : `${value}.equals(${code(assertion.equals)})`;
@@ -168,13 +165,15 @@ function writeAssertion(assertion: Assertion): string {
   }
 }
 
-/** `data.roles.0` is `$.data.roles[0]`. */
-function toJsonPath(path: string): string {
-  const steps = path.split(".").map((step) => {
-    if (/^\d+$/.test(step)) return `[${step}]`;
-    return /^\w+$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
-  });
-  return `$${steps.join("")}`;
+/** The hosted monitor has no lists, but all of its assertions have to hold. */
+function writeStatuses(statuses: readonly number[]): string[] {
+  const [first = 200, last = first] = [statuses[0], statuses.at(-1)];
+  if (first === last) return [`AssertionBuilder.statusCode().equals(${first})`];
+  return [
+    `AssertionBuilder.statusCode().greaterThan(${first - 1})`,
+    `AssertionBuilder.statusCode().lessThan(${last + 1})`,
+    ...gapsOf(statuses).map((status) => `AssertionBuilder.statusCode().notEquals(${status})`),
+  ];
 }
 
 function writeHeartbeat(heartbeat: Heartbeat, definitions: Definitions): string {

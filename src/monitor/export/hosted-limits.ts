@@ -1,7 +1,7 @@
 /** What the hosted monitor does not have, or accepts silently in another sense. */
-import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import type { CheckOf, Definitions } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
-import { isHttp } from "#monitor/kinds/contract.ts";
+import { type Assertion, expandStatuses, isHttp } from "#monitor/kinds/contract.ts";
 
 /** Frequencies of the hosted monitor, seconds: 10S to 24H. */
 export const hostedFrequencies: readonly number[] = [
@@ -31,7 +31,8 @@ export function findLeftOut({ apiChecks, heartbeats }: Definitions): string[] {
   ];
 }
 
-function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck): string[] {
+function faultsOf(check: CheckOf<"http">): string[] {
+  const { locations, frequencySeconds, failedRunThreshold, assertions } = check;
   const own = locations.filter((location) => !hostedLocations.includes(location));
   return [
     own.length > 0 && `the hosted monitor has no location ${own.join(", ")}`,
@@ -39,5 +40,24 @@ function faultsOf({ locations, frequencySeconds, failedRunThreshold }: ApiCheck)
       `the hosted monitor has no frequency of ${frequencySeconds} s`,
     failedRunThreshold > maxFailedRuns &&
       `the hosted monitor counts ${maxFailedRuns} failed runs at most`,
+    assertsFailure(assertions) &&
+      statusesOf(assertions).some((status) => status < 400) &&
+      "the hosted monitor takes statuses below 400 or from 400 on, not both",
   ].filter((fault) => fault !== false);
+}
+
+/** Whether an asserted status is 400 or above: without `shouldFail` it fails at the hosted monitor, whatever is asserted. */
+export function assertsFailure(assertions: readonly Assertion[]): boolean {
+  return statusesOf(assertions).some((status) => status >= 400);
+}
+
+function statusesOf(assertions: readonly Assertion[]): number[] {
+  return assertions.flatMap((one) => (one.source === "status" ? expandStatuses(one.equals) : []));
+}
+
+/** The statuses between the first and the last that are not among them. */
+export function gapsOf(statuses: readonly number[]): number[] {
+  const [first = 0, last = 0] = [statuses[0], statuses.at(-1)];
+  const between = Array.from({ length: last - first }, (_, index) => first + index);
+  return between.filter((status) => !statuses.includes(status));
 }

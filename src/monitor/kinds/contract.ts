@@ -1,17 +1,55 @@
 /** The kinds of checks: what each one asks, and what a good answer is. */
 import { z } from "zod";
+import { findJsonPathFault } from "#kernel/json-path.ts";
 
 /** A check without a kind is one of http, as those that an earlier version stored. */
 export const checkKinds = ["http", "tcp", "dns", "tls", "steps"] as const;
 export type CheckKind = (typeof checkKinds)[number];
 
-/** A condition on the content of a response. A JSON path is dotted: `data.valid`, `data.roles.0`. */
+/** A status that ends a request, or all of a hundred. */
+const Status = z.union([z.int().min(200).max(599), z.string().regex(/^[2-5][xX]{2}$/)]);
+
+const Statuses = z.union([Status, z.array(Status).min(1).max(50)], {
+  error: "has to be a status from 200 to 599, a class such as 2xx, or a list such as [200, 204]",
+});
+
+/** Each status that is meant, in order. */
+export function expandStatuses(statuses: z.infer<typeof Statuses>): number[] {
+  const all = [statuses].flat().flatMap((one) => {
+    if (typeof one === "number") return one;
+    return Array.from({ length: 100 }, (_, index) => Number(one.slice(0, 1)) * 100 + index);
+  });
+  return [...new Set(all)].sort((one, other) => one - other);
+}
+
+export const HeaderName = z
+  .string()
+  .regex(
+    /^[\w!#$%&'*+.^`|~-]{1,100}$/,
+    "is no name of a header, which has no colon and no blank, such as content-type",
+  );
+
+export const HeaderText = z
+  .string()
+  .max(8_192)
+  // Node's own rule for the value of a header.
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "has characters that no header may have");
+
+const JsonPath = z
+  .string()
+  .max(500)
+  .superRefine((path, { addIssue }) => {
+    const message = findJsonPathFault(path);
+    if (message !== undefined) addIssue({ code: "custom", message });
+  });
+
+/** A condition on the content of a response. */
 export const Assertion = z.discriminatedUnion("source", [
-  z.strictObject({ source: z.literal("status"), equals: z.int() }),
-  z.strictObject({ source: z.literal("header"), name: z.string(), contains: z.string() }),
+  z.strictObject({ source: z.literal("status"), equals: Statuses }),
+  z.strictObject({ source: z.literal("header"), name: HeaderName, contains: HeaderText }),
   z.strictObject({
     source: z.literal("json"),
-    path: z.string(),
+    path: JsonPath,
     equals: z.union([z.string(), z.number(), z.boolean(), z.null()]),
   }),
 ]);
@@ -19,8 +57,8 @@ export type Assertion = z.infer<typeof Assertion>;
 
 /** Where a value is in an answer, for later steps. */
 export const Extraction = z.discriminatedUnion("source", [
-  z.strictObject({ source: z.literal("json"), path: z.string().min(1).max(500) }),
-  z.strictObject({ source: z.literal("header"), name: z.string().min(1).max(100) }),
+  z.strictObject({ source: z.literal("json"), path: JsonPath }),
+  z.strictObject({ source: z.literal("header"), name: HeaderName }),
 ]);
 export type Extraction = z.infer<typeof Extraction>;
 

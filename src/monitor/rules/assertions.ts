@@ -1,6 +1,7 @@
 /** Judges the answer of a request by its assertions, and takes values from it. */
+import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
-import type { Assertion, Extraction } from "#monitor/kinds/contract.ts";
+import { type Assertion, type Extraction, expandStatuses } from "#monitor/kinds/contract.ts";
 
 export type Response = Extract<ProbeObservation["outcome"], { kind: "response" }>;
 
@@ -19,9 +20,9 @@ export function faultOfResponse(
 function findFault(assertion: Assertion, response: Response): string | null {
   switch (assertion.source) {
     case "status":
-      return response.status === assertion.equals
+      return expandStatuses(assertion.equals).includes(response.status)
         ? null
-        : `answered ${response.status}, expected ${assertion.equals}`;
+        : `answered ${response.status}, expected ${[assertion.equals].flat().join(" or ")}`;
     case "header": {
       const value = response.headers[assertion.name.toLowerCase()];
       if (value?.includes(assertion.contains)) return null;
@@ -42,16 +43,10 @@ export function extract(from: Extraction, response: Response): unknown {
     : response.headers[from.name.toLowerCase()];
 }
 
-/** The value at a dotted path; undefined when the body is not JSON or has no such member. */
-function findInJson(response: Response, path: string): unknown {
-  let value = parseBody(response);
-  for (const name of path.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
-      return undefined;
-    }
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
+/** undefined: the body is not JSON or has no such member. */
+function findInJson(response: Response, text: string): unknown {
+  const path = parseJsonPath(text);
+  return path && valueAt(path, parseBody(response));
 }
 
 /** Each body is read once, since it may be long and have many assertions. */

@@ -227,4 +227,12 @@ describe("identifyPerson", () => {
     expect(callerOf({ ...cem, realm_access: "roles" }, nested)).toBe("no_role");
     expect(callerOf({ ...cem, realm_access: null }, nested)).toBe("no_role");
   });
+
+  it("reads a claim by a path with a name in quotes", () => {
+    const quoted = settingsOf({ VEDETTE_CONTROL__OIDC__ROLES_CLAIM: '$.access["a.b"].roles' });
+
+    const caller = callerOf({ ...cem, access: { "a.b": { roles: ["leads"] } } }, quoted);
+
+    expect(caller).toMatchObject({ roles: ["approve"] });
+  });
 });

@@ -50,6 +50,16 @@ describe("a check", () => {
     [{ headers: { a: "two\r\nlines" } }, "headers"],
     [{ assertions: [] }, "assertions"],
     [{ assertions: [200, 201].map((equals) => ({ source: "status", equals })) }, "assertions"],
+    [{ assertions: [{ source: "status", equals: [] }] }, "assertions"],
+    [{ assertions: [{ source: "status", equals: 999 }] }, "assertions"],
+    [{ assertions: [{ source: "status", equals: 101 }] }, "assertions"],
+    [{ assertions: [{ source: "status", equals: "1xx" }] }, "assertions"],
+    [{ assertions: [{ source: "status", equals: "200" }] }, "assertions"],
+    [{ assertions: [{ source: "status", equals: [200, "20x"] }] }, "assertions"],
+    [{ assertions: [{ source: "header", name: "content-type:", contains: "json" }] }, "assertions"],
+    [{ assertions: [{ source: "header", name: "content type", contains: "json" }] }, "assertions"],
+    [{ assertions: [{ source: "header", name: "etag", contains: "a\nb" }] }, "assertions"],
+    [{ assertions: [{ source: "json", path: "a[*].b", equals: 1 }] }, "assertions"],
     [{ frequencySeconds: 9 }, "frequencySeconds"],
     [{ degradedAboveMs: 0 }, "degradedAboveMs"],
     [{ degradedAboveMs: 2_000, failedAboveMs: 1_000 }, "degradedAboveMs"],
@@ -60,6 +70,64 @@ describe("a check", () => {
   ])("with %j is refused", (fields, field) => {
     expect(faultsOf({ ...shop, ...fields }).map(([name]) => name)).toEqual([field]);
   });
+});
+
+describe("assertions that cannot hold together", () => {
+  const status = (equals: unknown) => ({ source: "status", equals });
+  const json = (path: string, equals: unknown) => ({ source: "json", path, equals });
+
+  it.each([
+    [
+      "two statuses",
+      [status(200), status(404)],
+      "asserts more than one status: name them in one list, as [200, 204]",
+    ],
+    [
+      "two values at one place, however it is written",
+      [json("$.data.ok", true), json('data["ok"]', false)],
+      'asserts two values of data["ok"]',
+    ],
+    [
+      "a value of a body that no answer of the status has",
+      [status([204, 304]), json("ok", true)],
+      "asserts a value of a body, which an answer of the asserted status does not have",
+    ],
+  ])("are refused: %s", (_, assertions, message) => {
+    expect(faultsOf({ ...shop, assertions })).toEqual([["assertions", message]]);
+  });
+
+  it("are refused in a step, with what it takes from an answer without a body", () => {
+    const step = {
+      url: "https://shop.example.com/",
+      assertions: [status(204)],
+      extract: { order_id: { source: "json", path: "id" } },
+    };
+
+    expect(faultsOf({ id: "order", kind: "steps", steps: [step] })).toEqual([
+      ["steps", "takes a value of a body, which an answer of the asserted status does not have"],
+    ]);
+  });
+});
+
+it.each([
+  { source: "status", equals: [200, 204] },
+  { source: "status", equals: "2xx" },
+  { source: "status", equals: ["2XX", 304] },
+  { source: "json", path: "$.data.roles[0]", equals: "a" },
+  { source: "json", path: 'labels["app.name"]', equals: "a" },
+])("a check may assert %j", (assertion) => {
+  expect(faultsOf({ ...shop, assertions: [assertion] })).toEqual([]);
+});
+
+it("a path that can never hold is refused where it is, with the right spelling", () => {
+  const assertions = [{ source: "json", path: "/data/valid", equals: true }];
+
+  expect(CheckRow.safeParse({ ...shop, assertions }).error?.issues).toMatchObject([
+    {
+      path: ["assertions", 0, "path"],
+      message: "is no path to one value: write data.valid",
+    },
+  ]);
 });
 
 it("a check that runs often has thresholds that fit its period", () => {

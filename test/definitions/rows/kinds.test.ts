@@ -40,11 +40,31 @@ describe("a row", () => {
   });
 
   it.each([
+    { ...dns, expect: ["192.0.2.1"] },
+    { ...dns, type: "AAAA", expect: ["2001:DB8:0::1"] },
+    { ...dns, type: "MX", expect: ["10 mail.example.com."] },
+    { ...dns, type: "SRV", expect: ["0 5 443 host.example.com"] },
+    { ...dns, type: "CAA", expect: ['0 issue "ca.example.com"'] },
+    { ...dns, type: "PTR", expect: ["Host.example.com."] },
+    { ...dns, type: "TXT", expect: ["v=spf1 -all"] },
+  ])("%j is fine", (row) => {
+    expect(CheckRow.safeParse(row).error).toBeUndefined();
+  });
+
+  it.each([
     [{ ...tcp, url: "https://a.example/" }, ""],
     [{ ...tcp, port: 70_000 }, "port"],
     [{ ...tcp, host: "db.example.com:5432" }, "host"],
     [{ ...tcp, expect: "" }, "expect"],
+    [{ ...tcp, expect: "ä".repeat(2_049) }, "expect"],
     [{ ...dns, type: "ANY" }, "type"],
+    [{ ...dns, expect: ["www.example.com"] }, "expect"],
+    [{ ...dns, expect: ["2001:db8::1"] }, "expect"],
+    [{ ...dns, type: "AAAA", expect: ["192.0.2.1"] }, "expect"],
+    [{ ...dns, type: "MX", expect: ["mail.example.com"] }, "expect"],
+    [{ ...dns, type: "SRV", expect: ["host.example.com:443"] }, "expect"],
+    [{ ...dns, type: "CAA", expect: ["ca.example.com"] }, "expect"],
+    [{ ...dns, type: "NS", expect: ["ns1.example.com ns2.example.com"] }, "expect"],
     [{ ...dns, domain: "bücher.example" }, "domain"],
     [{ ...dns, servers: ["dns.example.com"] }, "servers"],
     [{ ...tls, servername: "192.0.2.1:443" }, "servername"],

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { exportCheckly } from "#monitor/export/checkly.ts";
+import { findUnhosted } from "#monitor/export/hosted-limits.ts";
 import type { Assertion } from "#monitor/kinds/contract.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
@@ -33,4 +34,43 @@ it.each([
   [503, true],
 ])("expects an answer that says failure where the check does: %i", (equals, shouldFail) => {
   expect(projectOf([{ source: "status", equals }])).toContain(`shouldFail: ${shouldFail},`);
+});
+
+it.each([
+  ["data.roles.0", "$.data.roles[0]"],
+  ["$.data.roles[0]", "$.data.roles[0]"],
+  ['a["b.c"]', "$.a['b.c']"],
+  ["x-y", "$['x-y']"],
+])("writes the path %s as the hosted monitor takes it", (path, written) => {
+  expect(projectOf([{ source: "json", path, equals: 1 }])).toContain(
+    `AssertionBuilder.jsonBody(${JSON.stringify(written)}).equals(1)`,
+  );
+});
+
+it("bounds several statuses, and leaves out those between", () => {
+  const text = projectOf([{ source: "status", equals: [204, 200, 202] }]);
+
+  const written = [...text.matchAll(/statusCode\(\)(\.\w+\(\d+\))/g)].map(([, call]) => call);
+  expect(written).toEqual([
+    ".greaterThan(199)",
+    ".lessThan(205)",
+    ".notEquals(201)",
+    ".notEquals(203)",
+  ]);
+});
+
+it("bounds a class of statuses", () => {
+  expect(projectOf([{ source: "status", equals: "4xx" }])).toMatch(
+    /shouldFail: true,[\s\S]*greaterThan\(399\)[\s\S]*lessThan\(500\)/,
+  );
+});
+
+it("says of statuses below 400 and from 400 on together that they cannot be exported", () => {
+  const check = anApiCheck({ assertions: [{ source: "status", equals: ["2xx", 404] }] });
+
+  const found = findUnhosted({ ...defined, apiChecks: [{ ...check, locations: [] }] });
+
+  expect(found[0]).toBe(
+    `${check.id}: the hosted monitor takes statuses below 400 or from 400 on, not both`,
+  );
 });

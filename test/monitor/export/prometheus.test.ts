@@ -110,6 +110,10 @@ describe("modules of blackbox-exporter", () => {
     [{ path: "list.1", equals: 3 }, '{"list":[2, 3]}', true],
     [{ path: "list.1", equals: 3 }, '{"list":[2, 13]}', false],
     [{ path: "a.b", equals: "x.y" }, '{"a":{"b":"xzy"}}', false],
+    [{ path: "$.list[1]", equals: 3 }, '{"list":[2, 3]}', true],
+    [{ path: "a['b.c']", equals: 3 }, '{"a":{"b.c":3}}', true],
+    [{ path: "a['b.c']", equals: 3 }, '{"a":{"c":3}}', false],
+    [{ path: "$", equals: "OK" }, ' "OK"\n', true],
     [{ path: "gone", equals: null }, '{"gone" : null}', true],
   ])("%j in %s: %s", (value, body, wanted) => {
     const check = anApiCheck({ assertions: [{ source: "json", ...value }] });
@@ -122,8 +126,16 @@ describe("modules of blackbox-exporter", () => {
 });
 
 function statusOf({ assertions }: CheckOf<"http">): number {
-  return assertions.find((assertion) => assertion.source === "status")?.equals ?? 200;
+  return Number(assertions.find((assertion) => assertion.source === "status")?.equals ?? 200);
 }
+
+it("a module takes every status of a list and of a class", () => {
+  const check = anApiCheck({ assertions: [{ source: "status", equals: ["2xx", 304] }] });
+
+  const { valid_status_codes: codes } = moduleOf(check).http;
+
+  expect([codes.length, codes[0], codes[99], codes[100]]).toEqual([101, 200, 299, 304]);
+});
 
 describe("scrapes", () => {
   it("each check is probed at its address as often as it runs", () => {

@@ -30,6 +30,16 @@ it("an error fails the run with its reason, however quick it came", () => {
 const wrongAnswers: [Assertion, Parameters<typeof aResponse>[0], string][] = [
   [{ source: "status", equals: 200 }, { status: 503 }, "answered 503, expected 200"],
   [
+    { source: "status", equals: ["2xx", 304] },
+    { status: 301 },
+    "answered 301, expected 2xx or 304",
+  ],
+  [
+    { source: "json", path: 'a["b.c"]', equals: 1 },
+    { body: '{"a":{"b":{"c":1}}}' },
+    'a["b.c"] is absent, expected 1',
+  ],
+  [
     { source: "header", name: "Content-Type", contains: "json" },
     { headers: { "content-type": "text/html" } },
     'header Content-Type is "text/html", expected to contain "json"',
@@ -60,6 +70,16 @@ it.each(wrongAnswers)("an answer against %j fails the run", (assertion, answer, 
   const graded = grade({ ...check, assertions: [assertion] }, aResponse(answer));
 
   expect(graded).toEqual({ grade: "failed", cause: "assertion", reason });
+});
+
+it.each<[Assertion, Parameters<typeof aResponse>[0]]>([
+  [{ source: "status", equals: [200, 204] }, { status: 204 }],
+  [{ source: "status", equals: "2XX" }, { status: 299 }],
+  [{ source: "json", path: "$.status", equals: "ok" }, { body: '{"status":"ok"}' }],
+  [{ source: "json", path: "list[0].ok", equals: true }, { body: '{"list":[{"ok":true}]}' }],
+  [{ source: "json", path: 'a["b.c"]', equals: 1 }, { body: '{"a":{"b.c":1}}' }],
+])("an answer as %j wants it is good", (assertion, answer) => {
+  expect(grade({ ...check, assertions: [assertion] }, aResponse(answer)).grade).toBe("ok");
 });
 
 it("an answer with the expected content is graded by its time", () => {
