@@ -206,6 +206,38 @@ describe("readConfig", () => {
     );
   });
 
+  it.each([
+    ["DATABASE_URL", "postgres://user:hun#ter2@db.example.com/v", "database.url: has a #"],
+    ["DATABASE_URL", "postgres://user:hun/ter2@db.example.com/v", "database.url: has a / or ?"],
+    [
+      "DATABASE_DIRECT_URL",
+      "user:hunter2@db.example.com",
+      "database.direct_url: has to be a whole",
+    ],
+    ["REDIS_URL", "redis://:hunter2 @redis.example.com", "redis.url: has a blank"],
+    ["VEDETTE_INCIDENT__URL", "https://a.example/#hunter2", "incident.url: has a #"],
+    ["VEDETTE_INCIDENT__URL", "https://a.example/?hunter2", "incident.url: has a ?"],
+    ["VEDETTE_INCIDENT__URL", "https://u:hunter2@a.example/", "incident.url: has a user"],
+    ["VEDETTE_FLEET__HTTP__URL", "https://a.example:70000", "fleet.http.url: has a port"],
+    ["VEDETTE_CONTROL__PUBLIC_URL", "http://2001:db8::1", "control.public_url: has an address of"],
+    [
+      "VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL",
+      "https://https://hooks.slack.com/hunter2",
+      "slack.sentinel_rollout_webhook_url: has two schemes",
+    ],
+  ])("says what is wrong with the address in %s, without showing it: %s", (name, value, words) => {
+    const lines = faultsOf(() => readConfig({ environment: { [name]: value } })).join();
+
+    expect(lines).toContain(words);
+    expect(lines).not.toMatch(/hun.?ter2/);
+  });
+
+  it("takes an address with blanks and a line end around it", () => {
+    const environment = { DATABASE_URL: " postgres://db.example.com/vedette\n" };
+
+    expect(readConfig({ environment }).database.url).toBe("postgres://db.example.com/vedette");
+  });
+
   it("takes the address of Postgres behind a pooler, and refuses it alone", () => {
     const DATABASE_DIRECT_URL = "postgres://user:hunter2@db.example.com/vedette";
     const DATABASE_URL = "postgres://pooler.example.com/vedette";

@@ -3,9 +3,11 @@ import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine } from "#kernel/address.ts";
+import { maskSecrets } from "#kernel/mask-secrets.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
+import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
 export type TargetOptions = {
@@ -54,11 +56,11 @@ function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string
 }
 
 function checkUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`${text} is not an address such as http://127.0.0.1:7071`);
-  }
-  return url;
+  const example = "http://127.0.0.1:7071";
+  const insteadOfUser = "name the token by --token-file";
+  const fault = findUrlFault(text, { schemes: httpSchemes, example, insteadOfUser, isBase: true });
+  if (fault === undefined) return new URL(text);
+  throw new Error(`${maskSecrets(text)} is not an address such as ${example}: it ${fault}`);
 }
 
 function readToken(file: string): string {

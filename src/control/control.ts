@@ -254,7 +254,7 @@ function requireRoute(request: FastifyRequest, { fleets }: Pick<ControlSettings,
   if (request.method !== "POST") {
     throw new ProblemError({ status: 405, code: "method_not_allowed", detail: "use POST" });
   }
-  if (request.url.includes("?")) throw noQuery();
+  if (request.url.includes("?")) throw noQuery(request.url);
   return route;
 }
 

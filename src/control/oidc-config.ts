@@ -3,23 +3,30 @@ import { z } from "zod";
 import { isLoopback } from "#kernel/address.ts";
 import { Role } from "#kernel/roles.ts";
 import { optionalText, secretText, textList, wholeNumber } from "#kernel/setting.ts";
-
-const insecure = {
-  error: "must be an https address (http only on this machine), without query and fragment",
-};
+import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** Plain http only on this machine: over a network anybody could answer instead of the provider. */
 const issuer = z
-  .union([z.literal(""), z.url({ protocol: /^https?$/ })], insecure)
-  .default("")
-  .refine((url) => url === "" || isSafeUrl(url), insecure);
+  .string()
+  .trim()
+  .superRefine((url, { addIssue }) => {
+    const fault = url === "" ? undefined : (findUrlFault(url, issuerUrl) ?? findRisk(url));
+    if (fault !== undefined) addIssue({ code: "custom", message: `${insecure}: it ${fault}` });
+  })
+  .default("");
 
-function isSafeUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null) return false;
-  const { protocol, hostname, search, hash, username } = url;
-  const isPlain = search === "" && hash === "" && username === "";
-  return isPlain && (protocol === "https:" || isLoopback(hostname));
+const insecure = "must be an https address (http only on this machine), without query and fragment";
+
+const issuerUrl = {
+  schemes: httpSchemes,
+  example: "https://login.example.com",
+  insteadOfUser: "leave it out",
+  isBase: true,
+};
+
+function findRisk(url: string): string | undefined {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || isLoopback(hostname) ? undefined : "begins with http://";
 }
 
 /** Text in the environment, separated by commas. */

@@ -4,6 +4,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
+import { cleanText } from "#kernel/clean-text.ts";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
@@ -134,8 +135,14 @@ export function noSuchHandler(detail = "there is no such handler here"): Problem
 }
 
 /** Restate's ingress has query parameters, such as a delay: refused, and not silently ignored. */
-export function noQuery(): ProblemError {
-  const detail = "query parameters are not supported here";
+export function noQuery(url: string): ProblemError {
+  const names = [...new URLSearchParams(url.slice(url.indexOf("?"))).keys()].slice(0, 5);
+  const named = names.map((name) => `"${cleanText(name, 40)}"`).join(", ");
+  const isDelayed = names.some((name) => /^delay/i.test(name));
+  const instead = isDelayed
+    ? 'a call cannot be delayed; a Rollout that is to start later has the time as "not_before" in its body'
+    : "what a call says is in its body, and its idempotency-key is a header";
+  const detail = `query parameters are not supported here${named && `: ${named}`}: ${instead}`;
   return new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 

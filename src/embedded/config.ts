@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port, secretText, textList } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, port, secret, textList, urlSetting } from "#kernel/setting.ts";
+
+const postgresUrl = () =>
+  secret(
+    urlSetting({
+      example: "postgresql://user:password@db.example.com/vedette",
+    }),
+  );
 
 export const embeddedConfig = {
   restate: z
@@ -23,9 +30,9 @@ export const embeddedConfig = {
     .prefault({}),
   database: z
     .strictObject({
-      url: secretText(),
+      url: postgresUrl(),
       /** Where `url` is a connection pooler's: the Postgres behind it. Empty: `url` is Postgres itself. */
-      direct_url: secretText(),
+      direct_url: postgresUrl(),
       port: port(5480),
     })
     .refine((database) => database.url !== "" || database.direct_url === "", {

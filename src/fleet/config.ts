@@ -10,17 +10,24 @@ import {
   wholeNumber,
   wholeNumberIn,
 } from "#kernel/setting.ts";
+import { findUrlFault } from "#kernel/url-fault.ts";
+
+const engineUrl = {
+  schemes: ["tcp", "https", "http", "ssh"],
+  example: "tcp://docker.example.com:2376",
+};
 
 const DockerHost = z.strictObject({
   /** The first part of its sentinels' ids. */
   name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, {
     error: "must be letters, digits, dots and dashes",
   }),
-  url: z
-    .string()
-    .refine((url) => /^(unix:\/\/\/.|(tcp|https?|ssh):\/\/[^/])/.test(url) && URL.canParse(url), {
-      error: "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host",
-    }),
+  url: z.string().superRefine((url, { addIssue }) => {
+    const words = "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host";
+    const isSocket = /^unix:\/\/\/./.test(url);
+    const fault = isSocket ? undefined : findUrlFault(url, engineUrl);
+    if (fault !== undefined) addIssue({ code: "custom", message: `${words}: it ${fault}` });
+  }),
   region: optionalText(),
   /** Files for TLS: the authority of the engine's certificate, our certificate and its key. */
   ca: optionalText(),

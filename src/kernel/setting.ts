@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isNetwork } from "./address.ts";
 import { got } from "./fault-words.ts";
+import { findUrlFault, httpSchemes, type WantedUrl } from "./url-fault.ts";
 
 /**
  * A whole number; `"12"` from the environment is one. An empty value, as of a variable that is set to
@@ -30,14 +31,27 @@ export const flag = () =>
 /** Text that may be left empty, which means "not set". */
 export const optionalText = () => z.string().trim().default("");
 
-/** An http(s) address without a trailing slash, or empty for "not set". */
-export const optionalUrl = () =>
+/** An address, or empty for "not set". */
+export const urlSetting = (wanted: WantedUrl) =>
   z
-    .union([z.literal(""), z.url({ protocol: /^https?$/ })], {
-      error: "must be an address that begins with https:// or http://, or empty",
+    .string()
+    .trim()
+    .superRefine((url, { addIssue }) => {
+      const message = url === "" ? undefined : findUrlFault(url, wanted);
+      if (message !== undefined) addIssue({ code: "custom", message });
     })
-    .default("")
-    .transform((url) => url.replace(/\/+$/, ""));
+    .default("");
+
+/** An http(s) address without a trailing slash, to which paths are added, or empty for "not set". */
+export const optionalUrl = (
+  wanted: Partial<WantedUrl> = {
+    isBase: true,
+    insteadOfUser: "it is shown, so that it may have no user and no password",
+  },
+) =>
+  urlSetting({ schemes: httpSchemes, example: "https://example.com", ...wanted }).transform((url) =>
+    url.replace(/\/+$/, ""),
+  );
 
 const secretSettings = z.registry<Record<never, never>>();
 
@@ -50,7 +64,7 @@ export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => {
 export const secretText = () => secret(optionalText());
 
 /** An address that contains a secret, such as a password or a token. */
-export const secretUrl = () => secret(optionalUrl());
+export const secretUrl = () => secret(optionalUrl({}));
 
 export const secretList = () => secret(textList());
 

@@ -108,6 +108,17 @@ describe("findTarget", () => {
     expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is not an address");
   });
 
+  it.each([
+    ["https://a.example/#x", "it has a #"],
+    ["https://a.example /", "it has a blank"],
+    ["https://ada:hunter2@a.example", "it has a user or a password: name the token by"],
+  ])("says of the address %s what is wrong with it", (url, words) => {
+    const find = () => findTarget({ url }, { INGRESS_TOKEN: "t" });
+
+    expect(find).toThrow(words);
+    expect(find).not.toThrow("hunter2");
+  });
+
   it("names a damaged file, and none of its content", () => {
     const dataDir = localVedette({ credentials: { ingress_token: 5, secret: "s3cret" } });
 

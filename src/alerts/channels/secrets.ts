@@ -1,6 +1,7 @@
 /** Fills the secrets into the fields of a channel, anew at every attempt: a new value needs no restart. */
 import type { Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
+import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** The value of a secret; undefined: it is not set. */
 export type ReadSecret = (name: string) => string | undefined;
@@ -26,11 +27,17 @@ export function findDestination(
     if (value === "") return channelFault(`the secret VEDETTE_SECRET_${name} is not set`);
     values.set(name, value);
   }
-  const address = parseAddress(fillAddress(channel.url, values));
-  if (address === undefined || !schemes[channel.kind].includes(address.protocol)) {
-    return channelFault(`the url, with its secrets, is no address of ${schemeWords(channel)}`);
+  const url = fillAddress(channel.url, values);
+  const [schemes, example] = forms[channel.kind];
+  const fault = findUrlFault(url, { schemes, example });
+  if (fault !== undefined) {
+    const words = schemes.map((scheme) => `${scheme}://`).join(" or ");
+    return channelFault(`the url, with its secrets, is no address of ${words}: it ${fault}`);
   }
-  return { address, secret: secret?.replace(placeholder, (_, name) => values.get(name) ?? "") };
+  return {
+    address: new URL(url),
+    secret: secret?.replace(placeholder, (_, name) => values.get(name) ?? ""),
+  };
 }
 
 /** An outcome that says nothing about the event: it waits until the channel is repaired. */
@@ -60,18 +67,11 @@ function fillAddress(url: string, values: ReadonlyMap<string, string>): string {
   });
 }
 
-function parseAddress(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
-}
-
-const web = ["https:", "http:"];
-const schemes: Record<DirectChannel["kind"], readonly string[]> = {
+type Form = [schemes: readonly string[], example: string];
+const web: Form = [httpSchemes, "https://alerts.example.com/vedette"];
+const forms: Record<DirectChannel["kind"], Form> = {
   slack: web,
   webhook: web,
   pagerduty: web,
-  email: ["smtps:", "smtp:"],
+  email: [["smtps", "smtp"], "smtp://mail.example.com:587"],
 };
-
-function schemeWords({ kind }: DirectChannel): string {
-  return schemes[kind].map((scheme) => `${scheme}//`).join(" or ");
-}

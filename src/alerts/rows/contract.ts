@@ -1,6 +1,7 @@
 /** Alert channels: where events of checks go, as the definitions have them. Secrets are `{{NAME}}` of one. */
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** The whole value is the name of a secret, whose value is read at every delivery. */
 const secret = (what: string) =>
@@ -12,36 +13,22 @@ const secret = (what: string) =>
     )
     .describe(what);
 
-const placeholder = /\{\{[^{}]*\}\}/g;
-
 /** An address, which may have `{{NAME}}` of a secret, or be one. */
-const address = (schemes: RegExp, example: string) =>
+const address = (schemes: readonly string[], example: string) =>
   z
     .string()
     .max(2_000)
-    .refine((given) => isAddress(given, schemes), {
-      abort: true,
-      error: `has to be an address such as ${example}, or {{NAME}} of a secret`,
-    })
-    .refine(hasNoUser, "has a user or a password: name it as {{NAME}} of a secret");
+    .superRefine((given, { addIssue }) => {
+      const insteadOfUser = "name it as {{NAME}} of a secret";
+      const isSecret = /^(?:\{\{[^{}]*\}\})+$/.test(given);
+      const filled = fillPlaceholders(given);
+      const message = isSecret
+        ? undefined
+        : findUrlFault(filled, { schemes, example, insteadOfUser });
+      if (message !== undefined) addIssue({ code: "custom", message, continue: false });
+    });
 
-function isAddress(given: string, schemes: RegExp): boolean {
-  if (given.replace(placeholder, "") === "" && given !== "") return true;
-  const filled = given.replace(placeholder, "x");
-  if (/[\s\\#]/.test(filled) || !URL.canParse(filled)) return false;
-  const { protocol, hostname } = new URL(filled);
-  return schemes.test(protocol) && hostname !== "";
-}
-
-/** Rows are shown. */
-function hasNoUser(given: string): boolean {
-  const filled = given.replace(placeholder, "x");
-  if (!URL.canParse(filled)) return true;
-  const { username, password } = new URL(filled);
-  return username === "" && password === "";
-}
-
-const httpAddress = (example: string) => address(/^https?:$/, example);
+const httpAddress = (example: string) => address(httpSchemes, example);
 
 const timeoutSeconds = z
   .int()
@@ -86,7 +73,7 @@ const mailbox = z
 
 const EmailFields = {
   kind: z.literal("email"),
-  url: address(/^smtps?:$/, "smtp://mail.example.com:587").describe(
+  url: address(["smtp", "smtps"], "smtp://mail.example.com:587").describe(
     "The mail server: smtps:// with TLS, smtp:// with STARTTLS.",
   ),
   tls: z

@@ -30,9 +30,7 @@ export const sigstoreConfig = z
      */
     trusted_root: optionalText(),
     /** The address of a private instance's TUF repository, and the file of its root. */
-    tuf_url: optionalUrl().refine((url) => url === "" || URL.parse(url)?.username === "", {
-      error: "must have no user and no password: it appears in messages",
-    }),
+    tuf_url: optionalUrl(),
     tuf_root: optionalText(),
     /** false: an instance without a log. A signature needs no entry in it then, but a certificate still a timestamp. */
     transparency_log: flag().default(true),

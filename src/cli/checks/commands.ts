@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
-import { parseMs } from "#cli/options.ts";
+import { parseMs, parseUrl } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
 import { addCheckRowCommand } from "./row-commands.ts";
@@ -70,7 +70,7 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
 function withExport(command: Command): Command {
   return withSettings(command)
     .requiredOption("--out <directory>", "a new one, or that of an earlier export")
-    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl);
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseUrl);
 }
 
 function withSettings(command: Command): Command {
@@ -105,13 +105,6 @@ function parseFailedRuns(text: string): number {
 
 function parsePercent(text: string): number {
   return parseWhole(text, { min: 0, max: 100 });
-}
-
-function parseBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isWhole = url !== undefined && /^https?:$/.test(url.protocol);
-  if (isWhole && url.search === "" && url.hash === "") return text.replace(/\/+$/, "");
-  throw new InvalidArgumentError("expected an address such as https://api.example.com.");
 }
 
 function parseWhole(text: string, { min, max }: { min: number; max: number }): number {

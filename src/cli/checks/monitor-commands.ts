@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
+import { parseUrl } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { addDrillCommands } from "./drill-commands.ts";
 import { addHeartbeatRowCommand, addNextTimesCommand } from "./row-commands.ts";
@@ -76,7 +77,7 @@ function addRunnerCommands(program: Command, exit: Exit): void {
     .command("monitor-runner")
     .description("run the checks from this location, and report them, until SIGTERM or SIGINT")
     .requiredOption("--location <name>", "of this runner, as in `vedette runners add`")
-    .requiredOption("--control <address>", "where control of Vedette listens")
+    .requiredOption("--control <address>", "where control of Vedette listens", parseUrl)
     .option("--token-file <file>", "file with the runner's token (default: VEDETTE_RUNNER_TOKEN)")
     .option("--config <file>", "settings as TOML, for monitor.key and monitor.root_key")
     .action(load(exit, async () => (await import("./monitor-runner.ts")).runMonitorRunner));

@@ -12,10 +12,9 @@ type RunnerOptions = { location: string; control: string; tokenFile?: string; co
 export async function runMonitorRunner(options: RunnerOptions): Promise<number> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
-  const control = options.control.replace(/\/+$/, "");
   const token = readToken(options.tokenFile);
   const stopSignal = untilStopSignal();
-  const { location } = options;
+  const { location, control } = options;
   const runner = await startMonitorRunner(config, { control, token, location, log });
   log.info({ location, control }, "runner started");
   await stopSignal;

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
+import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 import {
   Assertion,
   type Extraction,
@@ -10,34 +11,30 @@ import {
   HeaderText,
 } from "#monitor/kinds/contract.ts";
 
+const httpUrl = {
+  schemes: httpSchemes,
+  example: "https://shop.example.com/health",
+  // Rows are shown.
+  insteadOfUser: "put it in a header, as {{NAME}} of a secret",
+};
+
 const wholeUrl = z
   .string()
   .max(2_000)
-  .refine(isProbeUrl, {
-    abort: true,
-    error: "has to be a whole address such as https://shop.example.com/health",
-  })
-  .refine(hasNoUser, "has a user or a password: put it in a header, as {{NAME}} of a secret");
-
-function isProbeUrl(given: string): boolean {
-  if (/[\s\\]/.test(given) || !URL.canParse(given)) return false;
-  const { protocol, hash } = new URL(given);
-  return /^https?:$/.test(protocol) && hash === "";
-}
-
-/** Rows are shown. */
-function hasNoUser(given: string): boolean {
-  const { username, password } = new URL(given);
-  return username === "" && password === "";
-}
+  .superRefine((url, { addIssue }) => {
+    const message = findUrlFault(fillPlaceholders(url), httpUrl);
+    if (message !== undefined) addIssue({ code: "custom", message, continue: false });
+  });
 
 const Path = z
   .string()
   .max(2_000)
-  .refine(
-    (given) => /^\/[^\s\\#]*$/.test(given) && URL.canParse(`https://host.example${given}`),
-    "has to be the path of an address, such as /v2/liveness",
-  );
+  .superRefine((path, { addIssue }) => {
+    const message = path.startsWith("/")
+      ? findUrlFault(`https://host.example${fillPlaceholders(path)}`, httpUrl)
+      : "has to begin with /: a path such as /v2/liveness";
+    if (message !== undefined) addIssue({ code: "custom", message });
+  });
 
 /** Fields of a request; either `url` or `path` is required. */
 export const requestFields = {

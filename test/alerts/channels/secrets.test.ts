@@ -30,6 +30,17 @@ describe("findDestination", () => {
     });
   });
 
+  it("names what is wrong with an address that a secret has", () => {
+    const outcome = findDestination(
+      slackChannel,
+      reader({ SLACK_URL: "https://chat.example.com/a#hunter2" }),
+    );
+
+    expect(outcome).toMatchObject({
+      cause: expect.stringMatching(/no address of https:\/\/ or http:\/\/: it has a #/),
+    });
+  });
+
   it.each(["not an address", "file:///etc/passwd", "smtp://mail.example.com"])(
     "does not send to %s, and does not quote it",
     (url) => {

@@ -37,6 +37,25 @@ describe("a check", () => {
   });
 
   it.each([
+    ["url", "https://a.example/#top", "has a #, after which nothing counts: write it as %23"],
+    ["url", "https://a.example/b c", "has a blank or a line end in it: a blank is written %20"],
+    ["url", " https://a.example/", "begins or ends with a blank or a line end: remove it"],
+    ["url", "https://a.example:70000/", "has a port that is no number from 0 to 65535"],
+    ["path", "/v2/x #", "has a blank or a line end in it: a blank is written %20"],
+    ["path", "/v2/x#y", "has a #, after which nothing counts: write it as %23"],
+    ["path", "v2/x", "has to begin with /: a path such as /v2/liveness"],
+  ])("says what is wrong with its %s %j", (field, given, message) => {
+    expect(faultsOf({ id: "shop", [field]: given })).toEqual([[field, message]]);
+  });
+
+  it.each(["https://{{HOST}}/a?key={{API_KEY}}", "https://a.example/{{B C}}"])(
+    "takes the address %s with a name between double braces",
+    (url) => {
+      expect(faultsOf({ ...shop, url })).toEqual([]);
+    },
+  );
+
+  it.each([
     [{ id: "Shop" }, "id"],
     [{ name: " " }, "name"],
     [{ url: "shop.example.com" }, "url"],

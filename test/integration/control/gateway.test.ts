@@ -145,10 +145,18 @@ describe("requests that the gateway refuses", () => {
     expect(body.detail).toContain('"singleton"');
   });
 
-  it("refuses query parameters, of which Restate knows some", async () => {
-    const { status } = await bench.call(`${rollout}/Resume/send?delay=1h`);
+  it.each([
+    ["Rollout/send?delay=1h", "delay", "not_before"],
+    ["Rollout?delaySec=60", "delaySec", "not_before"],
+    ["Resume/send?%64elay=1h&x=1", "x", "not_before"],
+    ["Status?idempotency-key=a", "idempotency-key", "is a header"],
+    ["Status?", "query parameters are not supported here", "is in its body"],
+  ])("refuses the query of %s by name, with what to use instead", async (call, name, instead) => {
+    const { status, body } = await bench.call(`${rollout}/${call}`);
 
     expect(status).toBe(400);
+    expect(body.detail).toContain(name);
+    expect(body.detail).toContain(instead);
   });
 
   it("refuses a Rollout without an image", async () => {

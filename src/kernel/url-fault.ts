@@ -1,0 +1,63 @@
+/** What is wrong with an address that people write. Nothing of it is quoted: it may have a secret. */
+
+export type WantedUrl = {
+  /** Without `://`; absent: any, as Postgres' client takes them. */
+  schemes?: readonly string[];
+  example: string;
+  /** What to do instead of a user or password in it; absent: it may have them. */
+  insteadOfUser?: string;
+  /** Whether paths are added to it, so that it has no query. */
+  isBase?: boolean;
+};
+
+export const httpSchemes = ["https", "http"] as const;
+
+/** Each `{{NAME}}` of a secret as a letter. */
+export const fillPlaceholders = (text: string) => text.replace(/\{\{[^{}]*\}\}/g, "x");
+
+/** undefined: nothing. The first of several faults, since one often makes the next. */
+export function findUrlFault(given: string, wanted: WantedUrl): string | undefined {
+  if (given === "") return `is empty: give an address such as ${wanted.example}`;
+  return textFaultOf(given) ?? partFaultOf(given, wanted) ?? unreadable(given, wanted);
+}
+
+function textFaultOf(given: string): string | undefined {
+  if (given.trim() !== given) return "begins or ends with a blank or a line end: remove it";
+  if (/[\s\p{Cc}]/u.test(given)) return "has a blank or a line end in it: a blank is written %20";
+  if (given.includes("\\")) return "has a backslash: write / or %5C";
+  return given.includes("#") ? "has a #, after which nothing counts: write it as %23" : undefined;
+}
+
+function partFaultOf(given: string, wanted: WantedUrl): string | undefined {
+  const { schemes, insteadOfUser, isBase, example } = wanted;
+  const [, scheme, authority = "", rest = ""] =
+    /^([a-z][a-z\d+.-]*):\/\/([^/?]*)(.*)$/i.exec(given) ?? [];
+  if (scheme === undefined) return `has to be a whole address such as ${example}`;
+  if (schemes?.includes(scheme.toLowerCase()) === false) {
+    return `has to begin with ${schemes.map((one) => `${one}://`).join(" or ")}`;
+  }
+  if (/^[a-z]+:?$/i.test(authority) && rest.startsWith("//")) return "has two schemes: leave one";
+  const user = /^.*@/.exec(authority)?.[0] ?? "";
+  if (user !== "" && insteadOfUser) return `has a user or a password: ${insteadOfUser}`;
+  if (isBase && rest.includes("?")) return "has a ?, and paths are added to it: leave it out";
+  const host = authority.slice(user.length);
+  // Postgres may be at a socket, and Redis on this machine.
+  if (host === "" && !/^(?:postgres|redis)/i.test(scheme)) return "names no host";
+  return hostFaultOf(host, rest);
+}
+
+function hostFaultOf(host: string, rest: string): string | undefined {
+  if (/^[^[]*:[^[]*:/.test(host)) {
+    return "has an address of IPv6 without brackets: write it as [2001:db8::1]";
+  }
+  const port = /:([^\]:]*)$/.exec(host)?.[1] ?? "";
+  if (/^\d*$/.test(port) && Number(port) <= 65_535) return undefined;
+  return rest.includes("@")
+    ? "has a / or ? in its password: write them as %2F and %3F"
+    : "has a port that is no number from 0 to 65535";
+}
+
+function unreadable(given: string, { example }: WantedUrl): string | undefined {
+  const isRead = URL.canParse(given.replace(/^(postgres\w*:\/\/[^/]*@)\//i, "$1localhost/"));
+  return isRead ? undefined : `is no address such as ${example}`;
+}
