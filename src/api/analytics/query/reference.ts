@@ -34,9 +34,10 @@ same interval: sum them up. The latency columns are states, read by \`avgMerge\`
 \`SELECT *\` of one of these tables answers the numbers they stand for. Whole numbers have all their digits,
 also those that a double rounds.
 
-Allowed are WITH, subqueries, joins, UNION ALL, EXCEPT and INTERSECT, window functions (\`OVER\`), \`LIMIT n BY\`,
+Allowed are WITH, subqueries, joins, \`GROUP BY ALL\`, UNION ALL, EXCEPT and INTERSECT, window functions (\`OVER\`), \`LIMIT n BY\`,
 CAST and \`::\` to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STEP …\` of constants, up to
 ${maxFilledRows.toLocaleString("en-US")} rows; and these functions: ${code(functionNames)}.
+After AS any word is a name; elsewhere one that is also a keyword, such as \`"order"\`, is in double quotes.
 
 Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of
 memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. SETTINGS and FORMAT are refused.

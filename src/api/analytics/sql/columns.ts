@@ -28,6 +28,7 @@ export function readColumns(cursor: Cursor, from: ColumnReading): string {
 
 function readColumn(cursor: Cursor, { reading, scope, isSummed }: ColumnReading): string {
   if (cursor.takeMark("*")) {
+    refuseModifier(cursor);
     if (isSummed) return readableColumns;
     scope.answerAll();
     return "*";
@@ -36,6 +37,7 @@ function readColumn(cursor: Cursor, { reading, scope, isSummed }: ColumnReading)
     const table = readIdentifier(cursor, "a table");
     cursor.expectMark(".");
     cursor.expectMark("*");
+    refuseModifier(cursor);
     scope.answerAll(table);
     return `${writeName(table)}.*`;
   }
@@ -46,4 +48,11 @@ function readColumn(cursor: Cursor, { reading, scope, isSummed }: ColumnReading)
   const name = alias ?? column ?? sql;
   if (unit !== undefined) scope.answered.set(name, unit);
   return `${sql}${writeAlias(alias)}`;
+}
+
+function refuseModifier(cursor: Cursor): void {
+  const found = ["except", "exclude", "replace", "apply"].find((word) => cursor.isWord(word));
+  if (found === undefined) return;
+  const fault = found === "except" ? "type" : "syntax";
+  throw refuse(fault, `* ${found.toUpperCase()} is not allowed: name the columns.`);
 }

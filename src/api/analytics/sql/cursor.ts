@@ -78,8 +78,8 @@ export class Cursor {
   }
 
   /**
-   * Advances to the first of these words in the present query, skipping everything in brackets, and returns
-   * it; undefined: there is none.
+   * Advances to the first of these words in the present query, skipping everything in brackets and names
+   * after AS, and returns it; undefined: there is none.
    */
   skipTo(words: readonly string[]): string | undefined {
     for (let depth = 0; depth >= 0 && this.peek().kind !== "end"; this.next()) {
@@ -87,6 +87,7 @@ export class Cursor {
         const found = words.find((word) => this.isWord(word));
         if (found !== undefined) return found;
       }
+      if (this.isWord("as") && this.peek(1).kind === "word") this.next();
       depth += this.#bracketStep();
     }
     return undefined;
@@ -100,7 +101,9 @@ export class Cursor {
   /** The refusal of the next token. */
   unexpected(wanted: string): ApiError {
     const token = this.peek();
-    const found = token.kind === "end" ? "the end of the query" : token.text;
+    // WITH alone does not say which of its clauses is not supported.
+    const words = this.isWord("with") ? `${token.text} ${this.peek(1).text}` : token.text;
+    const found = token.kind === "end" ? "the end of the query" : words;
     return refuse("syntax", `Expected ${wanted} at character ${token.at + 1}, found ${found}.`);
   }
 

@@ -1,7 +1,7 @@
 /** Reads WITH: named queries and named values. */
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
-import { readIdentifier } from "./primary.ts";
+import { readName } from "./primary.ts";
 import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Names } from "./scope.ts";
@@ -46,7 +46,7 @@ function readValue(cursor: Cursor, from: NamedReading): string {
 }
 
 function readNewName(cursor: Cursor, { isTable }: NamedReading): string {
-  const name = readIdentifier(cursor, "a name");
+  const name = readName(cursor, "a name");
   if (!isTable(name)) return name;
   throw refuse("table", `What a WITH names cannot have the name of the table ${name}.`);
 }

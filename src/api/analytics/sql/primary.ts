@@ -14,17 +14,23 @@ import { writeName, writeText } from "./write.ts";
 
 type ReadExpression = (cursor: Cursor, reading: ParsedQuery) => Piece;
 
-/** Words that are never a column: one in its position means that the query was misread. */
-const reserved = new Set(
-  `select from where group order by having limit offset union except intersect distinct on using join
-  inner left right full outer cross array with as and or not in between like ilike is settings format
-  into prewhere sample final global any all asof semi anti window qualify fetch top values insert`
-    .trim()
-    .split(/\s+/),
-);
+/** Words that are no name where an expression or a table is wanted: one there means that the query was misread. */
+const keywords =
+  words(`select from where group order by having limit offset union except intersect distinct
+  on using join with as and or not in between like ilike is settings format into all values insert`);
 
+/** Words that are names there, and may follow an expression or a table, too. */
+const clauses =
+  words(`inner left right full outer cross array prewhere sample final global any asof semi
+  anti window qualify fetch`);
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/));
+}
+
+/** Whether it is no alias without an AS before it. */
 export function isReserved(token: Token): boolean {
-  return token.kind === "word" && reserved.has(token.word);
+  return token.kind === "word" && (keywords.has(token.word) || clauses.has(token.word));
 }
 
 export function readPrimary(
@@ -77,7 +83,7 @@ function readWord(cursor: Cursor, reading: ParsedQuery, expression: ReadExpressi
     if (cursor.takeWord(word)) return { sql: word.toUpperCase() };
   }
   if (cursor.isWord("case")) return readCase(cursor, read);
-  if (cursor.isWord("interval") && !cursor.isMark("(", 1)) return readInterval(cursor, read);
+  if (cursor.isWord("interval") && isInterval(cursor)) return readInterval(cursor, read);
   if (cursor.isWord("cast") && cursor.isMark("(", 1)) {
     cursor.next();
     return readCast(cursor, read);
@@ -105,6 +111,18 @@ function readCase(cursor: Cursor, read: () => Piece): Piece {
   return { sql: `(${parts.join(" ")} END)`, ...carriedState(choices) };
 }
 
+/** Whether INTERVAL is followed by a value; else it is a name. */
+function isInterval(cursor: Cursor): boolean {
+  const token = cursor.peek(1);
+  if (token.kind === "mark")
+    return token.text === "-" && intervalUnits.some(isUnit(cursor.peek(3)));
+  if (token.kind !== "word") return token.kind !== "end";
+  return !isReserved(token) && !["asc", "desc", "nulls"].includes(token.word);
+}
+
+const isUnit = (token: Token) => (unit: string) =>
+  token.kind === "word" && token.word.replace(/s$/, "") === unit;
+
 function readInterval(cursor: Cursor, read: () => Piece): Piece {
   cursor.expectWord("interval");
   const count = read();
@@ -129,9 +147,14 @@ function readColumn(cursor: Cursor, reading: ParsedQuery): Piece {
 
 export function readIdentifier(cursor: Cursor, wanted: string): string {
   const token = cursor.peek();
-  if ((token.kind !== "word" && token.kind !== "name") || isReserved(token)) {
-    throw cursor.unexpected(wanted);
-  }
+  if (token.kind === "word" && keywords.has(token.word)) throw cursor.unexpected(wanted);
+  return readName(cursor, wanted);
+}
+
+/** Where nothing but a name can be, as after AS: any word is one. */
+export function readName(cursor: Cursor, wanted: string): string {
+  const token = cursor.peek();
+  if (token.kind !== "word" && token.kind !== "name") throw cursor.unexpected(wanted);
   if (token.text.startsWith("_")) {
     throw refuse("syntax", `The name ${token.text} is not allowed: it begins with an underscore.`);
   }

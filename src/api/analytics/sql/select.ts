@@ -131,6 +131,9 @@ export class SelectReader implements ParsedQuery {
     const scope = new Scope();
     this.#selects.push(scope);
     const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
+    if (cursor.isWord("top") && cursor.peek(1).kind === "number") {
+      throw refuse("syntax", "TOP is not allowed: write LIMIT at the end of the query.");
+    }
     const start = cursor.place();
     // FROM is read first, as the units of the columns depend on it.
     const from =
@@ -183,7 +186,9 @@ export class SelectReader implements ParsedQuery {
   #readClause(cursor: Cursor, keyword: string): string {
     const read = () => readExpression(cursor, this).sql;
     if (keyword === "WHERE" || keyword === "HAVING") return read();
-    if (keyword === "GROUP BY") return cursor.list(read).join(", ");
+    if (keyword === "GROUP BY") {
+      return cursor.takeWord("all") ? "ALL" : cursor.list(read).join(", ");
+    }
     const fills: Fill[] = [];
     const items = cursor.list(() => {
       const item = `${read()}${readDirection(cursor)}`;
@@ -230,5 +235,7 @@ function takeSetMark(cursor: Cursor): string | undefined {
     if (cursor.takeWord("distinct")) return "UNION DISTINCT";
     throw cursor.unexpected("ALL or DISTINCT");
   }
-  return ["EXCEPT", "INTERSECT"].find((word) => cursor.takeWord(word.toLowerCase()));
+  const word = ["EXCEPT", "INTERSECT"].find((one) => cursor.takeWord(one.toLowerCase()));
+  if (word !== undefined && cursor.isWord("all")) throw cursor.unexpected("DISTINCT or SELECT");
+  return word !== undefined && cursor.takeWord("distinct") ? `${word} DISTINCT` : word;
 }

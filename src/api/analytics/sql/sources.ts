@@ -1,7 +1,7 @@
 /** Reads what follows FROM: tables, subqueries, and how they are joined. */
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
-import { isReserved, readIdentifier } from "./primary.ts";
+import { isReserved, readIdentifier, readName } from "./primary.ts";
 import type { ParsedQuery } from "./reading.ts";
 import type { Scope } from "./scope.ts";
 import type { Units } from "./units.ts";
@@ -90,7 +90,7 @@ export function takeAlias(cursor: Cursor): string | undefined {
   const isNamed = cursor.takeWord("as");
   const token = cursor.peek();
   const isName = token.kind === "name" || (token.kind === "word" && !isReserved(token));
-  return isNamed || isName ? readIdentifier(cursor, "a name") : undefined;
+  return isNamed || isName ? readName(cursor, "a name") : undefined;
 }
 
 export function writeAlias(alias: string | undefined): string {

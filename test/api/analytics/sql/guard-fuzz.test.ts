@@ -25,6 +25,9 @@ const { query } = fc.letrec<Record<"query" | "source" | "value" | "with", string
     "`named value 1`",
     "_part",
     "a.b",
+    "final",
+    "from",
+    "interval",
   ];
   const leaves = pick(
     ...names,
@@ -68,12 +71,21 @@ const { query } = fc.letrec<Record<"query" | "source" | "value" | "with", string
       ),
       of("(?)", tie("query")),
       of("?, ? AS b", tie("source"), tie("source")),
+      of("? AS ?", tie("source"), pick("final", "from", "where", "settings", "format", "as")),
       of("? AS a JOIN ? AS b ON ?", tie("source"), tie("source"), value),
       of("? ARRAY JOIN ? AS c", tie("source"), value),
     ),
     with: fc.oneof(
-      of("WITH ? AS ? ", value, pick("x", "workspace_id", "system", "key_verifications_v1")),
-      of("WITH ? AS (?) ", pick("x", "system", "key_verifications_v1"), tie("query")),
+      of(
+        "WITH ? AS ? ",
+        value,
+        pick("x", "workspace_id", "system", "key_verifications_v1", "from"),
+      ),
+      of(
+        "WITH ? AS (?) ",
+        pick("x", "system", "key_verifications_v1", "top", "from"),
+        tie("query"),
+      ),
       pick("", "", "", "/* WITH */ "),
     ),
     query: of(
@@ -86,6 +98,8 @@ const { query } = fc.letrec<Record<"query" | "source" | "value" | "with", string
         "",
         " ORDER BY 1 WITH FILL FROM 0 TO 10 STEP 1",
         " LIMIT 1 BY key_id",
+        " GROUP BY ALL",
+        " EXCEPT DISTINCT SELECT 1",
         " SETTINGS readonly = 0",
         " -- end",
         "\n--\n FORMAT CSV",

@@ -90,6 +90,92 @@ describe("what is allowed", () => {
   });
 });
 
+describe("a word of the grammar is a name where nothing else can be", () => {
+  const words = `select from where group order by having limit offset union except intersect distinct on using join
+    inner left right full outer cross array with as and or not in between like ilike is into all values settings format
+    prewhere sample final global any asof semi anti window qualify fetch top interval case end null cast exists`;
+  const table = rowsOf("key_verifications_v1");
+
+  it.each(words.split(/\s+/))("%s after AS", (word) => {
+    expect(guard(`SELECT key_id AS ${word}, 1 AS n FROM key_verifications_v1 AS ${word}`)).toBe(
+      `SELECT \`key_id\` AS \`${word}\`, 1 AS \`n\` FROM ${table} AS \`${word}\``,
+    );
+  });
+
+  it.each(words.split(/\s+/))("%s before AS in a WITH, and then in quotes", (word) => {
+    const query = `WITH ${word} AS (SELECT key_id FROM key_verifications_v1) SELECT key_id FROM "${word}"`;
+
+    expect(guard(query)).toContain(`FROM \`named query 1\` AS \`${word}\``);
+  });
+
+  it.each(["top", "sample", "final", "any", "left", "right", "window", "array", "fetch", "global"])(
+    "%s in an expression and after FROM",
+    (word) => {
+      const query = `WITH ${word} AS (SELECT 1 AS ${word}) SELECT ${word}.${word}, ${word} + 1 FROM ${word} GROUP BY ${word} ORDER BY ${word}`;
+
+      expect(guard(query)).toBe(
+        `WITH \`named query 1\` AS (SELECT 1 AS \`w\`) SELECT \`w\`.\`w\`, (\`w\` + 1) FROM \`named query 1\` AS \`w\` GROUP BY \`w\` ORDER BY \`w\``.replaceAll(
+          "`w`",
+          `\`${word}\``,
+        ),
+      );
+    },
+  );
+
+  it("a column named interval is none of INTERVAL", () => {
+    expect(guard("SELECT interval - 1, 2 AS interval ORDER BY interval DESC")).toBe(
+      "SELECT (`interval` - 1), 2 AS `interval` ORDER BY `interval` DESC",
+    );
+    expect(guard("SELECT now() - INTERVAL -1 DAY, now() - INTERVAL n DAYS")).toBe(
+      "SELECT (now() - INTERVAL (-1) DAY), (now() - INTERVAL `n` DAY)",
+    );
+  });
+
+  it.each([
+    "SELECT key_id AS FROM key_verifications_v1",
+    "WITH 1 AS SELECT x",
+    "SELECT ALL key_id",
+  ])("a missing name is not made up: %s", (query) => {
+    expect(outcomeOf(query)).toBe("invalid_analytics_query");
+  });
+});
+
+it("groups by all columns", () => {
+  expect(guard("SELECT outcome, count() FROM key_verifications_v1 GROUP BY ALL")).toBe(
+    `SELECT \`outcome\`, count() FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\` GROUP BY ALL`,
+  );
+});
+
+it.each([
+  ["GROUP BY outcome WITH TOTALS", "WITH TOTALS"],
+  ["GROUP BY outcome WITH CUBE", "WITH CUBE"],
+  ["GROUP BY ROLLUP(outcome)", "ROLLUP"],
+  ["GROUP BY GROUPING SETS ((outcome))", "SETS"],
+  ["LIMIT 1 WITH TIES", "WITH TIES"],
+  ["WHERE EXISTS (SELECT 1)", "EXISTS"],
+  ["WHERE 1 QUALIFY 1", "QUALIFY"],
+  ["EXCEPT ALL SELECT 1", "ALL"],
+  ["ASOF JOIN key_verifications_v1 AS b ON 1", "ASOF"],
+  ["ORDER BY 1 FETCH FIRST 1 ROW ONLY", "FETCH"],
+])("names what it refuses: %s", (clause, name) => {
+  expect(() => guard(`SELECT outcome FROM key_verifications_v1 ${clause}`)).toThrow(name);
+});
+
+it.each(["* EXCEPT (key_id)", "* EXCLUDE (key_id)", "v.* EXCEPT key_id", "* REPLACE (1 AS n)"])(
+  "names what it refuses, and what to write: %s",
+  (columns) => {
+    const word = columns.split(" ")[1];
+
+    expect(() => guard(`SELECT ${columns} FROM key_verifications_v1 AS v`)).toThrow(
+      `* ${word} is not allowed: name the columns`,
+    );
+  },
+);
+
+it("says of TOP to write LIMIT", () => {
+  expect(() => guard("SELECT TOP 2 key_id FROM key_verifications_v1")).toThrow("write LIMIT");
+});
+
 describe("BETWEEN with bounds in different units", () => {
   const seconds = "toUnixTimestamp(now())";
   const bounds = "BETWEEN 1000000000000 AND 1000000000";

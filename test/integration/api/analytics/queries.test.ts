@@ -110,6 +110,16 @@ describe("a query sees the rows of its own workspace alone", () => {
     "SELECT key_id FROM key_verifications_v1 LIMIT 5 BY workspace_id LIMIT 100",
     "SELECT key_id, 1 AS n FROM key_verifications_v1 ORDER BY n WITH FILL FROM 0 TO 5",
     "SELECT key_id -- FROM nowhere\n FROM key_verifications_v1 /* WHERE 0 */",
+    "WITH top AS (SELECT * FROM key_verifications_v1) SELECT key_id FROM top",
+    "WITH final AS (SELECT key_id AS sample FROM key_verifications_v1) SELECT final.sample FROM final",
+    "WITH from AS (SELECT 1 AS x) SELECT key_id AS from FROM key_verifications_v1 AS where WHERE key_id = 'key_secret' OR 1",
+    "SELECT key_id AS prewhere, 'ws_other' AS workspace_id FROM key_verifications_v1 AS final",
+    "SELECT 1 AS settings, key_id AS format FROM key_verifications_v1 AS union",
+    "SELECT key_id, count() AS n FROM key_verifications_v1 GROUP BY ALL",
+    "SELECT workspace_id AS all, key_id AS any FROM key_verifications_v1 GROUP BY ALL ORDER BY any",
+    "SELECT key_id FROM key_verifications_v1 EXCEPT DISTINCT SELECT 'key_0'",
+    "SELECT key_id FROM key_verifications_v1 INTERSECT DISTINCT SELECT 'key_secret'",
+    "SELECT arrayMap(final -> final, [key_id]) AS k FROM key_verifications_v1",
     "SELECT * FROM key_verifications_per_day_v1",
     "SELECT time, key_id FROM key_verifications_per_day_v1 WHERE time >= today() - 30 OR 1",
   ])("%s", async (query) => {
@@ -132,6 +142,30 @@ describe("a query sees the rows of its own workspace alone", () => {
     const { body } = await ask("SELECT count() AS n FROM key_verifications_v1");
 
     expect(body.data).toEqual([{ n: 3 }]);
+  });
+});
+
+describe("a word of the grammar as a name means what it says:", () => {
+  const table = "key_verifications_v1";
+
+  it.each([
+    [
+      `WITH top AS (SELECT key_id FROM ${table}) SELECT top.key_id AS final FROM top ORDER BY final LIMIT 1`,
+      { final: "key_0" },
+    ],
+    [`SELECT count() AS sample FROM ${table} ORDER BY sample`, { sample: 3 }],
+    [
+      `SELECT 3 - toInt32(substring(key_id, 5)) AS n, key_id AS "all" FROM ${table} ORDER BY "all" LIMIT 1`,
+      { n: 3, all: "key_0" },
+    ],
+    [`SELECT max(key_id) AS from, 2 AS limit FROM ${table} LIMIT 1`, { from: "key_2", limit: 2 }],
+    [
+      `SELECT key_space_id AS any, count() AS left FROM ${table} GROUP BY ALL ORDER BY left LIMIT 1`,
+      { any: "ks_b", left: 1 },
+    ],
+    ["SELECT interval - 1 AS window FROM (SELECT 5 AS interval)", { window: 4 }],
+  ])("%s", async (query, row) => {
+    expect((await ask(query)).body.data).toEqual([row]);
   });
 });
 
