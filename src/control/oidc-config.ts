@@ -1,21 +1,13 @@
 /** Settings of signing in at an identity provider by OpenID Connect. */
 import { z } from "zod";
 import { isLoopback } from "#kernel/address.ts";
+import { refuseBy } from "#kernel/faults.ts";
 import { Role } from "#kernel/roles.ts";
 import { optionalText, secretText, textList, wholeNumber } from "#kernel/setting.ts";
 import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** Plain http only on this machine: over a network anybody could answer instead of the provider. */
-const issuer = z
-  .string()
-  .trim()
-  .superRefine((url, { addIssue }) => {
-    const fault = url === "" ? undefined : (findUrlFault(url, issuerUrl) ?? findRisk(url));
-    if (fault !== undefined) addIssue({ code: "custom", message: `${insecure}: it ${fault}` });
-  })
-  .default("");
-
-const insecure = "must be an https address (http only on this machine), without query and fragment";
+const issuer = z.string().trim().superRefine(refuseBy(findIssuerFault)).default("");
 
 const issuerUrl = {
   schemes: httpSchemes,
@@ -24,9 +16,13 @@ const issuerUrl = {
   isBase: true,
 };
 
-function findRisk(url: string): string | undefined {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "https:" || isLoopback(hostname) ? undefined : "begins with http://";
+function findIssuerFault(text: string): string | undefined {
+  if (text === "") return undefined;
+  const fault = findUrlFault(text, issuerUrl);
+  const url = fault === undefined ? new URL(text) : undefined;
+  if (url?.protocol === "https:" || isLoopback(url?.hostname ?? "")) return undefined;
+  const wanted = "must be an https address (http only on this machine), without query and fragment";
+  return `${wanted}: it ${fault ?? "begins with http://"}`;
 }
 
 /** Text in the environment, separated by commas. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { refuseBy } from "#kernel/faults.ts";
 import {
   flag,
   networkList,
@@ -22,12 +23,13 @@ const DockerHost = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/i, {
     error: "must be letters, digits, dots and dashes",
   }),
-  url: z.string().superRefine((url, { addIssue }) => {
-    const words = "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host";
-    const isSocket = /^unix:\/\/\/./.test(url);
-    const fault = isSocket ? undefined : findUrlFault(url, engineUrl);
-    if (fault !== undefined) addIssue({ code: "custom", message: `${words}: it ${fault}` });
-  }),
+  url: z.string().superRefine(
+    refuseBy((url) => {
+      const words = "must be unix:///path, tcp://host:port, https://host:port or ssh://user@host";
+      const fault = /^unix:\/\/\/./.test(url) ? undefined : findUrlFault(url, engineUrl);
+      return fault && `${words}: it ${fault}`;
+    }),
+  ),
   region: optionalText(),
   /** Files for TLS: the authority of the engine's certificate, our certificate and its key. */
   ca: optionalText(),

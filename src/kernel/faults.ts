@@ -15,3 +15,11 @@ export function wordsOf(issue: z.core.$ZodIssue): string {
   const { message } = issue;
   return issue.code === "invalid_key" ? (issue.issues[0]?.message ?? message) : message;
 }
+
+/** For `superRefine` of a text: `find` returns what is wrong with it. */
+export const refuseBy =
+  (find: (text: string) => string | undefined) =>
+  (text: string, { addIssue }: z.RefinementCtx): void => {
+    const message = find(text);
+    if (message !== undefined) addIssue({ code: "custom", message, continue: false });
+  };

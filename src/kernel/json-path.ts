@@ -54,7 +54,7 @@ export function findJsonPathFault(text: string): string | undefined {
   }
   const meant = spell(text);
   const isRight = parseJsonPath(meant) !== undefined && /^[^{}]*$/.test(meant);
-  return `is no path to one value: ${isRight ? `write ${meant}` : "write it as data.roles[0] or labels['app.name']"}`;
+  return `is no path to one value: ${isRight ? `write ${meant}` : 'write it as data.roles[0] or labels["app.name"]'}`;
 }
 
 /** What was probably meant, from the words that are in it; also of a JSON pointer. */
@@ -75,8 +75,7 @@ export function writeJsonPath(path: JsonPath): string {
   const steps = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;
     const isName = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(part);
-    const inner = JSON.stringify(part).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
-    return isName ? `.${part}` : `['${inner}']`;
+    return isName ? `.${part}` : `[${JSON.stringify(part)}]`;
   });
   return `$${steps.join("")}`;
 }

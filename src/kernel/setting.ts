@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isNetwork } from "./address.ts";
 import { got } from "./fault-words.ts";
+import { refuseBy } from "./faults.ts";
 import { findUrlFault, httpSchemes, type WantedUrl } from "./url-fault.ts";
 
 /**
@@ -36,10 +37,7 @@ export const urlSetting = (wanted: WantedUrl) =>
   z
     .string()
     .trim()
-    .superRefine((url, { addIssue }) => {
-      const message = url === "" ? undefined : findUrlFault(url, wanted);
-      if (message !== undefined) addIssue({ code: "custom", message });
-    })
+    .superRefine(refuseBy((url) => (url === "" ? undefined : findUrlFault(url, wanted))))
     .default("");
 
 /** An http(s) address without a trailing slash, to which paths are added, or empty for "not set". */

@@ -33,29 +33,33 @@ function partFaultOf(given: string, wanted: WantedUrl): string | undefined {
   const [, scheme, authority = "", rest = ""] =
     /^([a-z][a-z\d+.-]*):\/\/([^/?]*)(.*)$/i.exec(given) ?? [];
   if (scheme === undefined) return `has to be a whole address such as ${example}`;
-  if (schemes?.includes(scheme.toLowerCase()) === false) {
-    return `has to begin with ${schemes.map((one) => `${one}://`).join(" or ")}`;
-  }
+  if (schemes?.includes(scheme.toLowerCase()) === false)
+    return `has to begin with ${startsOf(schemes)}`;
   if (/^[a-z]+:?$/i.test(authority) && rest.startsWith("//")) return "has two schemes: leave one";
   const user = /^.*@/.exec(authority)?.[0] ?? "";
   if (user !== "" && insteadOfUser) return `has a user or a password: ${insteadOfUser}`;
   if (isBase && rest.includes("?")) return "has a ?, and paths are added to it: leave it out";
-  const host = authority.slice(user.length);
-  // Postgres may be at a socket, and Redis on this machine.
-  if (host === "" && !/^(?:postgres|redis)/i.test(scheme)) return "names no host";
-  return hostFaultOf(host, rest);
+  // With digits before the slash it would be a host and a port.
+  const isSplit = user === "" && !/^http/i.test(scheme) && /^[^?]*@/.test(rest);
+  return isSplit ? splitPassword : hostFaultOf(authority.slice(user.length), scheme, rest);
 }
 
-function hostFaultOf(host: string, rest: string): string | undefined {
+function startsOf(schemes: readonly string[]): string {
+  return schemes.map((scheme) => `${scheme}://`).join(" or ");
+}
+
+function hostFaultOf(host: string, scheme: string, rest: string): string | undefined {
+  // Postgres may be at a socket, and Redis on this machine.
+  if (host === "" && !/^(?:postgres|redis)/i.test(scheme)) return "names no host";
   if (/^[^[]*:[^[]*:/.test(host)) {
     return "has an address of IPv6 without brackets: write it as [2001:db8::1]";
   }
   const port = /:([^\]:]*)$/.exec(host)?.[1] ?? "";
   if (/^\d*$/.test(port) && Number(port) <= 65_535) return undefined;
-  return rest.includes("@")
-    ? "has a / or ? in its password: write them as %2F and %3F"
-    : "has a port that is no number from 0 to 65535";
+  return rest.includes("@") ? splitPassword : "has a port that is no number from 0 to 65535";
 }
+
+const splitPassword = "has a / or ? in its password: write them as %2F and %3F";
 
 function unreadable(given: string, { example }: WantedUrl): string | undefined {
   const isRead = URL.canParse(given.replace(/^(postgres\w*:\/\/[^/]*@)\//i, "$1localhost/"));

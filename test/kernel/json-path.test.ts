@@ -34,19 +34,19 @@ describe("a path is understood in each of the usual spellings", () => {
 describe("what is no path to one value is refused, with the right spelling", () => {
   it.each([
     ["/data/valid", "data.valid"],
-    ["#/a/0/b~1c", "a[0]['b/c']"],
+    ["#/a/0/b~1c", 'a[0]["b/c"]'],
     [".data", "data"],
     ["data.", "data"],
     ["a..b", "a.b"],
     [" data.valid ", "data.valid"],
     ["a . b", "a.b"],
-    ["data valid", "['data valid']"],
+    ["data valid", '["data valid"]'],
     ["a.[0]", "a[0]"],
     ["a[b]", "a.b"],
     ["a[ 0 ]", "a[0]"],
-    ["a[01]", "a['01']"],
-    ['a."b.c"', "a['b.c']"],
-    ["a\\.b", "['a.b']"],
+    ["a[01]", 'a["01"]'],
+    ['a."b.c"', 'a["b.c"]'],
+    ["a\\.b", '["a.b"]'],
     ["$status", "status"],
     ["$.", "$"],
     ["data.valid()", "data.valid"],
@@ -110,5 +110,5 @@ describe("the value at a path", () => {
 });
 
 it("a path is written as RFC 9535 has it", () => {
-  expect(writeJsonPath(["a", 0, "b.c", "it's", "x-y"])).toBe("$.a[0]['b.c']['it\\'s']['x-y']");
+  expect(writeJsonPath(["a", 0, "b.c", "it's", "x-y"])).toBe('$.a[0]["b.c"]["it\'s"]["x-y"]');
 });

@@ -56,6 +56,12 @@ describe("an address is refused with what is wrong with it", () => {
   });
 });
 
+it("a password of digits and a slash is no port", () => {
+  expect(findUrlFault("postgres://user:12/34@db.example/v", postgres)).toBe(
+    "has a / or ? in its password: write them as %2F and %3F",
+  );
+});
+
 it.each([
   "https://a.example",
   "HTTPS://A.example:8443/b?c=d@e",
@@ -73,6 +79,7 @@ it.each([
   "postgresql://user:pw@/vedette?host=/var/run/postgresql",
   "postgresql://%2Fvar%2Frun%2Fpostgresql/vedette",
   "postgresql://user:p@ss@db.example/vedette",
+  "postgresql://db.example:5432/vedette?application_name=a@b",
 ])("the address of Postgres %s is fine", (given) => {
   expect(findUrlFault(given, postgres)).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 /** Alert channels: where events of checks go, as the definitions have them. Secrets are `{{NAME}}` of one. */
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { refuseBy } from "#kernel/faults.ts";
 import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** The whole value is the name of a secret, whose value is read at every delivery. */
@@ -18,15 +19,13 @@ const address = (schemes: readonly string[], example: string) =>
   z
     .string()
     .max(2_000)
-    .superRefine((given, { addIssue }) => {
-      const insteadOfUser = "name it as {{NAME}} of a secret";
-      const isSecret = /^(?:\{\{[^{}]*\}\})+$/.test(given);
-      const filled = fillPlaceholders(given);
-      const message = isSecret
-        ? undefined
-        : findUrlFault(filled, { schemes, example, insteadOfUser });
-      if (message !== undefined) addIssue({ code: "custom", message, continue: false });
-    });
+    .superRefine(
+      refuseBy((given) => {
+        if (/^(?:\{\{[^{}]*\}\})+$/.test(given)) return undefined;
+        const insteadOfUser = "name it as {{NAME}} of a secret";
+        return findUrlFault(fillPlaceholders(given), { schemes, example, insteadOfUser });
+      }),
+    );
 
 const httpAddress = (example: string) => address(httpSchemes, example);
 

@@ -1,6 +1,7 @@
 /** The request of a check of HTTP, and of a step. */
 
 import { z } from "zod";
+import { refuseBy } from "#kernel/faults.ts";
 import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
 import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 import {
@@ -21,20 +22,18 @@ const httpUrl = {
 const wholeUrl = z
   .string()
   .max(2_000)
-  .superRefine((url, { addIssue }) => {
-    const message = findUrlFault(fillPlaceholders(url), httpUrl);
-    if (message !== undefined) addIssue({ code: "custom", message, continue: false });
-  });
+  .superRefine(refuseBy((url) => findUrlFault(fillPlaceholders(url), httpUrl)));
 
 const Path = z
   .string()
   .max(2_000)
-  .superRefine((path, { addIssue }) => {
-    const message = path.startsWith("/")
-      ? findUrlFault(`https://host.example${fillPlaceholders(path)}`, httpUrl)
-      : "has to begin with /: a path such as /v2/liveness";
-    if (message !== undefined) addIssue({ code: "custom", message });
-  });
+  .superRefine(
+    refuseBy((path) =>
+      path.startsWith("/")
+        ? findUrlFault(`https://host.example${fillPlaceholders(path)}`, httpUrl)
+        : "has to begin with /: a path such as /v2/liveness",
+    ),
+  );
 
 /** Fields of a request; either `url` or `path` is required. */
 export const requestFields = {

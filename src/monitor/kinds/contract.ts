@@ -1,5 +1,6 @@
 /** The kinds of checks: what each one asks, and what a good answer is. */
 import { z } from "zod";
+import { refuseBy } from "#kernel/faults.ts";
 import { findJsonPathFault } from "#kernel/json-path.ts";
 
 /** A check without a kind is one of http, as those that an earlier version stored. */
@@ -35,13 +36,7 @@ export const HeaderText = z
   // Node's own rule for the value of a header.
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "has characters that no header may have");
 
-const JsonPath = z
-  .string()
-  .max(500)
-  .superRefine((path, { addIssue }) => {
-    const message = findJsonPathFault(path);
-    if (message !== undefined) addIssue({ code: "custom", message });
-  });
+const JsonPath = z.string().max(500).superRefine(refuseBy(findJsonPathFault));
 
 /** A condition on the content of a response. */
 export const Assertion = z.discriminatedUnion("source", [

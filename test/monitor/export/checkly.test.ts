@@ -39,8 +39,8 @@ it.each([
 it.each([
   ["data.roles.0", "$.data.roles[0]"],
   ["$.data.roles[0]", "$.data.roles[0]"],
-  ['a["b.c"]', "$.a['b.c']"],
-  ["x-y", "$['x-y']"],
+  ['a["b.c"]', '$.a["b.c"]'],
+  ["x-y", '$["x-y"]'],
 ])("writes the path %s as the hosted monitor takes it", (path, written) => {
   expect(projectOf([{ source: "json", path, equals: 1 }])).toContain(
     `AssertionBuilder.jsonBody(${JSON.stringify(written)}).equals(1)`,
