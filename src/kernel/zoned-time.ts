@@ -41,7 +41,7 @@ export function msAtClock({ timeZone, day, time }: ClockTime, inDoubt: InDoubt):
 }
 
 /** How far its clocks are ahead of UTC, in milliseconds. */
-function offsetAt(timeZone: string, ms: number): number {
+export function offsetAt(timeZone: string, ms: number): number {
   const shown = formatOf(timeZone).format(ms);
   const [, sign, hours, minutes, seconds = "0"] =
     /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(shown) ?? [];

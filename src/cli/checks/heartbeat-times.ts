@@ -2,7 +2,8 @@
 import { print, printJson } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
-import { type CronTimes, timeAfter } from "#kernel/cron-times.ts";
+import type { CronDialect } from "#kernel/cron-expression.ts";
+import { timeAfter } from "#kernel/cron-times.ts";
 
 type Options = { config?: string; json: boolean };
 
@@ -12,22 +13,28 @@ export async function nextTimes(id: string, { config, json }: Options): Promise<
   const row = heartbeats.find((one) => one.id === id);
   if (row === undefined) throw new Error(`there is no heartbeat ${id} in the definitions`);
   if (row.cron === undefined) throw new Error(`${id} has a period, and no cron`);
-  const times = { expression: row.cron, timezone: row.timezone ?? "UTC" };
-  const next = timesFrom(times, Date.now()).map((ms) => formatInZone(ms, times.timezone));
-  if (json) printJson({ heartbeat: id, cron: times.expression, timezone: times.timezone, next });
-  else print([`${times.expression} (${times.timezone})`, ...next].join("\n"));
+  const found = findNext(row.cron, row, Date.now());
+  const { cron, timezone, cronDialect, next } = found;
+  if (json) printJson({ heartbeat: id, ...found });
+  else print([`${cron} (${timezone}, ${dialectNames[cronDialect]})`, ...next].join("\n"));
   return 0;
 }
 
+const dialectNames = { debian: "as Debian's cron", kubernetes: "as a CronJob of Kubernetes" };
+
 const shown = 5;
 
-function timesFrom(times: CronTimes, fromMs: number): number[] {
-  const found: number[] = [];
-  for (let ms = timeAfter(times, fromMs); ms !== null; ms = timeAfter(times, ms)) {
-    found.push(ms);
-    if (found.length === shown) break;
+type Row = { timezone?: string | undefined; cronDialect?: CronDialect | undefined };
+
+export function findNext(cron: string, row: Row, nowMs: number) {
+  const { timezone = "UTC", cronDialect = "debian" } = row;
+  const times = { expression: cron, timezone, dialect: cronDialect };
+  const next: string[] = [];
+  for (let ms = timeAfter(times, nowMs); ms !== null; ms = timeAfter(times, ms)) {
+    next.push(formatInZone(ms, timezone));
+    if (next.length === shown) break;
   }
-  return found;
+  return { cron, timezone, cronDialect, next };
 }
 
 /** `Sun 2027-03-28 03:00 +02:00` */

@@ -27,6 +27,7 @@ export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
     .option("--every <time>", "how often the job runs, for example 1d", parseSeconds)
     .option("--cron <expression>", 'when it runs instead, for example "0 3 * * 1-5"')
     .option("--timezone <name>", "of --cron, for example Europe/Berlin (default: UTC)")
+    .option("--cron-dialect <name>", "whose rules --cron follows: debian or kubernetes")
     .option("--early <time>", "how long before its time a ping counts (default: 60s)", parseSeconds)
     .requiredOption("--grace <time>", "how late it may be, for example 1h", parseSeconds)
     .action(load(exit, async () => (await from()).addHeartbeat));

@@ -44,6 +44,7 @@ type HeartbeatOptions = RowOptions & {
   every?: number;
   cron?: string;
   timezone?: string;
+  cronDialect?: string;
   early?: number;
   grace: number;
 };
@@ -61,6 +62,7 @@ export async function addHeartbeat(name: string, options: HeartbeatOptions): Pro
     periodSeconds: every,
     cron,
     timezone,
+    cronDialect: options.cronDialect,
     earlySeconds: options.early,
     graceSeconds: options.grace,
     channels: options.channel && [options.channel],

@@ -1,7 +1,7 @@
 /** The row of a drill. */
 import { z } from "zod";
 import { findCronFault } from "#kernel/cron-times.ts";
-import { Environment, Id, Name, text } from "./fields.ts";
+import { CronDialect, Environment, Id, Name, text } from "./fields.ts";
 
 const channelIds = z.array(Id).min(1, "is empty: name a channel").max(10);
 
@@ -15,6 +15,7 @@ export const DrillRow = z
       'When the test alert is sent: minute, hour, day, month, weekday, such as "0 9 * * 1".',
     ),
     timezone: text(100).optional().describe("Of cron, such as Europe/Berlin. Default: UTC."),
+    cronDialect: CronDialect,
     graceSeconds: z
       .int()
       .min(10)
@@ -26,8 +27,8 @@ export const DrillRow = z
       .optional()
       .describe("Ids of the channels that are notified when the drill fails. Default: channels."),
   })
-  .superRefine(({ cron, timezone = "UTC" }, { addIssue }) => {
-    const fault = findCronFault({ expression: cron, timezone });
+  .superRefine(({ cron, timezone = "UTC", cronDialect: dialect }, { addIssue }) => {
+    const fault = findCronFault({ expression: cron, timezone, dialect });
     if (fault !== null) addIssue({ code: "custom", path: [fault.field], message: fault.message });
   })
   .transform(({ name, ...row }) => ({ ...row, name: name ?? row.id }));

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
+import { cronDialects } from "#kernel/cron-expression.ts";
 
 const slug = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
@@ -34,6 +35,11 @@ export const Channels = z
   );
 
 export const Name = text(200).optional().describe("As people see it. Default: the id.");
+
+export const CronDialect = z
+  .enum(cronDialects)
+  .optional()
+  .describe("Whose rules cron follows: those of Debian's cron, the default, or of a CronJob.");
 
 export const DependsOn = z
   .array(Id)

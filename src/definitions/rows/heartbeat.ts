@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { cronJobs } from "#cron/contract.ts";
 import { findCronFault } from "#kernel/cron-times.ts";
-import { Channels, DependsOn, Environment, Id, Name, text } from "./fields.ts";
+import { Channels, CronDialect, DependsOn, Environment, Id, Name, text } from "./fields.ts";
 
 const maxSpanSeconds = 365 * 86_400;
 
@@ -17,6 +17,7 @@ const schedule = {
     .optional()
     .describe('When the job runs: minute, hour, day, month, weekday, such as "0 3 * * 1-5".'),
   timezone: text(100).optional().describe("Of cron, such as Europe/Berlin. Default: UTC."),
+  cronDialect: CronDialect,
   earlySeconds: z
     .int()
     .min(0)
@@ -53,16 +54,12 @@ export const HeartbeatRow = z
     name: name ?? row.id,
     watches: watches ?? name ?? row.id,
   }));
-type Schedule = { periodSeconds?: number; cron?: string; timezone?: string; earlySeconds?: number };
+type Schedule = z.output<z.ZodObject<typeof schedule>>;
 
-function findScheduleFaults(
-  row: {
-    [field in keyof Schedule]?: Schedule[field] | undefined;
-  },
-): { field: keyof Schedule; message: string }[] {
-  const { periodSeconds, cron, timezone, earlySeconds } = row;
+function findScheduleFaults(row: Schedule): { field: keyof Schedule; message: string }[] {
+  const { periodSeconds, cron, timezone, cronDialect: dialect, earlySeconds } = row;
   if (cron === undefined) {
-    const onlyCron = { timezone, earlySeconds };
+    const onlyCron = { timezone, cronDialect: dialect, earlySeconds };
     const without = Object.entries(onlyCron).filter(([, value]) => value !== undefined);
     const missing = {
       field: "periodSeconds" as const,
@@ -76,7 +73,7 @@ function findScheduleFaults(
       })),
     ];
   }
-  const fault = findCronFault({ expression: cron, timezone: timezone ?? "UTC" });
+  const fault = findCronFault({ expression: cron, timezone: timezone ?? "UTC", dialect });
   const both = {
     field: "cron" as const,
     message: "is there beside periodSeconds: give one of them",

@@ -4,7 +4,7 @@ import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { DrillRow } from "#definitions/rows/drill.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
-import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
+import type { ApiCheck, CronSchedule, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { toKind } from "./kinds.ts";
 
@@ -57,10 +57,16 @@ function toApiCheck(row: CheckRow, elsewhere: Elsewhere): ApiCheck {
 
 function toHeartbeat(row: HeartbeatRow, elsewhere: Elsewhere): Heartbeat {
   const { channels: _channels, dependsOn: _dependsOn, ...rest } = row;
-  const { cron, timezone = "UTC", earlySeconds, ...same } = rest;
+  const { cron, timezone, cronDialect, earlySeconds, ...same } = rest;
   if (cron === undefined) return { ...same, ...elsewhere };
-  const schedule = { cron, timezone, ...(earlySeconds !== undefined && { earlySeconds }) };
+  const early = earlySeconds !== undefined && { earlySeconds };
+  const schedule = { ...toSchedule({ cron, timezone, cronDialect }), ...early };
   return { ...same, schedule, ...elsewhere };
+}
+
+function toSchedule(row: Pick<DrillRow, "cron" | "timezone" | "cronDialect">): CronSchedule {
+  const { cron, timezone = "UTC", cronDialect: dialect } = row;
+  return { cron, timezone, ...(dialect === "kubernetes" && { dialect }) };
 }
 
 /** By then the drill has found out by itself that it failed, and says more than that no ping came. */
@@ -68,10 +74,10 @@ const marginSeconds = 60;
 
 /** A drill is a heartbeat that pings by itself. */
 function toDrill(row: DrillRow, notified: (ids: readonly string[]) => Recipients): Heartbeat {
-  const { id, name, environment, cron, timezone = "UTC", graceSeconds } = row;
+  const { id, name, environment, graceSeconds } = row;
   const { channels, alert = channels } = row;
   return {
-    ...{ id, name, environment, schedule: { cron, timezone } },
+    ...{ id, name, environment, schedule: toSchedule(row) },
     watches: `that a test alert arrives at ${channels.join(", ")}`,
     graceSeconds: graceSeconds + marginSeconds,
     drill: { graceSeconds, ...notified(channels) },

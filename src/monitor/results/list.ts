@@ -105,10 +105,13 @@ function viewDrill({ drill }: Heartbeat) {
 /** From one ping to the next; of a cron, of the two times to come. */
 function viewSchedule({ periodSeconds = 0, schedule }: Heartbeat, nowMs: number) {
   if (schedule === undefined) return { period_seconds: periodSeconds };
-  const { cron, timezone } = schedule;
+  const { cron, timezone, dialect } = schedule;
   const nextMs = owedAtMs(schedule, nowMs);
   const period_seconds = Math.round((owedAtMs(schedule, nextMs) - nextMs) / 1_000);
-  return { period_seconds, cron: `${cron} ${timezone}` };
+  return {
+    period_seconds,
+    cron: `${cron} ${timezone}${dialect === undefined ? "" : " (Kubernetes)"}`,
+  };
 }
 
 /** The status of the last run; silent if that is too long ago. */

@@ -64,6 +64,6 @@ function earlyMs({ earlySeconds }: CronSchedule, gapMs: number): number {
   return Math.min(earlySeconds * 1_000, gapMs / 2);
 }
 
-function timesOf({ cron: expression, timezone }: CronSchedule): CronTimes {
-  return { expression, timezone };
+function timesOf({ cron: expression, timezone, dialect }: CronSchedule): CronTimes {
+  return { expression, timezone, dialect };
 }

@@ -6,9 +6,11 @@ import { related } from "#monitor/related.ts";
 
 /** Pings are expected at these times. */
 const CronSchedule = z.strictObject({
-  /** Five fields, or `@daily` and the like; `src/kernel/cron-times.ts` reads it. */
+  /** Five fields, or `@daily` and the like; `src/kernel/cron-times.ts` finds its times. */
   cron: z.string(),
   timezone: z.string(),
+  /** Whose rules the expression follows. Absent: those of Debian's cron. */
+  dialect: z.literal("kubernetes").optional(),
   /** How long before its time a ping counts for it. Absent: 60 s, or a quarter of the gap before it. */
   earlySeconds: z.int().optional(),
 });

@@ -194,6 +194,18 @@ describe("the schedule of a heartbeat", () => {
     ]);
   });
 
+  it("reads its cron by the dialect of the row", () => {
+    const cron = "5/15 2 * * *";
+
+    expect(heartbeatFaults({ cron, cronDialect: "kubernetes" })).toEqual([]);
+    expect(heartbeatFaults({ cron, cronDialect: "debian" })).toHaveLength(1);
+    expect(heartbeatFaults({ cron: "0 0 * * 7", cronDialect: "kubernetes" })).toHaveLength(1);
+    expect(heartbeatFaults({ cron, cronDialect: "quartz" })).toHaveLength(1);
+    expect(heartbeatFaults({ periodSeconds: 60, cronDialect: "kubernetes" })).toEqual([
+      "cronDialect belongs to cron, which is missing",
+    ]);
+  });
+
   it("says at the field what is wrong with its cron or its zone", () => {
     expect(heartbeatFaults({ cron: "0 0 31 2 *" })).toEqual(["cron names a time that never comes"]);
     expect(heartbeatFaults({ cron: "0 3 * * *", timezone: "+02:00" })).toEqual([

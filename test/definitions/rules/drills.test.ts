@@ -43,6 +43,17 @@ it("a drill is a heartbeat that knows what it tests, and alerts what it tests by
   expect(heartbeats.map((row) => Heartbeat.parse(row))).toEqual(heartbeats);
 });
 
+it("a drill follows the rules of its dialect", () => {
+  const ofCronJob = { ...given, cron: "0/30 9 ? * 1", cronDialect: "kubernetes" };
+
+  const [drill] = toMonitored(setOf(ofCronJob)).heartbeats;
+
+  expect(drill?.schedule).toEqual({ cron: ofCronJob.cron, timezone: "UTC", dialect: "kubernetes" });
+  expect(toMonitored(setOf({ ...given, cronDialect: "debian" })).heartbeats[0]?.schedule).toEqual({
+    ...{ cron: given.cron, timezone: "UTC" },
+  });
+});
+
 it("other channels than those that are tested may be told that it failed", () => {
   const [drill] = toMonitored(setOf({ ...given, alert: ["chat"] })).heartbeats;
 
@@ -53,6 +64,7 @@ it.each([
   ["no channel", { channels: [] }, "channels"],
   ["a wrong cron", { cron: "every day" }, "cron"],
   ["an offset as zone", { timezone: "+02:00" }, "timezone"],
+  ["a cron of another dialect", { cron: "0 0 * * 7", cronDialect: "kubernetes" }, "cron"],
   ["an empty list of whom to alert", { alert: [] }, "alert"],
 ])("a drill with %s is refused", (_, changes, field) => {
   const issues = DrillRow.safeParse({ ...given, ...changes }).error?.issues ?? [];

@@ -185,7 +185,7 @@ it("a heartbeat that nobody set up says so, and one by cron says when it is expe
   const nightly = aHeartbeat({
     id: "nightly",
     periodSeconds: undefined,
-    schedule: { cron: "0 3 * * *", timezone: "UTC" },
+    schedule: { cron: "0 3 * * *", timezone: "UTC", dialect: "kubernetes" },
   });
 
   const [view] = listChecks({
@@ -200,7 +200,7 @@ it("a heartbeat that nobody set up says so, and one by cron says when it is expe
   expect(view).toMatchObject({
     status: "pending",
     reason: "not set up: `vedette heartbeats register nightly` makes its ping URL",
-    rule: { period_seconds: 86_400, cron: "0 3 * * * UTC" },
+    rule: { period_seconds: 86_400, cron: "0 3 * * * UTC (Kubernetes)" },
   });
 });
 

@@ -40,6 +40,14 @@ describe("a ping counts for", () => {
   });
 });
 
+it("the times of a schedule are those of its dialect", () => {
+  const schedule = { cron: "0 5 */2 * 1-5", timezone: "UTC" };
+  const settledMs = at("2026-11-01T12:00Z");
+
+  expect(owedAtMs(schedule, settledMs)).toBe(at("2026-11-03T05:00Z"));
+  expect(owedAtMs({ ...schedule, dialect: "kubernetes" }, settledMs)).toBe(at("2026-11-02T05:00Z"));
+});
+
 /** Times on a grid, which need no parser. */
 const grids = fc.constantFrom(
   { cron: "*/5 * * * *", gapMs: 5 * minute },
