@@ -1,4 +1,5 @@
 /** The fleet as columns: what became of each sentinel in the shown rollout, as one letter. Pure. */
+import { alreadyRuns, compareImages } from "#kernel/image-reference.ts";
 import type { RolloutStateName } from "#rollout/contract.ts";
 import type { FleetColumns, SentinelMark } from "./contract.ts";
 import { outcomeMarks } from "./outcome-marks.ts";
@@ -45,20 +46,25 @@ function markOf(row: FleetRow, shown: Shown): SentinelMark {
     return isReverting(row, shown) ? "p" : (outcomeMarks[row.outcome] ?? "o");
   if (row.wave !== null) return isDeploying(row, shown) ? "p" : "w";
   const { image, state, hasMore } = shown;
-  const alreadyRuns = row.image === image && row.running_image === image;
-  if (activeStates.includes(state) && hasMore && !alreadyRuns) return "w";
+  const isPart = image === null || !alreadyRuns(row, image);
+  if (activeStates.includes(state) && hasMore && isPart) return "w";
   return row.deploy_status === "failed" ? "x" : "o";
 }
 
 /** Its deploy may have ended a moment before its outcome is recorded. */
 function isDeploying(row: FleetRow, { image, state }: Shown): boolean {
-  if (row.deploy_status === "progressing") return state === "rolling_back" || row.image === image;
-  return state === "in_progress" && row.image === image && row.is_ordered;
+  if (row.deploy_status === "progressing") return state === "rolling_back" || isOf(row, image);
+  return state === "in_progress" && row.is_ordered && isOf(row, image);
+}
+
+/** Whether it was ordered to run the image. */
+function isOf(row: FleetRow, image: string | null): boolean {
+  return image !== null && compareImages(row.image, image) !== "other";
 }
 
 /** Whether a rollback is giving it its previous image. */
 function isReverting(row: FleetRow, { image, state }: Shown): boolean {
-  if (state !== "rolling_back" || row.image === image) return false;
+  if (state !== "rolling_back" || isOf(row, image)) return false;
   return row.outcome === "succeeded" || row.deploy_status === "progressing";
 }
 

@@ -1,6 +1,7 @@
 /** Updates the table `sentinels` from the fleet's list. */
 import type pg from "pg";
 import { type Database, inTransaction } from "#kernel/database.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import type { FleetList, FleetMember } from "./contract.ts";
 import type { ListedSentinel } from "./drivers/driver.ts";
 import { refuseList } from "./list-refusal.ts";
@@ -119,15 +120,19 @@ async function writeList(
   );
   const { known = 0, missing = 0 } = rows[0] ?? {};
   refuseList({ fleet, known, missing, listed: ids.length }, limitPercent);
+  const images = sentinels.map(({ image }) => image);
+  const equal = await findEqual(transaction, ids, images);
   await transaction.query(upsertFleet, [
     ids,
     sentinels.map(({ region }) => region),
-    sentinels.map(({ image }) => image),
+    images,
     sentinels.map(({ running_image }) => running_image ?? null),
     sentinels.map(({ healthy }) => (healthy ? "healthy" : "unhealthy")),
     askedAt,
     sentinels.map(({ labels = {} }) => JSON.stringify(labels)),
     fleet,
+    equal.map(({ ordered }) => ordered),
+    equal.map(({ listed }) => listed),
   ]);
   await transaction.query("DELETE FROM sentinels WHERE fleet = $2 AND id <> ALL($1)", [ids, fleet]);
   await transaction.query(forgetLogs, [fleet, keepsLogs]);
@@ -138,6 +143,17 @@ async function writeList(
      WHERE fleet = $3`,
     [askedAt, confirmedBy, fleet],
   );
+}
+
+/** By which other names the fleet lists what its sentinels were ordered to run. */
+async function findEqual(transaction: pg.PoolClient, ids: string[], images: string[]) {
+  const { rows } = await transaction.query<{ ordered: string; listed: string }>(
+    `SELECT DISTINCT s.image AS ordered, t.image AS listed
+     FROM unnest($1::text[], $2::text[]) AS t (id, image) JOIN sentinels AS s USING (id)
+     WHERE s.image <> t.image`,
+    [ids, images],
+  );
+  return rows.filter(({ ordered, listed }) => compareImages(ordered, listed) !== "other");
 }
 
 async function readMembers(transaction: pg.PoolClient, fleet: string): Promise<FleetMember[]> {
@@ -159,21 +175,24 @@ const forgetLogs = `
   WHERE s.id = l.sentinel_id AND s.fleet = $1 AND (NOT $2 OR l.at < now() - interval '30 days')`;
 
 // A fleet that lists no running image may list the image of a deploy that has failed or is in progress:
-// then the image that we saw running before is kept as the running one. The ordered image of a deploy in
-// progress is not changed, nor is a row that a deploy has written after the list was requested. Rows are
+// then the image that we saw running before is kept as the running one. An ordered image keeps the name of
+// its order, whatever the fleet calls it. The ordered image of a deploy in progress is not changed, nor is
+// a row that a deploy has written after the list was requested. Rows are
 // dated by that time, so that the next list, requested while this one is written, counts as newer.
 const upsertFleet = `
   INSERT INTO sentinels AS s
     (id, region, image, running_image, deploy_status, health, labels, updated_at, fleet)
-  SELECT t.id, t.region, t.image,
+  SELECT t.id, t.region, coalesce(equal.ordered, t.image),
     coalesce(t.running_image,
-      CASE WHEN known.deploy_status <> 'ready' AND known.image = t.image
+      CASE WHEN known.deploy_status <> 'ready' AND known.image = coalesce(equal.ordered, t.image)
         THEN known.running_image END,
       t.image),
     'ready', t.health, t.labels::jsonb, $6::timestamptz, $8::text
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[])
     AS t (id, region, image, running_image, health, labels)
     LEFT JOIN sentinels AS known ON known.id = t.id
+    LEFT JOIN unnest($9::text[], $10::text[]) AS equal (ordered, listed)
+      ON equal.ordered = known.image AND equal.listed = t.image
   ON CONFLICT (id) DO UPDATE SET
     fleet = excluded.fleet, region = excluded.region, health = excluded.health, labels = excluded.labels,
     image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,

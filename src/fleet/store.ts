@@ -1,6 +1,7 @@
 /** The table `sentinels`: the fleet as last observed. */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import type { FleetMember, Sentinel } from "./contract.ts";
 import { createStoppedRuns } from "./stopped-runs.ts";
 
@@ -61,7 +62,10 @@ export function createFleetStore(database: Database) {
 
     /** Notes that the sentinel is ready, for the deploy of this image in progress. False: there is none. */
     async notePush({ id, image }: { id: string; image: string }): Promise<boolean> {
-      return (await database.query(notePush, [id, image])).rowCount !== 0;
+      const { rows } = await database.query<{ image: string }>(findDeploying, [id]);
+      const ordered = rows[0]?.image ?? "";
+      if (compareImages(ordered, image) === "other") return false;
+      return (await database.query(notePush, [id, ordered])).rowCount !== 0;
     },
 
     /** Whether such a note is there for this deploy. */
@@ -98,12 +102,12 @@ async function writeRecords(
     records.map(({ onlyIfIdle = false }) => onlyIfIdle),
   ]);
   const byId = new Map(rows.map((row) => [row.id as string, row]));
-  return records.map(({ id }) => {
+  return records.map(({ id, image }) => {
     const row = byId.get(id) ?? {};
     return {
       isStopped: row.is_stopped,
       orderedMsAgo: row.ordered_ms_ago,
-      failedBefore: row.failed_before,
+      failedBefore: row.failed_before && compareImages(row.image_before, image) !== "other",
       isFollowed: row.is_followed,
       isBusy: row.is_busy,
     };
@@ -150,9 +154,10 @@ const updateSentinels = `
   SELECT t.id, t.is_stopped,
     CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id
       THEN (extract(epoch FROM now() - s.ordered_at) * 1000)::float8 END AS ordered_ms_ago,
-    coalesce(CASE WHEN s.deploy_id = t.deploy_id
-      THEN s.before_deploy->>'image' = t.image AND s.before_deploy->>'status' <> 'ready'
-      ELSE s.image = t.image AND s.deploy_status <> 'ready' END, false) AS failed_before,
+    coalesce(CASE WHEN s.deploy_id = t.deploy_id THEN s.before_deploy->>'image' ELSE s.image END, '')
+      AS image_before,
+    coalesce(CASE WHEN s.deploy_id = t.deploy_id THEN s.before_deploy->>'status' ELSE s.deploy_status END
+      <> 'ready', false) AS failed_before,
     coalesce(s.before_deploy->'deploys' ? t.deploy_id, false) AS is_followed,
     t.only_if_idle AND s.id IS NOT NULL AND u.id IS NULL AND (
       s.deploy_status = 'progressing' AND s.deploy_id IS DISTINCT FROM t.deploy_id
@@ -164,6 +169,9 @@ const abandonDeploy = `
   UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $3, health = 'unknown',
     updated_at = now()
   WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
+
+const findDeploying = `
+  SELECT image FROM sentinels WHERE id = $1 AND deploy_status = 'progressing'`;
 
 const notePush = `
   UPDATE sentinels SET pushed_deploy = deploy_id

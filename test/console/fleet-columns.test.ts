@@ -55,6 +55,24 @@ it.each([
   expect(toColumns(rows, { ...shown, state: "rolling_back" }).marks).toBe(mark);
 });
 
+const pinned = `${image}@sha256:${"b".repeat(64)}`;
+const byDigest = `registry.example.com/team/app@sha256:${"b".repeat(64)}`;
+
+it("shows a deploy that has ended as in progress by any name of the image", () => {
+  const ended = { ...ready, image: byDigest, is_ordered: true, wave: 1 };
+
+  expect(toColumns([rowOf("gw-1", ended)], { ...shown, image: pinned }).marks).toBe("p");
+});
+
+it("does not show one as waiting that runs the image by another name", () => {
+  const rows = [
+    rowOf("gw-1", { wave: 1, outcome: "succeeded" }),
+    rowOf("gw-2", { image: byDigest, running_image: byDigest }),
+  ];
+
+  expect(toColumns(rows, { ...shown, image: pinned, total: 2 }).marks).toBe("so");
+});
+
 it("sends the text of a reason once, however many sentinels have it", () => {
   const rows = Array.from({ length: 50 }, (_, n) =>
     rowOf(`gw-${n}`, { wave: 1, outcome: "failed", outcome_reason: "timeout: 60 s" }),

@@ -1,6 +1,7 @@
 /** Follows a rollout by polling its status, alone or beside the call that started it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, ConnectionError } from "#cli/connection.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
 import type {
   RolloutHandlerName,
   RolloutRequest,
@@ -82,12 +83,9 @@ export async function callAndPoll<Wanted extends Begin>(
 export function hasBegun(begin: Begin, before: RolloutStatus, now: RolloutStatus): boolean {
   if (begin.handler === "RollbackAll") return now.state === "rolling_back";
   if (begin.handler === "Resume") return before.state === "paused" && now.state !== "paused";
-  return now.rollout_id !== before.rollout_id && isSameImage(now.image, begin.body.image);
-}
-
-/** The service may have pinned the image to its digest. */
-function isSameImage(image: string | null, asked: string): boolean {
-  return image === asked || image?.startsWith(`${asked}@`) === true;
+  // The service may have pinned the image to its digest.
+  const isOurs = now.image !== null && isSameImage(now.image, begin.body.image);
+  return now.rollout_id !== before.rollout_id && isOurs;
 }
 
 /** Whether the rollout has ended or waits for an operator. */

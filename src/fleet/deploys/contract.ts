@@ -70,7 +70,7 @@ export type BeginDeploys = (
 ) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;
 
 export const NotifyReadyRequest = z.strictObject({
-  image: z.string().min(1).max(512).meta({
+  image: z.string().trim().min(1).max(512).meta({
     title: "Image",
     description: "The image that the sentinel now runs and serves with. Another one is ignored.",
   }),

@@ -104,7 +104,8 @@ async function poll(
       seen = given.seen;
     }
     const call = { signal, ...(keepLog && keepBefore(order, keepLog)) };
-    return doubt(seen ?? (await parts.driver.observe(order, call)), doubtedSinceMs);
+    const observed = seen ?? (await parts.driver.observe(order, call));
+    return doubt(observed, limits.isPending, doubtedSinceMs);
   } catch (error) {
     if (isOfData(error)) return { status: "failed", reason: unwritable };
     if (!(error instanceof UnreachableError)) throw error;
@@ -116,13 +117,14 @@ async function poll(
 
 /**
  * If the last deploy of this image has failed, the fleet may still report that failure right after it
- * accepted the order. A failure counts once the fleet has reported something else in between, or still
- * reports it after `doubtMs`.
+ * accepted the order; and of an image that had this name before, that it is ready. Both count once the
+ * fleet has reported something else in between, or still reports it after `doubtMs`.
  */
-function doubt(observed: SentinelObservation, doubtedSinceMs: number | undefined): PollResult {
+function doubt(observed: SentinelObservation, isNew: boolean, sinceMs?: number): PollResult {
+  const doubtedSinceMs = isNew && observed.status === "ready" ? Date.now() : sinceMs;
   if (doubtedSinceMs === undefined) return observed;
   if (observed.isOrdered === false) return { ...observed, doubtedSinceMs };
-  if (observed.status !== "failed" || observed.mayBeOfEarlier !== true) return observed;
+  if (observed.status === "progressing" || observed.mayBeOfEarlier !== true) return observed;
   const agedMs = Date.now() - doubtedSinceMs;
   const isOver = agedMs < 0 || agedMs >= doubtMs;
   return isOver ? observed : { ...observed, status: "progressing", doubtedSinceMs };

@@ -9,6 +9,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { defaultFleet, type ReasonCode } from "#fleet/contract.ts";
 import type { FleetStore } from "#fleet/store.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import { inTime } from "#kernel/in-time.ts";
 import {
   type DeployRequest,
@@ -162,7 +163,9 @@ async function notifyReady(
     inTime(note, { limitMs: noteLimitMs, otherwise: false }),
   );
   const deploying = await ctx.get<DeployInProgress>("deploying");
-  if (deploying?.image !== image) return { accepted: isNoted };
+  if (deploying === null || compareImages(deploying.image, image) === "other") {
+    return { accepted: isNoted };
+  }
   const invocation = InvocationIdParser.fromString(deploying.invocation);
   ctx.invocation(invocation).signal<null>("ready").resolve(null);
   return { accepted: true };

@@ -20,7 +20,7 @@ export type SentinelObservation = {
   isOfApi?: boolean | undefined;
   /** Whether the fleet has accepted this order; undefined: unknown. */
   isOrdered?: boolean | undefined;
-  /** The fleet reports no deploy id: the status may be that of an earlier deploy of the same image. */
+  /** The fleet reports no deploy id: the status may be that of an earlier deploy of an image of this name. */
   mayBeOfEarlier?: boolean | undefined;
   /** The fleet reports that another image serves: a "ready" push is ignored then. */
   deniesReady?: boolean | undefined;

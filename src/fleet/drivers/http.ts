@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
+import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
 import {
   type DeployOrder,
@@ -36,17 +37,17 @@ const maxListChars = 268_435_456;
 /** A cursor becomes part of the next URL. */
 const maxCursorChars = 4_096;
 
-/** Programs that cannot omit a field send an empty text instead. */
+/** Programs that cannot omit a field send an empty text instead; those in a shell add a line break. */
 const optionalText = () =>
   z
     .string()
     .nullish()
-    .transform((text) => text || undefined);
+    .transform((text) => text?.trim() || undefined);
 
 const Listed = z.object({
   id: z.string().min(1),
   region: z.string(),
-  image: z.string(),
+  image: z.string().trim(),
   running_image: optionalText(),
   healthy: z.boolean(),
   labels: z.unknown().optional().transform(boundLabels),
@@ -59,7 +60,7 @@ const Page = z.object({
 
 const Reported = z.object({
   id: z.string(),
-  image: z.string(),
+  image: z.string().trim(),
   running_image: optionalText(),
   status: z.enum(["progressing", "ready", "failed"]),
   reason: optionalText(),
@@ -154,7 +155,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
 }
 
 /**
- * Ready means that this image runs. A fleet that still works on another deploy reports that one's
+ * Ready means that this image runs, in whatever spelling. A fleet that still works on another deploy reports that one's
  * status, which says nothing about ours.
  */
 function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
@@ -162,13 +163,16 @@ function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Sentinel
   if (id !== order.sentinelId) throw malformed("id");
   const { running_image, reason } = reported;
   const isOurs = deployId === undefined || deployId === order.deployId;
-  const isOrdered = isOurs && reported.image === order.image;
-  const runsOther = running_image !== undefined && running_image !== order.image;
+  const isOrdered = isOurs && compareImages(reported.image, order.image) !== "other";
+  const runsOther =
+    running_image !== undefined && compareImages(running_image, order.image) === "other";
   if (!isOrdered) return { status: "progressing", running_image, isOrdered };
   if (status === "ready" && runsOther) {
     return { status: "progressing", running_image, isOrdered, deniesReady: true };
   }
-  const mayBeOfEarlier = deployId === undefined && status === "failed";
+  const named = running_image ?? reported.image;
+  const isCertain = status !== "failed" && isSameContent(named, order.image);
+  const mayBeOfEarlier = deployId === undefined && status !== "progressing" && !isCertain;
   return { status, running_image, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
 }
 

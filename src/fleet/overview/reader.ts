@@ -1,5 +1,6 @@
 /** Counts and searches the table `sentinels`, in one statement, so that all numbers are of one moment. */
 import type { Database } from "#kernel/database.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import { type FleetOverview, type FleetSearch, imageStates, maxWords } from "./contract.ts";
 
 export type ReadFleetOverview = (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
@@ -7,6 +8,7 @@ export type ReadFleetOverview = (fleet: string, search: FleetSearch) => Promise<
 export function createFleetOverview(database: Database): ReadFleetOverview {
   return async (fleet, search) => {
     const { region, image, health, state, page, limit } = search;
+    const other = await findOther(database, fleet);
     const { rows } = await database.query<{ overview: FleetOverview }>(selectOverview, [
       fleet,
       wordsOf(search.search),
@@ -16,10 +18,22 @@ export function createFleetOverview(database: Database): ReadFleetOverview {
       state ?? null,
       limit,
       (page - 1) * limit,
+      other.map((pair) => pair.image),
+      other.map((pair) => pair.running_image),
     ]);
     const { overview } = rows[0] as { overview: FleetOverview };
     return overview;
   };
+}
+
+/** Orders with another image that runs in their place: few, and compared here, because names differ in many ways. */
+async function findOther(database: Database, fleet: string) {
+  const { rows } = await database.query<{ image: string; running_image: string }>(
+    `SELECT DISTINCT image, running_image FROM sentinels
+     WHERE fleet = $1 AND image <> running_image AND deploy_status = 'ready'`,
+    [fleet],
+  );
+  return rows.filter((pair) => compareImages(pair.image, pair.running_image) === "other");
 }
 
 function wordsOf(search: string): string[] {
@@ -33,15 +47,10 @@ const maxDifferences = 20;
 /** The images that have a column of their own in the table of versions. */
 const maxVersions = 5;
 
-/** One of the two may lack the digest, as src/kernel/image-reference.ts has it. */
-const runsOrdered = `
-  CASE WHEN position('@' IN image) > 0 AND position('@' IN running_image) > 0
-    THEN split_part(image, '@', 2) = split_part(running_image, '@', 2)
-    ELSE split_part(image, '@', 1) = split_part(running_image, '@', 1) END`;
-
 const imageState = `
-  CASE deploy_status WHEN 'failed' THEN 'failed' WHEN 'progressing' THEN 'deploying'
-    ELSE CASE WHEN ${runsOrdered} THEN 'as_ordered' ELSE 'differs' END END`;
+  CASE WHEN deploy_status = 'failed' THEN 'failed' WHEN deploy_status = 'progressing' THEN 'deploying'
+    WHEN (image, running_image) IN (SELECT * FROM unnest($9::text[], $10::text[])) THEN 'differs'
+    ELSE 'as_ordered' END`;
 
 const hasWords = `
   cardinality($2::text[]) = 0 OR NOT EXISTS (

@@ -1,5 +1,6 @@
 /** Reads the images that a fleet has seen, for whoever starts a rollout. */
 import type { Database } from "#kernel/database.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import type { SeenImage } from "./contract.ts";
 
 const maxImages = 50;
@@ -7,17 +8,21 @@ const maxImages = 50;
 /** How far back rollouts are looked at: more of them repeat images, or are of nobody's interest any more. */
 const maxRollouts = 500;
 
-/** Those that run, that ran before on some sentinel, or that were rolled out; the newest rollout first. */
+/** Those that run, that ran before on some sentinel, or that were rolled out, each by its newest name; the newest rollout first. */
 export type ReadSeenImages = (fleet: string) => Promise<SeenImage[]>;
 
 export function createImageReader(database: Database): ReadSeenImages {
   return async (fleet) => {
     const { rows } = await database.query(selectImages, [fleet]);
-    return rows.map(({ image, running, rollout }) => ({
-      image,
-      running,
-      rollout: rollout && { ...rollout, started_at: new Date(rollout.started_at).toISOString() },
-    }));
+    const seen: SeenImage[] = [];
+    for (const { image, running, rollout } of rows) {
+      const known = seen.find((one) => isSameContent(one.image, image));
+      const at = rollout && { started_at: new Date(rollout.started_at).toISOString() };
+      if (known === undefined)
+        seen.push({ image, running, rollout: rollout && { ...rollout, ...at } });
+      else known.running += running;
+    }
+    return seen;
   };
 }
 

@@ -1,6 +1,7 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import type { HistoryRequest } from "#rollout/requests/contract.ts";
 import type { HistoryEntry, LeftOutEntry, OutcomesEntry, PlannedBatch } from "./interface.ts";
@@ -66,9 +67,8 @@ export function createHistoryStore(database: Database) {
 
     /** Whether the newest rollout of the image to the fleet has completed, and did not leave everybody out. */
     async hasCompleted(fleet: string, image: string): Promise<boolean> {
-      const [name, digest] = image.split("@");
-      const { rows } = await database.query(selectCompleted, [fleet, name, digest ?? ""]);
-      return rows[0]?.completed === true;
+      const { rows } = await database.query(selectCompleted, [fleet]);
+      return rows.find((row) => isSameImage(row.image, image))?.completed === true;
     },
   };
 }
@@ -245,13 +245,13 @@ const newestRollouts = `
   SELECT newest.* FROM unnest($1::text[]) AS t (name) CROSS JOIN LATERAL
     (SELECT * FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
 
-// One of the two may lack the digest.
+// The newest of each image.
 const selectCompleted = `
-  SELECT outcome IS NOT DISTINCT FROM 'completed' AND (total > 0 OR left_out = 0) AS completed
-  FROM rollouts WHERE fleet = $1
-    AND CASE WHEN $3 <> '' AND position('@' IN image) > 0 THEN split_part(image, '@', 2) = $3
-      ELSE split_part(image, '@', 1) = $2 END
-  ORDER BY started_at DESC, id DESC LIMIT 1`;
+  SELECT * FROM (
+    SELECT DISTINCT ON (image) image, started_at, id,
+      outcome IS NOT DISTINCT FROM 'completed' AND (total > 0 OR left_out = 0) AS completed
+    FROM rollouts WHERE fleet = $1 ORDER BY image, started_at DESC, id DESC) AS newest
+  ORDER BY started_at DESC, id DESC`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {

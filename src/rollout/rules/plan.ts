@@ -1,5 +1,6 @@
 /** Freezes a fleet into waves and batches. */
 import type { FleetMember } from "#fleet/contract.ts";
+import { alreadyRuns, isSameContent } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { capsOf, mostWaves, splitByCap } from "#rollout/choice/cap.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
@@ -82,10 +83,6 @@ function withCovered(waves: readonly Omit<WaveMembers, "covered">[]): WaveMember
   });
 }
 
-function alreadyRuns(member: FleetMember, image: string): boolean {
-  return member.image === image && member.running_image === image;
-}
-
 /** The waves as the head stores them. */
 export function toWaveProgress(waves: readonly WaveMembers[]): WaveProgress[] {
   let firstBatch = 0;
@@ -115,9 +112,11 @@ export function toBatches(waves: readonly WaveMembers[]): Batch[] {
   );
 }
 
-/** The previous image, which a rollback restores, is the one that runs and not the one ordered. */
+/** The previous image, which a rollback restores, is the one that runs; by the name that was ordered, if it is that. */
 function toBatch(wave: number, members: readonly FleetMember[]): Batch {
-  const previous = members.map((member) => member.running_image || member.image);
+  const previous = members.map(({ image, running_image: running }) =>
+    running === "" || isSameContent(running, image) ? image : running,
+  );
   const images = [...new Set(previous)];
   return {
     wave,

@@ -1,6 +1,6 @@
 /** Finds sentinels that took the image of a rollout and do not run it well any more. */
 import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
-import { isSameImage } from "#kernel/image-reference.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import type { Stray } from "#rollout/rules/second-try.ts";
 
@@ -27,12 +27,12 @@ export function createReadStrays({ fleets, readSucceeded }: Parts): ReadStrays {
   };
 }
 
-/** A running image that is not known is no reason to call the sentinel astray. */
+/** A running image that is not known, or only by another part of its name, is no reason to call the sentinel astray. */
 function toStray(id: string, member: FleetMember | undefined, image: string): Stray[] {
   // The list may be wrong, or the sentinel was taken away: that says nothing about the image.
   if (member === undefined) return [{ id, reason: gone, ofFleet: true }];
   const { running_image, health } = member;
-  if (running_image !== "" && !isSameImage(running_image, image)) {
+  if (running_image !== "" && compareImages(running_image, image) === "other") {
     return [{ id, reason: `reverted: it runs ${running_image} now` }];
   }
   return health === "unhealthy" ? [{ id, reason: unhealthy }] : [];

@@ -206,6 +206,15 @@ describe("a fleet that reports no deploy id", () => {
     expect(await begin(ours, [failedBefore])).toMatchObject({ status: "failed" });
   });
 
+  it("is not ready by a name that it had before, right after the order", async () => {
+    const ready: SentinelObservation = { status: "ready", mayBeOfEarlier: true };
+
+    const first = await begin(ready, []);
+    const later = await poll(ready, { doubtedSinceMs: Date.now() - 5_000 });
+
+    expect([first.status, later.status]).toEqual(["progressing", "ready"]);
+  });
+
   it("is believed once it has said something else", async () => {
     const between = await poll({ status: "progressing" }, { doubtedSinceMs: Date.now() });
 

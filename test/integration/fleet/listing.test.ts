@@ -161,6 +161,63 @@ describe("a list", () => {
   });
 });
 
+describe("a list with other names for the images", () => {
+  const digest = `@sha256:${"b".repeat(64)}`;
+  const ordered = `${v2}${digest}`;
+  const { running_image: _, ...unknown } = sentinel(1);
+
+  const deployed = async (status: "ready" | "failed") => {
+    await listingOf(() => fleetOf(1)).list();
+    const store = createFleetStore(database());
+    const record = { id: "gw-1", image: ordered };
+    await store.record({ ...record, status: "progressing", deployId: "d-1" });
+    await store.record({ ...record, status, endedId: "d-1" });
+    return store;
+  };
+
+  const member = async () =>
+    (await database().query("SELECT image, running_image, previous_image FROM sentinels")).rows[0];
+
+  it("keeps the name by which the image was ordered", async () => {
+    await deployed("ready");
+
+    await listingOf(() => [sentinel(1, `${v2.replace(/:v2$/, "")}${digest}`)]).list();
+
+    expect(await member()).toMatchObject({ image: ordered });
+  });
+
+  it("takes no image that has failed for the one that runs", async () => {
+    await deployed("failed");
+
+    await listingOf(() => [{ ...unknown, image: `mirror.example.com/app${digest}` }]).list();
+
+    expect(await member()).toMatchObject({ image: ordered, running_image: v1 });
+  });
+
+  it("tells of a failure that the next deploy of the image may meet again", async () => {
+    const store = await deployed("failed");
+    await listingOf(() => [{ ...unknown, image: v2 }]).list();
+
+    const { failedBefore } = await store.record({
+      id: "gw-1",
+      image: ordered,
+      status: "progressing",
+      deployId: "d-2",
+    });
+
+    expect(failedBefore).toBe(true);
+  });
+
+  it("is believed when it has another image of the tag", async () => {
+    await deployed("ready");
+    const other = `${v2}@sha256:${"c".repeat(64)}`;
+
+    await listingOf(() => [sentinel(1, other)]).list();
+
+    expect(await member()).toMatchObject({ image: other, running_image: other });
+  });
+});
+
 describe("statements that write many rows", () => {
   const deploys = () => {
     const { record } = createFleetStore(database());

@@ -68,6 +68,26 @@ describe("a fleet of ten thousand", () => {
     });
   });
 
+  it.each([
+    ["by its digest alone", "as_ordered", `registry.example.com/team/app${digest}`],
+    ["through a mirror", "as_ordered", `mirror.example.com/team/app:v2${digest}`],
+    ["by its tag alone", "as_ordered", app("v2")],
+    ["by the name of a host in capitals", "as_ordered", `Registry.Example.COM/team/app:v2`],
+    ["by a tag with another digest", "differs", `${app("v2")}@sha256:${"b".repeat(64)}`],
+    ["by the tag of another registry", "differs", "mirror.example.com/team/app:v2"],
+  ])("says of one that runs what was ordered %s that it is %s", async (name, state, running) => {
+    const fleet = `of one ${name}`;
+    await database().query(
+      `INSERT INTO sentinels (id, region, image, running_image, deploy_status, health, fleet)
+       VALUES ($1 || ':1', 'eu', $2, $3, 'ready', 'healthy', $1)`,
+      [fleet, `${app("v2")}${digest}`, running],
+    );
+
+    const { sentinels } = await read({}, fleet);
+
+    expect(sentinels.map((one) => one.state)).toEqual([state]);
+  });
+
   it("is searched by words in ids and labels, all of which have to be there", async () => {
     const byId = await read({ search: "W-0000" });
     const byLabel = await read({ search: "tier=canary" });

@@ -96,7 +96,7 @@ describe("history", () => {
 
     const before = await has();
     await told("p-1", 1, { state: "completed" });
-    const completed = [await has(), await has(`other.example.com/app:x${digest}`)];
+    const completed = [await has(), await has(`other.example.com/app${digest}`)];
     const other = [
       await has("registry.example.com/team/app:v8"),
       await history.hasCompleted("prod", image),

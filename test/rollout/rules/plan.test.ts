@@ -10,6 +10,7 @@ const aMember: FleetMember = {
   running_image: imageV1,
   health: "healthy",
 };
+const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
 const request = { image: imageV2, wavePercentages: [50, 100] };
 
 describe("planRollout", () => {
@@ -22,6 +23,26 @@ describe("planRollout", () => {
       "eu",
       "eu",
     ]);
+  });
+
+  it("leaves out a sentinel whose fleet knows the image by its digest alone", () => {
+    const listed = `${imageV2.replace(/:v2$/, "")}${digest("a")}`;
+    const fleet = [{ ...aMember, image: listed, running_image: listed }];
+
+    const { waves } = planRollout(fleet, { ...request, image: `${imageV2}${digest("a")}` });
+
+    expect(waves).toEqual([]);
+  });
+
+  it.each([
+    ["by its tag alone", imageV2],
+    ["with the digest that its tag had before", `${imageV2}${digest("b")}`],
+  ])("includes a sentinel that runs the image %s", (_, listed) => {
+    const fleet = [{ ...aMember, image: listed, running_image: listed }];
+
+    const { waves } = planRollout(fleet, { ...request, image: `${imageV2}${digest("a")}` });
+
+    expect(waves).toHaveLength(1);
   });
 
   it("includes a sentinel that is to run the image but does not yet", () => {
@@ -49,6 +70,16 @@ describe("toBatches", () => {
     const numbered = toWaveProgress(waves).flatMap(batchesOf);
 
     expect(numbered.map(({ size }) => size)).toEqual(toBatches(waves).map(({ ids }) => ids.length));
+  });
+
+  it("remembers an image that runs by the name by which it was ordered", () => {
+    const ordered = `${imageV1}${digest("a")}`;
+    const running_image = `docker-pullable://mirror.example.com/sentinel${digest("a")}`;
+    const { waves } = planRollout([{ ...aMember, image: ordered, running_image }], request);
+
+    const [batch] = toBatches(waves);
+
+    expect(batch?.images).toEqual([ordered]);
   });
 
   it("remembers the image that runs, not the one that was ordered", () => {

@@ -34,6 +34,12 @@ describe("a sentinel that took the image", () => {
     ["is listed without the digest", `${v2}${digest("a")}`, v2],
     ["is listed by another name of the same digest", `${v2}${digest("a")}`, `${v1}${digest("a")}`],
     ["is listed without an image", v2, ""],
+    [
+      "is listed by its digest alone, and was ordered by its tag",
+      v2,
+      v2.replace(":v2", digest("a")),
+    ],
+    ["is listed by the id that an engine has for it", v2, digest("a").slice(1)],
   ])("is no stray when it %s", async (_, image, running_image) => {
     expect(await straysOf(image, { running_image })).toEqual([]);
   });

@@ -15,6 +15,7 @@ import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
 import { healthWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import type { SentinelDeploy } from "#rollout/history/contract.ts";
 
 export function SentinelPage() {
@@ -68,10 +69,9 @@ function stateOf({ deploy_status: status, image, running_image }: SentinelDetail
 } {
   if (status === "failed") return { tone: "bad", words: "Its last deploy failed" };
   if (status === "progressing") return { tone: "info", words: "A deploy is in progress" };
-  // One of the two may lack the digest: the list of the fleet, which the server compares, says so more exactly.
-  return image.split("@")[0] === running_image.split("@")[0]
-    ? { tone: "good", words: "Runs what was ordered" }
-    : { tone: "warn", words: "Runs another image than was ordered" };
+  return compareImages(image, running_image) === "other"
+    ? { tone: "warn", words: "Runs another image than was ordered" }
+    : { tone: "good", words: "Runs what was ordered" };
 }
 
 type FactsProps = { sentinel: SentinelDetail; newest: SentinelDeploy | undefined };

@@ -1,6 +1,7 @@
 /** The images that the form of a rollout offers, and what is known of the one that was typed. Pure. */
 import { count, sentinels } from "#console/web/format.ts";
 import { when } from "#console/web/times.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
 import type { SeenImage } from "#rollout/history/contract.ts";
 
 /** `text`: what the field has once it is chosen; `isStart`: a tag is still to be typed. */
@@ -25,7 +26,7 @@ export function suggest(text: string, images: readonly SeenImage[]): Suggestion[
 
 /** In the order of their newest image. */
 function repositoriesOf(images: readonly SeenImage[]): string[] {
-  return [...new Set(images.map(({ image }) => partsOf(image).repository))];
+  return [...new Set(images.map(({ image }) => repositoryOf(image)))];
 }
 
 const outcomes: Record<string, string> = {
@@ -48,30 +49,17 @@ export function sightOf(
   text: string,
   images: readonly SeenImage[],
 ): { isSeen: boolean; words: string } | undefined {
-  const typed = partsOf(text.trim());
-  if (typed.tag === "" && typed.digest === "") return undefined;
-  const found = images.find(({ image }) => isSame(partsOf(image), typed));
+  const typed = text.trim();
+  const repository = repositoryOf(typed);
+  if (typed.replace(/[:@]$/, "") === repository) return undefined;
+  const found = images.find(({ image }) => isSameImage(image, typed));
   if (found !== undefined) return { isSeen: true, words: `Seen before: ${noteOf(found)}.` };
-  const isKnown = images.some(({ image }) => partsOf(image).repository === typed.repository);
+  const isKnown = images.some(({ image }) => repositoryOf(image) === repository);
   const which = isKnown ? "Other tags of this repository were." : "Nor was its repository.";
   return { isSeen: false, words: `This image was never seen in this fleet. ${which}` };
 }
 
-type Parts = { repository: string; tag: string; digest: string };
-
-function partsOf(image: string): Parts {
-  const [name = "", digest = ""] = image.split("@");
-  const colon = name.lastIndexOf(":");
-  const hasTag = colon > name.lastIndexOf("/");
-  return {
-    repository: hasTag ? name.slice(0, colon) : name,
-    tag: hasTag ? name.slice(colon + 1) : "",
-    digest,
-  };
-}
-
-/** One of the two may lack the digest. */
-function isSame(one: Parts, other: Parts): boolean {
-  if (one.digest !== "" && other.digest !== "") return one.digest === other.digest;
-  return one.repository === other.repository && one.tag === other.tag;
+/** Without tag and digest. */
+function repositoryOf(image: string): string {
+  return image.replace(/@.*$/, "").replace(/:[^/]*$/, "");
 }

@@ -2,6 +2,7 @@
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
 import type { FleetOverview } from "#fleet/overview/contract.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
 import { shareOf, type VersionTable as Table, tabulate } from "./versions.ts";
 
 type Props = {
@@ -45,7 +46,7 @@ export function VersionTable({ overview, show }: Props) {
 }
 
 function ImageHead({ image }: { image: string }) {
-  const isNewest = rollout.value?.status.image === image;
+  const isNewest = isSameImage(rollout.value?.status.image ?? "", image);
   return (
     <>
       <span class="mono">{shortImage(image)}</span>{" "}

@@ -198,6 +198,18 @@ describe("NotifyReady", () => {
     expect(await deployed).toEqual({ status: "ready" });
   });
 
+  it("ends a deploy of an image that the platform calls by its digest alone", async () => {
+    fleet.behave(() => "hang");
+    const digest = `@sha256:${"b".repeat(64)}`;
+    const deployed = deploy(`${v2}${digest}`);
+    await untilOrdered(`${v2}${digest}`);
+
+    const answer = await notify(`${v2.replace(/:v2$/, "")}${digest}`);
+
+    expect(answer).toEqual({ accepted: true });
+    expect(await deployed).toEqual({ status: "ready" });
+  });
+
   it("for another image is ignored", async () => {
     fleet.behave(() => "hang");
     const deployed = deploy(v2);

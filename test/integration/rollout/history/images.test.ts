@@ -56,6 +56,18 @@ describe("the images that were seen", () => {
     });
   });
 
+  it("are each once, although the fleet calls what it runs by another name", async () => {
+    const digest = `@sha256:${"b".repeat(64)}`;
+    await rolledOut("r-1", `r.io/app:v1${digest}`, 1, "completed");
+    await runs(4, `r.io/app${digest}`);
+
+    const images = await read();
+
+    expect(images.map(({ image, running, rollout }) => [image, running, rollout?.id])).toEqual([
+      [`r.io/app:v1${digest}`, 4, "r-1"],
+    ]);
+  });
+
   it("are those of one fleet", async () => {
     await runs(1, "app:lab", { fleet: "lab" });
 
