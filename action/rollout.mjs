@@ -40,7 +40,7 @@ function readSettings() {
     fleet: readFleet(env.VEDETTE_FLEET || "singleton"),
     request: {
       ...readOptions(env.VEDETTE_OPTIONS),
-      image: required("VEDETTE_IMAGE"),
+      image: required("VEDETTE_IMAGE").trim(),
       ...readWaves(env.VEDETTE_WAVES),
       ...readGate(env),
     },

@@ -22,7 +22,7 @@ export function createPinImage(settings: RegistryConfig, client: RegistryClient)
       throw refuse("image_not_allowed", `${detail}; registry.allowed has ${allowed}`);
     }
     const digest = await withRetries(
-      createReadDigest(client, name, name.digest ?? name.tag),
+      createReadDigest(client, name, name.digest ?? name.tag ?? "latest"),
       (why) => `cannot check now whether the image exists in ${name.registry} (${why})`,
       { notFoundWaitMs: settings.not_found_wait_seconds * 1_000 },
     );

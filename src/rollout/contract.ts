@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { describeRequestedImage, requestedImage } from "#kernel/image-reference.ts";
 import {
   Gate,
   GateStatus,
@@ -61,20 +62,16 @@ export type RolloutProblemCode =
 /** Cumulative percentages of the fleet after each wave. */
 export const defaultWavePercentages = [1, 5, 25, 50, 100];
 
-const imagePattern =
-  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)(?:[a-z0-9]+(?:[._-]+[a-z0-9]+)*\/)*[a-z0-9]+(?:[._-]+[a-z0-9]+)*:[\w][\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?$/;
-
-/** `{registry}/{repository}:<tag>`, optionally with `@sha256:…`. */
+/** Without the blanks and line breaks that the output of a build step may have around it. */
 const ImageReference = z
   .string()
+  .trim()
   .max(512)
-  .regex(imagePattern, {
-    error: "must be {registry}/{repository}:<tag>, for example registry.example.com/team/app:v2",
-  })
+  .regex(requestedImage, { error: ({ input }) => `must be ${describeRequestedImage(`${input}`)}` })
   .meta({
     title: "Image",
     description:
-      "The image for every sentinel: {registry}/{repository}:{tag}, optionally with a digest.",
+      "The image for every sentinel: {registry}/{repository}:{tag}, {registry}/{repository}@sha256:{digest}, or both.",
     examples: ["registry.example.com/vedette/sentinel:v2"],
   });
 

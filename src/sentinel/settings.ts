@@ -1,4 +1,5 @@
 /** A sentinel's settings, from its environment: all users of the machine could read arguments. */
+import { parseImageReference } from "#kernel/image-reference.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
 
 export type SentinelSettings = {
@@ -40,7 +41,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
 export type Behaviour = "normal" | "crash" | "sick" | "slow";
 
 export function behaviourOf(image: string): Behaviour {
-  const tag = image.split("@")[0] ?? "";
+  const { tag = "" } = parseImageReference(image) ?? {};
   const suffix = /-(crash|sick|slow)$/.exec(tag)?.[1];
   return (suffix as Behaviour | undefined) ?? "normal";
 }

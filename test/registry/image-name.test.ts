@@ -17,6 +17,17 @@ describe("parseImageName", () => {
     });
   });
 
+  it("parses a digest without a tag", () => {
+    const name = parseImageName(`registry.example.com/team/app@${digest}`);
+
+    expect(name).toMatchObject({
+      repository: "team/app",
+      tag: undefined,
+      digest,
+      tagged: "registry.example.com/team/app",
+    });
+  });
+
   it("uses the host name of Docker's registry", () => {
     expect(parseImageName("docker.io/team/app:v1")).toMatchObject({
       registry: "docker.io",
@@ -47,7 +58,10 @@ describe("parseImageName", () => {
     "app",
     "registry.example.com/app",
     "registry.example.com/app@sha256:12",
-    `registry.example.com/app@${digest}`,
+    `registry.example.com/app@${digest.toUpperCase()}`,
+    `registry.example.com/app@sha512:${"ab".repeat(64)}`,
+    `registry.example.com/${"x".repeat(420)}@${digest}`,
+    `https://registry.example.com/app@${digest}`,
     "registry.example.com/App:v1",
     "registry.example.com/../app:v1",
     "registry.example.com/team/../other/app:v1",

@@ -24,6 +24,8 @@ describe("RolloutRequest", () => {
     "127.0.0.1:5055/acme/sentinel:1.2.3-rc_1",
     `ghcr.io/a/b/c:v1@${digest}`,
     "acme/sentinel:v2",
+    `registry.example.com/sentinel@${digest}`,
+    `localhost:5000/sentinel@${digest}`,
   ])("accepts the image %s", (image) => {
     expect(RolloutRequest.safeParse({ image }).success).toBe(true);
   });
@@ -33,7 +35,11 @@ describe("RolloutRequest", () => {
     "sentinel",
     "sentinel:v2",
     "registry.example.com/sentinel",
-    `registry.example.com/sentinel@${digest}`,
+    `registry.example.com/sentinel@${digest.toUpperCase()}`,
+    `registry.example.com/sentinel@sha512:${"a".repeat(128)}`,
+    `registry.example.com/sentinel@${digest}0`,
+    `registry.example.com/sentinel:@${digest}`,
+    `registry.example.com/${"a".repeat(450)}@${digest}`,
     "registry.example.com/Sentinel:v2",
     "registry.example.com/sentinel:",
     "registry.example.com/sentinel:v 2",
@@ -43,6 +49,18 @@ describe("RolloutRequest", () => {
     `registry.example.com/sentinel:${"v".repeat(129)}`,
   ])("refuses the image %j", (image) => {
     expect(RolloutRequest.safeParse({ image }).success).toBe(false);
+  });
+
+  it("takes an image without the line break that a build step has printed after it", () => {
+    const { image } = RolloutRequest.parse({ image: ` registry.example.com/app@${digest}\n` });
+
+    expect(image).toBe(`registry.example.com/app@${digest}`);
+  });
+
+  it("names the right spelling of an image with a scheme", () => {
+    const { error } = RolloutRequest.safeParse({ image: "https://registry.example.com/app:v2" });
+
+    expect(error?.issues[0]?.message).toMatch(/^must be .* write registry\.example\.com\/app:v2$/);
   });
 
   it.each([[[100]], [[50, 100]], [[1, 5, 25, 50, 100]]])("accepts the waves %j", (list) => {

@@ -8,6 +8,7 @@ describe("behaviourOf", () => {
     ["r.io/a:v2-sick", "sick"],
     ["r.io/a:v2-slow", "slow"],
     ["r.io/a-crash:v2", "normal"],
+    [`r.io/a-crash@sha256:${"0".repeat(64)}`, "normal"],
     [`r.io/a:v2-crash@sha256:${"0".repeat(64)}`, "crash"],
   ])("of %s is %s", (image, behaviour) => {
     expect(behaviourOf(image)).toBe(behaviour);

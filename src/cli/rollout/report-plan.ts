@@ -1,5 +1,6 @@
 /** Prints what a rollout would do. */
 import { createTable, plain } from "#cli/table.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
 
@@ -29,7 +30,7 @@ export function reportPlan(plan: RolloutPlan): string {
     ]);
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
-  const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
+  const head = `${shortenImage(plan.image)}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
   const notes = [...ciLines(plan), ...hindranceLines(plan), ...leftOutLines(plan)];
   return [head, table, failureWords(plan), ...notes].join("\n");
 }

@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
 import { withFleetOption } from "./fleet-option.ts";
@@ -28,7 +29,8 @@ const namedFailures = 20;
 
 export function reportStatus(status: RolloutStatus): string {
   if (status.rollout_id === null) return "There was no rollout yet.";
-  const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
+  const { state, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
+  const image = shortenImage(status.image ?? "");
   return [
     `${paint(colours[state], standOf(status).padEnd(12))} ${image}`,
     ...(status.fleet === undefined ? [] : [`  fleet      ${status.fleet}`]),
@@ -99,7 +101,8 @@ function nameReverted(count: number): string {
 /** The sentinels that are listed under "failed" just before: a rollback does not touch them. */
 function stillOrdered({ still_ordered_count: count = 0, image }: RolloutStatus): string[] {
   if (count === 0) return [];
-  return [`  ${count} failed and still ordered to run ${image}: the rollback did not touch them`];
+  const short = shortenImage(image ?? "");
+  return [`  ${count} failed and still ordered to run ${short}: the rollback did not touch them`];
 }
 
 function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
@@ -149,7 +152,7 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
     table.push([
       started,
       standOf(rollout),
-      image,
+      shortenImage(image),
       done,
       failed,
       started_by ?? "",
@@ -163,7 +166,8 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
   if (sentinels.length === 0) return "There are no sentinels.";
   const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
   for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
-    table.push([id, region, running_image, deploy_status, health, plain(deploy_reason ?? "")]);
+    const image = shortenImage(running_image);
+    table.push([id, region, image, deploy_status, health, plain(deploy_reason ?? "")]);
   }
   return String(table);
 }

@@ -70,7 +70,7 @@ function requestOf(image: string, options: StartOptions): RolloutRequest {
   const { waves } = options;
   const gate = gateOf(options);
   return {
-    image,
+    image: image.trim(),
     ...(waves !== undefined && { wave_percentages: waves }),
     ...(gate !== undefined && { gate }),
     ...policyOf(options),

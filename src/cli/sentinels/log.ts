@@ -3,6 +3,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { defaultFleet, fleetService, qualifiedId, SentinelLog } from "#fleet/contract.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 
 type Options = GlobalOptions & { running?: boolean };
 
@@ -27,7 +28,7 @@ function nameSentinel(id: string, fleet = defaultFleet): string {
 function report({ sentinel, image, lines, at, reason, note, similar = [] }: SentinelLog): void {
   const when = at === undefined ? "" : `, ${at}`;
   complain(
-    `${sentinel}, ${plain(image)}${when}${reason === undefined ? "" : `: ${plain(reason)}`}`,
+    `${sentinel}, ${plain(shortenImage(image))}${when}${reason === undefined ? "" : `: ${plain(reason)}`}`,
   );
   if (lines.length > 0) print(lines.map(plain).join("\n"));
   if (note !== undefined)

@@ -1,4 +1,5 @@
 /** Numbers, spans of time and names as people read them, with the digits of the browser's locale. */
+import { shortenImage } from "#kernel/image-reference.ts";
 import { when } from "./times.ts";
 
 const plain = new Intl.NumberFormat();
@@ -62,28 +63,16 @@ export function ms(value: number): string {
 
 export type ImageName = { place: string; name: string; version: string };
 
-/** Splits off what differs between releases: `version` is the tag, and a shortened digest. */
+/** Splits off what differs between releases: `version` is the tag and the shortened digest, with the sign before them. */
 export function splitImage(image: string): ImageName {
-  const [path = "", digest] = image.split("@");
-  const slash = path.lastIndexOf("/");
-  const colon = path.lastIndexOf(":");
-  const hasTag = colon > slash;
-  return {
-    place: path.slice(0, slash + 1),
-    name: hasTag ? path.slice(slash + 1, colon) : path.slice(slash + 1),
-    version: versionOf(hasTag ? path.slice(colon + 1) : "", digest),
-  };
-}
-
-function versionOf(tag: string, digest: string | undefined): string {
-  if (digest === undefined) return tag || "latest";
-  const short = digest.replace("sha256:", "").slice(0, 8);
-  return tag === "" ? short : `${tag} @${short}`;
+  const [, place = "", name = "", version = ""] =
+    /^(.*\/)?([^:@]*)(.*)$/.exec(shortenImage(image)) ?? [];
+  return { place, name, version: version || ":latest" };
 }
 
 export function shortImage(image: string): string {
   const { name, version } = splitImage(image);
-  return `${name}:${version}`;
+  return `${name}${version}`;
 }
 
 const stateNames: Record<string, string> = {

@@ -1,6 +1,6 @@
 /** Compares what another system says of an image with what was ordered of it. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { isSameImage, parseImageReference } from "#kernel/image-reference.ts";
+import { isSameContent, isSameImage, parseImageReference } from "#kernel/image-reference.ts";
 
 /** True of an image that was ordered by its digest, whatever else its name has. */
 export function hasDigest(image: string): boolean {
@@ -9,7 +9,7 @@ export function hasDigest(image: string): boolean {
 
 /** True if it certainly is the ordered image: a tag alone does not say which digest it stands for. */
 export function isOrderedImage(image: string, ordered: string): boolean {
-  return isSameImage(image, ordered) && hasDigest(image) === hasDigest(ordered);
+  return isSameContent(image, ordered);
 }
 
 /** True if it certainly is another one: names may be those of mirrors. */

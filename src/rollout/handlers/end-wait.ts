@@ -1,6 +1,7 @@
 /** The exclusive handlers by which an operator lets a rollout that waits go on. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, isPersonal, nameOf, type ReadActor } from "#kernel/actor.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
@@ -67,7 +68,7 @@ function requireSeen(
     throw illegalNow("Approve", head.state, "it waits for no approval");
   const wave = next.index + 1;
   if ((rolloutId ?? head.rolloutId) === head.rolloutId && (seen ?? wave) === wave) return wave;
-  const now = `the rollout ${head.rolloutId} of ${head.image} waits for an approval of wave ${wave} by now`;
+  const now = `the rollout ${head.rolloutId} of ${shortenImage(head.image)} waits for an approval of wave ${wave} by now`;
   throw illegalNow("Approve", head.state, `${now}; check and decide again`);
 }
 

@@ -1,5 +1,6 @@
 /** Describes why a running rollout has not begun to deploy yet. */
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
+import { shortenImage } from "#kernel/image-reference.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
@@ -27,5 +28,5 @@ function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean
   const has = deploys === 1 ? "has" : "have";
   return isOwn
     ? `waits until ${counted} in flight ${has} ended`
-    : `waits until ${counted} ${has} ended that the rollout of ${before.image} left in flight`;
+    : `waits until ${counted} ${has} ended that the rollout of ${shortenImage(before.image)} left in flight`;
 }

@@ -1,5 +1,6 @@
 /** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
 import type { CiEvidence } from "#ci/contract.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 
@@ -168,7 +169,7 @@ export function composeMessage(
     tone: hasFailures ? "warning" : draft.tone,
     lines: draft.lines(head, call),
     fields: [
-      { name: "Image", value: head.image },
+      { name: "Image", value: shortenImage(head.image) },
       { name: "State", value: head.state },
       { name: "Rollout", value: head.rolloutId },
     ],

@@ -25,6 +25,14 @@ const result: RollbackResult = {
 };
 
 describe("the report of a rollout", () => {
+  it("has the first twelve digits of a digest", () => {
+    const pinned = `${image.replace(/:v2$/, "")}@sha256:${"b".repeat(64)}`;
+
+    const [first] = reportStatus({ ...result, image: pinned }).split("\n");
+
+    expect(first).toMatch(/ registry\.example\.com\/vedette\/sentinel@sha256:b{12}$/);
+  });
+
   it("says how to see what a failed sentinel has printed, and puts no other command into it", () => {
     const named = (...ids: string[]) => {
       const failed_sentinels = ids.map((id) => ({ id, reason: "crash_loop" }));

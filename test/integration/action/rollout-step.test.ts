@@ -49,6 +49,15 @@ it("requests the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
+it("takes an image without the line break that a step before has printed after it", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code } = await runStep(control.url, { VEDETTE_IMAGE: `${image}\n` });
+
+  expect(code).toBe(0);
+  expect(control.callsOf("Rollout").map(({ body }) => body)).toEqual([{ image }]);
+});
+
 it("asks for the fleet of its input, and for the default one without it", async () => {
   const control = await startScriptedControl({ scenes: completing });
 

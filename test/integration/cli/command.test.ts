@@ -193,6 +193,17 @@ describe("rollout start without --wait", () => {
     expect(stdout).toContain("npx vedette rollout watch");
   });
 
+  it("follows an image by its digest alone, with the line break that a build step printed", async () => {
+    const built = `registry.example.com/vedette/sentinel@sha256:${"b".repeat(64)}`;
+    control.play({ image: built, succeeded: 1 });
+
+    const { stdout, code } = await run(["rollout", "start", `${built}\n`]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("registry.example.com/vedette/sentinel@sha256:bbbbbbbbbbbb\n");
+    expect(control.callsOf("Rollout").map(({ body }) => body["image"])).toEqual([built]);
+  });
+
   it("does not mistake another rollout, started at the same moment, for its own", async () => {
     const theirs = buildStatus({ rollout_id: "r-9", image: "registry.example.com/other:v1" });
     const seen = () => control.callsOf("Status").length >= 4;

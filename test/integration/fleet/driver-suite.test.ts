@@ -177,6 +177,19 @@ describe.each(runnable)("the driver %s", (name) => {
     expect(after.find(({ id }) => id === second?.id)?.image).toBe(image("v1"));
   });
 
+  it.runIf(["process", "http"].includes(name))("runs an image by its digest alone", async () => {
+    const { driver } = await start(name);
+    await startDriver(driver);
+    const [first] = await driver.list();
+    const image = `registry.example.com/vedette/sentinel-crash@sha256:${"b".repeat(64)}`;
+
+    const order = { sentinelId: first?.id ?? "", image, deployId: "d1" };
+    await driver.apply(order);
+    const seen = await untilSettled(driver, order);
+
+    expect(seen).toMatchObject({ status: "ready", running_image: image });
+  });
+
   it("fails with a reason code, and leaves the old image running", async () => {
     const { driver, image } = await start(name);
     await startDriver(driver);

@@ -45,6 +45,25 @@ describe.skipIf(!hasPrograms("docker-registry"))("an image of which everything i
     expect(await metrics()).toContain('vedette_rollout_ci{fleet="singleton",kind="signature"} 1');
   });
 
+  it("is rolled out by its digest alone, with the same that shows it", async () => {
+    const { gate, program, run } = await startGatedProgram();
+    const { image, digest } = await gate.push("v2");
+    gate.report("v2", "success");
+    await gate.sign(digest);
+    const alone = `${image.replace(/:v2$/, "")}@${digest}`;
+
+    const plan = RolloutPlan.parse((await program.call("Plan", { image: alone })).body);
+    const { body } = await program.call("Rollout", { image: alone });
+    const again = RolloutPlan.parse((await program.call("Plan", { image })).body);
+    const shown = await run("status");
+
+    expect(plan.image).toBe(alone);
+    expect(resultsIn(plan).map(([, result]) => result)).toEqual(Array(4).fill("passed"));
+    expect(RolloutStatus.parse(body)).toMatchObject({ state: "completed", image: alone });
+    expect(again.total).toBe(0);
+    expect(shown.stdout).toContain(`@${digest.slice(0, 19)}\n`);
+  });
+
   it("is refused for what is missing, red, pending or signed by others, and the plan says so", async () => {
     const { gate, program, run } = await startGatedProgram();
     const { image, digest } = await gate.push("v3");

@@ -81,6 +81,15 @@ describe.skipIf(!hasPrograms("docker-registry"))("an open registry", () => {
     expect(await anonymous(app(registry))).toBe(`${app(registry)}@${moved}`);
   });
 
+  it("confirms a digest without a tag, and adds none", async () => {
+    const registry = await startDockerRegistry({ auth: "open" });
+    const digest = await push(registry);
+
+    const pinned = await anonymous(`${registry.host}/${repository}@${digest}`);
+
+    expect(pinned).toBe(`${registry.host}/${repository}@${digest}`);
+  });
+
   it("refuses a digest that the registry does not have", async () => {
     const registry = await startDockerRegistry({ auth: "open" });
     await push(registry);

@@ -19,6 +19,17 @@ describe("composeMessage", () => {
     expect(composeMessage("paused", buildHead({ sequence: 7 })).id).toBe("r-1#7");
   });
 
+  it("has the first twelve digits of the image's digest", () => {
+    const head = buildHead({ image: `registry.example.com/app@sha256:${"b".repeat(64)}` });
+
+    const { fields } = composeMessage("paused", head);
+
+    expect(fields).toContainEqual({
+      name: "Image",
+      value: "registry.example.com/app@sha256:bbbbbbbbbbbb",
+    });
+  });
+
   it("says so when a rollout completed with failures", () => {
     const head = buildHead({ state: "completed", succeeded: 3, failed: 1 });
 

@@ -23,6 +23,8 @@ type FakeFleetOptions = {
   /** 0, as by default, takes a free one. */
   port?: number;
   behave?: (id: string, image: string) => FleetOutcome;
+  /** By which name it answers of an image; without it by that of the order. */
+  nameImage?: (image: string) => string;
   /** The log of what a deploy has started, or of what runs; without it the fleet has none, as most have. */
   readLog?: (id: string, deployId: string | null) => string | undefined;
 };
@@ -32,7 +34,7 @@ const PutBody = z.strictObject({ image: z.string().min(1), deploy_id: z.string()
 export type FakeFleet = Awaited<ReturnType<typeof startFakeFleet>>;
 
 export async function startFakeFleet(options: FakeFleetOptions) {
-  const { size, token = "fleet-token", port: wanted = 0 } = options;
+  const { size, token = "fleet-token", port: wanted = 0, nameImage = (image) => image } = options;
   let behave = options.behave ?? ((): FleetOutcome => ({ readyAfterMs: 0 }));
   const members = new Map<string, Member>();
   const puts: FleetPut[] = [];
@@ -49,7 +51,7 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   const put = (member: Member, { image, deploy_id }: z.infer<typeof PutBody>) => {
     puts.push({ id: member.id, image, deployId: deploy_id, atMs: Date.now() });
     if (member.deploy?.id === deploy_id) return;
-    member.image = image;
+    member.image = nameImage(image);
     const outcome = behave(member.id, image);
     member.deploy = { id: deploy_id, startedAtMs: Date.now(), outcome };
   };

@@ -2,8 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
-import { count, shortImage } from "#console/web/format.ts";
+import { count } from "#console/web/format.ts";
 import type { Fleet } from "#console/web/live.ts";
+import { ShortImage } from "#console/web/parts/image.tsx";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
 import { Time } from "#console/web/parts/time.tsx";
@@ -52,11 +53,13 @@ export function SentinelPanel({ fleet, index, rolloutId, isPast }: Props) {
           <Fact name="Region" value={data.region} />
           <Fact name="Health" value={data.health} />
           <Fact name="Labels" value={labelWords(data.labels ?? {}) || "none"} />
-          <Fact name="Running image" value={shortImage(data.running_image)} />
-          <Fact name="Ordered image" value={shortImage(data.image)} />
+          <Fact name="Running image" value={<ShortImage image={data.running_image} />} />
+          <Fact name="Ordered image" value={<ShortImage image={data.image} />} />
           <Fact
             name="Previous image"
-            value={data.previous_image === null ? "none" : shortImage(data.previous_image)}
+            value={
+              data.previous_image === null ? "none" : <ShortImage image={data.previous_image} />
+            }
           />
           <Fact name="Last change" value={<Time iso={data.updated_at} />} />
         </dl>

@@ -1,4 +1,4 @@
-import { splitImage } from "#console/web/format.ts";
+import { shortImage, splitImage } from "#console/web/format.ts";
 
 /** The name of an image with its version in bold; the whole name on hover. */
 export function Image({ image }: { image: string }) {
@@ -6,7 +6,13 @@ export function Image({ image }: { image: string }) {
   return (
     <span class="image" title={image}>
       <span class="quiet">{place}</span>
-      {name}:<b>{version}</b>
+      {name}
+      <b>{version}</b>
     </span>
   );
+}
+
+/** Without its registry; the whole name on hover. */
+export function ShortImage({ image }: { image: string }) {
+  return <span title={image}>{shortImage(image)}</span>;
 }

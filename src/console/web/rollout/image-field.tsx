@@ -19,7 +19,7 @@ export function ImageField({ fields, faults, change }: FormPart<StartFields>) {
     <div class="combobox">
       <Field
         name="Image"
-        hint="{registry}/{repository}:{tag}, perhaps with a digest."
+        hint="{registry}/{repository}:{tag} or {registry}/{repository}@{digest}."
         fault={faultOf("image", faults)}
       >
         <input

@@ -1,5 +1,6 @@
 /** What a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
+import { Image } from "#console/web/parts/image.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { startWords } from "./earliest.ts";
@@ -11,7 +12,7 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
   return (
     <>
       <p>
-        {sentinels(plan.total)} get <span class="mono">{plan.image}</span>
+        {sentinels(plan.total)} get <Image image={plan.image} />
         {plan.already_running > 0 && ` · ${count(plan.already_running)} run it already`}
       </p>
       <PlanEvidence plan={plan} />

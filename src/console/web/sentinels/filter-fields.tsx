@@ -83,7 +83,7 @@ function FilterField({ filter, choices }: { filter: Filter; choices: Choices }) 
         <option value="">Any</option>
         {!isKnown && <option value={chosen}>{wordsOf[filter](chosen)}</option>}
         {choices.map(({ value, count: found }) => (
-          <option key={value} value={value}>
+          <option key={value} value={value} title={value}>
             {`${wordsOf[filter](value)} (${count(found)})`}
           </option>
         ))}
