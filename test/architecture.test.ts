@@ -73,6 +73,14 @@ it.each(globSync("src/*/**/*.{ts,tsx}"))("%s imports only what its folder may", 
   expect(strangers).toEqual([]);
 });
 
+it("requests are made by kernel/http.ts, which reads answers as other systems send them", () => {
+  const others = globSync("src/!(kernel)/**/*.{ts,tsx}").filter((file) =>
+    /^(?:import (?!type )[^;]*|export [^;]*)from "undici";/m.test(readFileSync(file, "utf8")),
+  );
+
+  expect(others).toEqual([]);
+});
+
 /** Schemas would make the page twice as large, and their library compiles code, which the page's policy forbids. */
 it.each(globSync("src/console/web/**/*.{ts,tsx}"))(
   "%s imports only the types of contracts",

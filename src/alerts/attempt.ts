@@ -1,6 +1,7 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
-import { Agent, request } from "undici";
+
 import { readBeginning } from "#kernel/body.ts";
+import { Agent, request } from "#kernel/http.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
@@ -88,7 +89,6 @@ async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): P
     headers: {
       authorization: `Bearer ${token}`,
       "content-type": "application/json",
-      "user-agent": "vedette",
     },
     body,
     // Bounds the whole request, including an answer that arrives byte by byte.

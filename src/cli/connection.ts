@@ -1,10 +1,10 @@
 /** How the command line calls a running Vedette. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { request } from "undici";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { defaultFleet, FleetList, fleetService } from "#fleet/contract.ts";
+import { request } from "#kernel/http.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { type RolloutHandlerName, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import { answerLimits, OversizeError, readAnswer } from "./answer.ts";

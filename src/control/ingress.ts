@@ -1,7 +1,7 @@
 /** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
-import { Agent, errors, request } from "undici";
 import { readBody } from "#kernel/body.ts";
+import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate-address.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";

@@ -1,6 +1,6 @@
 /** Pings the heartbeat of a job after a successful run. */
 import pRetry, { AbortError } from "p-retry";
-import { request } from "undici";
+import { request } from "#kernel/http.ts";
 
 /** Requests the URL; retries only a transient failure. Returns the failure, or null after success. */
 export type PingHeartbeat = (url: string) => Promise<string | null>;

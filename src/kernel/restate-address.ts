@@ -1,5 +1,5 @@
 /** Restate's address: an http URL, or a unix socket written as `http+unix://<path>/…`. */
-import { Agent, request } from "undici";
+import { Agent, request } from "./http.ts";
 
 const socketScheme = "http+unix://";
 

@@ -6,6 +6,7 @@ import {
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
 import { isPage, readBeginning } from "./body.ts";
+import "./http.ts";
 import { readRetryAfter } from "./retry-after.ts";
 
 /** `cause` is for the log: a status or a network error's code, never a part of the URL. */

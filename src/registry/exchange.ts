@@ -1,5 +1,5 @@
 /** Sends requests to registries, with limits of time and size, and follows redirects. */
-import { type Dispatcher, request as requestHttp } from "undici";
+import { type Dispatcher, request as requestHttp } from "#kernel/http.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
 import { isClosedError, type Reach, type ReachLimits, refuseClosed } from "./reach.ts";

@@ -4,8 +4,8 @@
  * service, which hands out credentials, unless the settings name the host (prevents SSRF).
  */
 import { type LookupAddress, type LookupOptions, lookup as resolve } from "node:dns";
-import { Agent, type Dispatcher } from "undici";
 import { isListed } from "#kernel/address.ts";
+import { Agent, type Dispatcher } from "#kernel/http.ts";
 import { refuse } from "./refusal.ts";
 
 export type Reach = {

@@ -1,6 +1,6 @@
 /** Sends a request to the upstream, and retries once when the upstream had closed the connection. */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Dispatcher, Pool } from "undici";
+import { type Dispatcher, Pool } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 
 /** Throws a `ProblemError` (502) when there is no answer, or one that cannot be forwarded. */

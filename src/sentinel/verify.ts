@@ -1,5 +1,6 @@
 /** Verifies a caller's key at the public API. */
 import { readBody } from "#kernel/body.ts";
+import "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 
 type VerifiedKey = { keyId: string };

@@ -1,6 +1,7 @@
 /** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
-import { Agent, request } from "undici";
+
 import { readBeginning } from "#kernel/body.ts";
+import { Agent, request } from "#kernel/http.ts";
 import { credentialsIn } from "./secrets.ts";
 
 export type Answer = {
@@ -28,7 +29,6 @@ export async function postJson(address: URL, { headers, body, timeoutMs }: Post)
     dispatcher: agent,
     headers: {
       "content-type": "application/json",
-      "user-agent": "vedette",
       ...authorizationOf(address),
       ...headers,
     },

@@ -1,7 +1,7 @@
 /** Asks GitHub's API, or one that answers as it does, with limits of time and size. */
 import pRetry from "p-retry";
-import { Agent, request } from "undici";
 import { CiTrouble } from "#ci/trouble.ts";
+import { Agent, request } from "#kernel/http.ts";
 
 /** `timeoutMs`: of one request. */
 export type Access = { apiUrl: string; token: string; timeoutMs?: number };
@@ -37,7 +37,6 @@ async function ask(
       signal: AbortSignal.timeout(timeoutMs),
       headers: {
         accept: "application/vnd.github+json",
-        "user-agent": "vedette",
         "x-github-api-version": "2022-11-28",
         ...(token !== "" && { authorization: `Bearer ${token}` }),
       },

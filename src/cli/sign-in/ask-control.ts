@@ -1,9 +1,10 @@
 /** Calls of the addresses of `control` that sign people in and out. */
-import { request } from "undici";
+
 import type { z } from "zod";
 import { answerLimits, OversizeError, readAnswer } from "#cli/answer.ts";
 import { ConnectionError } from "#cli/connection.ts";
 import { signInPath } from "#control/sign-in/contract.ts";
+import { request } from "#kernel/http.ts";
 
 type Question = {
   method: "GET" | "POST" | "DELETE";

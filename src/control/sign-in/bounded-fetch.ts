@@ -1,7 +1,8 @@
 /** Requests to the identity provider, within limits of time and size. */
-import { request } from "undici";
+
 import { isLoopback } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
+import { request } from "#kernel/http.ts";
 import { ProviderTrouble } from "./refusals.ts";
 
 export type FetchLimits = {

@@ -1,4 +1,4 @@
-import { DecoratorHandler, type Dispatcher } from "undici";
+import { DecoratorHandler, type Dispatcher } from "#kernel/http.ts";
 import { UnwantedError } from "./driver.ts";
 
 /** Checks, once there is a connection and right before the first byte, whether the order is still wanted. */

@@ -1,6 +1,7 @@
 /** The optional call of the HTTP protocol that reads a log (docs/fleets.md, "Your own fleet"). */
-import { type Dispatcher, request } from "undici";
+
 import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
+import { type Dispatcher, request } from "#kernel/http.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import type { LogTail } from "./driver.ts";
 import { type LogPart, reachEnd } from "./reach-end.ts";

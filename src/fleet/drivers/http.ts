@@ -1,9 +1,10 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
-import { Agent, type Dispatcher, request } from "undici";
+
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
+import { Agent, type Dispatcher, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
 import {

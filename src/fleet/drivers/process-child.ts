@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
-import { request } from "undici";
 import { z } from "zod";
+import { request } from "#kernel/http.ts";
 import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
 import { programFile } from "#kernel/program-file.ts";
 import type { Child } from "./process-state.ts";

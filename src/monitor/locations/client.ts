@@ -1,6 +1,7 @@
 /** The client by which a runner calls the gateway. */
-import { request } from "undici";
+
 import { readBody } from "#kernel/body.ts";
+import { request } from "#kernel/http.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { checkKinds } from "#monitor/kinds/contract.ts";
 import { reportPath, Work, workPath } from "./contract.ts";

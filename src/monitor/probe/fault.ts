@@ -1,4 +1,5 @@
 /** Describes why a request failed, without quoting an address or a header. */
+import { ContentCodingError } from "#kernel/content-coding.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import type { PhaseTimes } from "./timing.ts";
 
@@ -18,7 +19,8 @@ export function describeFault(error: unknown, { signal, limits, timing }: FaultC
       ? `no connection within ${limit}`
       : `no whole answer within ${limit}`;
   }
-  if (error instanceof ProbeFault) return error.message;
+  const isDescribed = error instanceof ProbeFault || error instanceof ContentCodingError;
+  if (isDescribed) return error.message;
   const { code, name } = innermost(error);
   const word = code ?? name;
   if (word.startsWith("ERR_SSL_")) return `the TLS connection failed (${word})`;
@@ -58,5 +60,7 @@ const faults: Record<string, string> = {
   UND_ERR_SOCKET: "connection closed before the answer was whole",
   HTTPParserError: "the answer is not HTTP",
   UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too long",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer's length is not the one that it says",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "the answer is too long when it is decompressed",
   ERR_INVALID_URL: "the address is not valid",
 };

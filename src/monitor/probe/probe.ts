@@ -1,11 +1,13 @@
 /** Makes one request on a new connection, as an external client would, and times its phases. */
-import { Client, type Dispatcher } from "undici";
+
 import { readBody } from "#kernel/body.ts";
+import { codingsOf, decodeBody } from "#kernel/content-coding.ts";
+import { Client, type Dispatcher, userAgent } from "#kernel/http.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
 import { createConnector } from "./connection.ts";
 import { ProbeFault } from "./fault.ts";
 import { observe, type Run, type TimeLimit } from "./observe.ts";
-import type { ProbeRequest } from "./request.ts";
+import { type ProbeRequest, withDefault } from "./request.ts";
 
 /** The time is from the start to the last byte of the answer. */
 export type ProbeLimits = TimeLimit & {
@@ -44,7 +46,8 @@ async function exchange(
   path: string,
   { request, limits, timing, signal }: Attempt,
 ): Promise<ProbeObservation["outcome"]> {
-  const { method, headers, body } = request;
+  const { method, body } = request;
+  const headers = withDefault(request.headers, { name: "user-agent", value: userAgent });
   const answer = await client.request({ path, method, headers, body, signal });
   const { connectedAtMs } = timing;
   if (connectedAtMs === undefined) throw new Error("an answer without a connection");
@@ -55,10 +58,27 @@ async function exchange(
   return { kind: "response", status: answer.statusCode, headers: flat(answer.headers), body: text };
 }
 
-async function readText({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
-  const whole = await readBody(body, maxBytes);
+/** The limit is that of the text, whatever is sent of it: servers may compress what nobody asked them to. */
+async function readText(
+  { body, headers }: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<string> {
+  const codings = codingsOf(headers["content-encoding"]);
+  const whole = await readBody(decodeBody(body, { codings, maxBytes }), maxBytes);
   if (whole === undefined) throw new ProbeFault(`the answer is longer than ${maxBytes} bytes`);
-  return whole.toString("utf8");
+  return decodeText(whole, [headers["content-type"]].flat().join());
+}
+
+/** Without a byte order mark, which says more than the header; as UTF-8, if neither says what it is. */
+function decodeText(bytes: Buffer, contentType: string): string {
+  const mark = [bytes[0], bytes[1]].join();
+  const marked = { "255,254": "utf-16le", "254,255": "utf-16be", "239,187": "utf-8" }[mark];
+  const [, named = "utf-8"] = /;\s*charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType) ?? [];
+  try {
+    return new TextDecoder(marked ?? named).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
 }
 
 function flat(headers: Dispatcher.ResponseData["headers"]): Record<string, string> {

@@ -56,8 +56,18 @@ export function addressOf({ path }: Pick<RequestFields, "path">, baseUrl: string
 export function describeRequest(
   asked: Pick<RequestFields, "headers" | "body">,
 ): Pick<RequestFields, "headers" | "body"> {
-  const json = asked.body === null ? {} : { "content-type": "application/json" };
-  return { headers: { ...json, ...asked.headers }, body: asked.body };
+  const json = { name: "content-type", value: "application/json" };
+  const headers = asked.body === null ? asked.headers : withDefault(asked.headers, json);
+  return { headers, body: asked.body };
+}
+
+/** The headers and one more, unless they have it, in whatever case. */
+export function withDefault(
+  headers: Record<string, string>,
+  { name, value }: { name: string; value: string },
+): Record<string, string> {
+  const has = Object.keys(headers).some((given) => given.toLowerCase() === name);
+  return has ? headers : { [name]: value, ...headers };
 }
 
 /** The names of the secrets that the check needs. */

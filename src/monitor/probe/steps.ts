@@ -2,7 +2,7 @@
 import type { Cause, Phases, ProbeObservation, RunnableOf } from "#monitor/contract.ts";
 import { phaseNames } from "#monitor/contract.ts";
 import type { Extraction, Step } from "#monitor/kinds/contract.ts";
-import { extract, faultOfResponse, type Response } from "#monitor/rules/assertions.ts";
+import { extract, faultOfResponse, hintAt, type Response } from "#monitor/rules/assertions.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { hideSecrets } from "./hide.ts";
 import type { Probe } from "./probe.ts";
@@ -103,7 +103,10 @@ function takeValues(step: Step, response: Response, values: Map<string, string>)
   for (const [name, from] of Object.entries(step.extract)) {
     const value = extract(from, response);
     const fault = faultOfValue(value, from);
-    if (fault !== null) return { cause: "assertion", reason: `${name} is not there: ${fault}` };
+    if (fault !== null) {
+      const hint = from.source === "json" ? hintAt(response) : "";
+      return { cause: "assertion", reason: `${name} is not there: ${fault}${hint}` };
+    }
     values.set(name, String(value));
   }
   return null;

@@ -1,4 +1,6 @@
 /** Judges the answer of a request by its assertions, and takes values from it. */
+
+import { codingsOf, findUnknown } from "#kernel/content-coding.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
 import { type Assertion, type Extraction, expandStatuses } from "#monitor/kinds/contract.ts";
@@ -12,9 +14,15 @@ export function faultOfResponse(
 ): string | null {
   for (const assertion of assertions) {
     const fault = findFault(assertion, response);
-    if (fault !== null) return fault;
+    if (fault !== null) return assertion.source === "json" ? fault + hintAt(response) : fault;
   }
   return null;
+}
+
+/** Why nothing is found in a body, if that is its content coding; else empty. */
+export function hintAt({ headers }: Response): string {
+  const unknown = findUnknown(codingsOf(headers["content-encoding"]));
+  return unknown === undefined ? "" : `: the body has an unknown content coding, ${show(unknown)}`;
 }
 
 function findFault(assertion: Assertion, response: Response): string | null {

@@ -1,7 +1,7 @@
 /** Calls to the running alert manager: which configuration it runs, and its reload. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { Agent, request } from "undici";
+import { Agent, request } from "#kernel/http.ts";
 
 /** The alert manager cannot be reached, or refuses; `message` says what to do. */
 class AlertmanagerError extends Error {}

@@ -1,8 +1,8 @@
 /** One request to the incident service: timeout, rate limit, and the meaning of its answer. */
 import { setTimeout as delay } from "node:timers/promises";
-import { request } from "undici";
 import { z } from "zod";
 import { readBody } from "#kernel/body.ts";
+import { request } from "#kernel/http.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";

@@ -1,9 +1,9 @@
 /** Calls to the incident service for token rotation: read a source's token, test it. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { Agent, request } from "undici";
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
+import { Agent, request } from "#kernel/http.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";

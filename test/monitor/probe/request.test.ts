@@ -54,3 +54,9 @@ it("knows which secrets a check needs", () => {
   expect(secretsOf(check)).toEqual(["ROOT_KEY", "KEY"]);
   expect(secretsOf(anApiCheck())).toEqual([]);
 });
+
+it("sends one media type, the caller's, in whatever case it is written", () => {
+  const check = anApiCheck({ headers: { "Content-Type": "application/foo+json" }, body: { a: 1 } });
+
+  expect(buildRequest(check, target).headers).toEqual({ "Content-Type": "application/foo+json" });
+});

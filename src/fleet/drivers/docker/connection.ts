@@ -1,6 +1,6 @@
 /** Connections to an engine: a socket of this machine, TCP with or without TLS, or a socket of another machine by ssh. */
 import { readFileSync } from "node:fs";
-import { Agent, type Dispatcher } from "undici";
+import { Agent, type Dispatcher } from "#kernel/http.ts";
 import { createTunnel } from "./tunnel.ts";
 
 /** `url`: `unix://`, `tcp://`, `https://` or `ssh://`. The others are files; TLS is used when one of them is given. */

@@ -1,9 +1,10 @@
 /** The API of one Docker engine (https://docs.docker.com/reference/api/engine/). */
-import { type Dispatcher, request } from "undici";
+
 import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { type Dispatcher, request } from "#kernel/http.ts";
 import { type Connect, describeFailure } from "./connection.ts";
 import { Refusal } from "./schemas.ts";
 

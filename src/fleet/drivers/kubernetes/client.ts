@@ -1,11 +1,11 @@
 /** Calls to an API server (https://kubernetes.io/docs/reference/using-api/api-concepts/). */
 import pLimit from "p-limit";
-import { type Dispatcher, request } from "undici";
 import type { z } from "zod";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody, readEnd } from "#kernel/body.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { type Dispatcher, request } from "#kernel/http.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createConnection } from "./connection.ts";
 import type { Identities, Identity } from "./identity.ts";
@@ -69,7 +69,6 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       signal: whole,
       headers: {
         accept: "application/json",
-        "user-agent": "vedette",
         ...(identity.authorization !== undefined && { authorization: identity.authorization }),
         ...(body !== undefined && { "content-type": contentType }),
       },

@@ -1,5 +1,5 @@
 /** Connections to an API server, which carry its certificate and ours. */
-import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { Agent, type Dispatcher, ProxyAgent } from "#kernel/http.ts";
 import type { Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 

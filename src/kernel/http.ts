@@ -1,0 +1,106 @@
+/**
+ * HTTP requests to other systems: undici, which everything else in src gets here, with answers as other systems really
+ * send them.
+ */
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+import { arrayBuffer, buffer } from "node:stream/consumers";
+import { type Dispatcher, request as requestRaw } from "undici";
+import { codingsOf, decodeBody } from "./content-coding.ts";
+
+export * from "undici";
+
+/** Of a compressed answer, decompressed: no answer that we ask for is longer. */
+const largestDecoded = 64 * 1024 * 1024;
+
+/** Sent with requests that have no other. */
+export const userAgent = "vedette";
+
+type Options = Omit<NonNullable<Parameters<typeof requestRaw<null>>[1]>, "headers"> & {
+  headers?: Record<string, string>;
+};
+
+/** undici's `request`; the body of a compressed answer is decompressed, which servers may send unasked. */
+export async function request(
+  address: string | URL,
+  options: Options = {},
+): Promise<Dispatcher.ResponseData> {
+  const headers = { "user-agent": userAgent, ...options.headers };
+  const answer = await requestRaw(address, { ...options, headers });
+  const codings = codingsOf(answer.headers["content-encoding"]);
+  return codings.length === 0 ? answer : { ...answer, body: decode(answer.body, codings) };
+}
+
+type Body = Dispatcher.ResponseData["body"];
+
+/** Throws undici's error for an answer that is too large, as its agents do. */
+function decode(body: Body, codings: string[]): Body {
+  const decoded = Readable.from(decodeBody(body, { codings, maxBytes: largestDecoded }));
+  return Object.assign(decoded, {
+    text: async () => new TextDecoder().decode(await buffer(decoded)),
+    arrayBuffer: () => arrayBuffer(decoded),
+    dump: () => body.dump(),
+  }) as unknown as Body;
+}
+
+/**
+ * undici (8.13), and with it `fetch`, takes a `100 Continue` that it did not ask for as a broken answer, and interim answers
+ * with `Connection: close` or a length too, though a client passes over all of them (RFC 9110, section 15.2). It does
+ * pass over a bare 102: therefore each becomes one as it arrives. For all connections of undici in this process, as
+ * its diagnostics tell them.
+ */
+subscribe("undici:client:sendHeaders", (message) => {
+  awaitAnswer((message as { socket: Socket }).socket);
+});
+
+/** What a socket receives; `held`: the beginning of a head that may be that of an interim answer. */
+type Reception = { isBeforeAnswer: boolean; held: Buffer };
+
+const receptions = new WeakMap<Socket, Reception>();
+const nothing = Buffer.alloc(0);
+
+function awaitAnswer(socket: Socket): void {
+  const known = receptions.get(socket);
+  const reception = known ?? { isBeforeAnswer: true, held: nothing };
+  Object.assign(reception, { isBeforeAnswer: true, held: nothing });
+  if (known !== undefined) return;
+  receptions.set(socket, reception);
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null, encoding) => {
+    if (!reception.isBeforeAnswer) return push(chunk, encoding);
+    const passed = chunk === null ? reception.held : passOver(reception, chunk);
+    const isWanted = passed.length === 0 || push(passed);
+    return chunk === null ? push(null) : isWanted;
+  };
+}
+
+const interimStart = /^HTTP\/1\.\d 1(?!01)\d\d[ \r]/;
+const bareInterim = "HTTP/1.1 102 Processing\r\n\r\n";
+const headEnd = "\r\n\r\n";
+const longestHead = 65_536;
+
+/** What undici shall receive of what was held and the chunk. */
+function passOver(reception: Reception, chunk: Buffer): Buffer {
+  let rest = Buffer.concat([reception.held, chunk]);
+  let passed = "";
+  reception.held = nothing;
+  while (rest.length > 0) {
+    // Parsers accept empty lines before a status line.
+    const start = rest.findIndex((byte) => byte !== 13 && byte !== 10);
+    rest = start < 0 ? nothing : rest.subarray(start);
+    const text = rest.toString("latin1", 0, bareInterim.length);
+    const isInterim = interimStart.test(text + bareInterim.slice(text.length));
+    reception.isBeforeAnswer = isInterim && rest.length <= longestHead;
+    if (!reception.isBeforeAnswer) break;
+    const end = rest.indexOf(headEnd);
+    if (end < 0) {
+      reception.held = rest;
+      rest = nothing;
+    } else {
+      passed += bareInterim;
+      rest = rest.subarray(end + headEnd.length);
+    }
+  }
+  return Buffer.concat([Buffer.from(passed), rest]);
+}
