@@ -114,7 +114,10 @@ export type Cause = (typeof causes)[number];
 export type ProbeObservation = {
   durationMs: number;
   phases: Phases;
+  /** Of the certificate of the chain that ends first. */
   tlsDaysLeft: number | null;
+  /** The name of the issuer whose certificate that is; absent: it is the server's own. */
+  tlsIssuer?: string | null;
   outcome:
     | { kind: "response"; status: number; headers: Record<string, string>; body: string }
     /** The beginning of what a TCP server answered; empty: nothing was expected. */

@@ -6,7 +6,10 @@ import { ProblemError } from "#kernel/problem.ts";
 /** Throws a `ProblemError` (502) when there is no answer, or one that cannot be forwarded. */
 export type SendUpstream = (options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
 
-/** Interim answers (1xx) before the final one; with more of them the upstream would never get to that. */
+/**
+ * Interim answers (1xx) before the final one; with more of them the upstream would never get to that. They are not
+ * forwarded: many callers take them for the answer.
+ */
 const interimAtMost = 20;
 
 /** A connection that fails later than this had not been closed before we wrote to it. */

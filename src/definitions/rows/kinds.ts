@@ -1,7 +1,12 @@
 /** The fields of checks of other kinds than HTTP. */
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { z } from "zod";
-import { maxSteps, type RecordType, recordTypes } from "#monitor/kinds/contract.ts";
+import {
+  maxSteps,
+  type RecordType,
+  recordTypes,
+  startTlsProtocols,
+} from "#monitor/kinds/contract.ts";
 import { type CompleteStep, lintSteps, StepRow } from "./steps.ts";
 
 const label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
@@ -85,8 +90,16 @@ export const kindRows = {
       .refine(isHostName, "has to be the name of a host, such as shop.example.com")
       .optional()
       .describe("The name that the certificate has to have. Default: host."),
-    degradedBelowDays: Days.default(30).describe("A certificate that ends sooner is degraded."),
-    failedBelowDays: Days.default(7).describe("A certificate that ends sooner is failed."),
+    starttls: z
+      .enum(startTlsProtocols)
+      .optional()
+      .describe("The protocol that starts TLS. Default: the connection begins with TLS."),
+    degradedBelowDays: Days.default(30).describe(
+      "A certificate that ends sooner is degraded, also that of an issuer.",
+    ),
+    failedBelowDays: Days.default(7).describe(
+      "A certificate that ends sooner is failed, also that of an issuer.",
+    ),
   },
   steps: {
     kind: z.literal("steps").describe("Requests of HTTP, one after the other."),

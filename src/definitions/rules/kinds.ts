@@ -14,8 +14,10 @@ export function toKind(row: CheckRow): KindFields[keyof KindFields] {
       return { kind, domain, type, servers, expect };
     }
     case "tls": {
-      const { kind, host, port, servername = host, degradedBelowDays, failedBelowDays } = row;
-      return { kind, host, port, servername, degradedBelowDays, failedBelowDays };
+      const { host, servername = host, starttls, ...same } = row;
+      const { kind, port, degradedBelowDays, failedBelowDays } = same;
+      const days = { degradedBelowDays, failedBelowDays };
+      return { kind, host, port, servername, ...(starttls && { starttls }), ...days };
     }
     case "steps":
       return { kind: row.kind, steps: row.steps.map(toStep) };

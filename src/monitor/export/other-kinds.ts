@@ -26,6 +26,8 @@ export function whyNotProbed(check: ApiCheck): string | null {
       return whyNotTcp(check);
     case "dns":
       return whyNotDns(check);
+    case "tls":
+      return check.starttls === undefined ? null : "the exporter would start TLS at once";
     default:
       return null;
   }

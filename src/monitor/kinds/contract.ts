@@ -67,6 +67,10 @@ export const maxExtracts = 20;
 export const recordTypes = ["A", "AAAA", "CAA", "CNAME", "MX", "NS", "PTR", "SRV", "TXT"] as const;
 export type RecordType = (typeof recordTypes)[number];
 
+/** The protocols in which a plain connection starts TLS. */
+export const startTlsProtocols = ["smtp", "imap", "postgres"] as const;
+export type StartTlsProtocol = (typeof startTlsProtocols)[number];
+
 const request = {
   /** Appended to the base URL; a whole address stays as it is. */
   path: z.string(),
@@ -115,6 +119,8 @@ export const kindFields = {
     port: z.int(),
     /** The name that the certificate has to have. */
     servername: z.string(),
+    /** The protocol in which TLS is started; absent: the connection begins with TLS. */
+    starttls: z.enum(startTlsProtocols).optional(),
     /** Of the days until the certificate ends. */
     degradedBelowDays: z.int(),
     failedBelowDays: z.int(),

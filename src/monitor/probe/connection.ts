@@ -5,15 +5,25 @@ import { isIP, connect as openSocket, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
+import type { StartTlsProtocol } from "#monitor/kinds/contract.ts";
+import { findChainEnd } from "./chain.ts";
 import { ProbeFault } from "./fault.ts";
+import { startTls } from "./starttls.ts";
 import type { PhaseTimes } from "./timing.ts";
 
 type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; ca?: string };
 
 type Address = { hostname: string; port: number };
 
-/** `servername`: the name that the certificate has to have; `protocols`: what is offered for TLS. */
-type Secured = { servername: string; protocols?: string[] };
+/**
+ * `servername`: the name that the certificate has to have; `protocols`: what is offered for TLS; `starttls`: the protocol
+ * that is spoken before it.
+ */
+type Secured = {
+  servername: string;
+  protocols?: string[];
+  starttls?: StartTlsProtocol | undefined;
+};
 
 export function createConnector(opening: ConnectOptions): buildConnector.connector {
   return ({ hostname: name, protocol, port }, callback) => {
@@ -104,9 +114,10 @@ async function connect(
 /** Verifies the certificate itself, because the days left are recorded of an untrusted one too. */
 async function secure(
   socket: Socket,
-  { servername, protocols }: Secured,
+  { servername, protocols, starttls }: Secured,
   { timing, signal, ca }: ConnectOptions,
 ): Promise<Socket> {
+  if (starttls !== undefined) await startTls(socket, starttls);
   const tls = openTls({
     socket,
     ...(isIP(servername) === 0 && { servername }),
@@ -117,18 +128,22 @@ async function secure(
   });
   tls.on("error", ignore);
   await once(tls, "secureConnect", { signal });
-  const expiry = Date.parse(tls.getPeerCertificate().valid_to);
-  if (!Number.isNaN(expiry)) timing.tlsDaysLeft = Math.floor((expiry - Date.now()) / dayMs);
+  const end = findChainEnd(tls, ca);
+  if (end !== undefined) {
+    timing.tlsDaysLeft = Math.floor((end.endsAtMs - Date.now()) / dayMs);
+    timing.tlsIssuer = end.issuer;
+  }
   if (!tls.authorized) {
     tls.destroy();
-    throw new ProbeFault(describeDistrust(String(tls.authorizationError)));
+    throw new ProbeFault(describeDistrust(String(tls.authorizationError), timing.tlsIssuer));
   }
   return tls;
 }
 
 /** Words for the commonest; others by their code alone. */
-function describeDistrust(code: string): string {
-  const words = distrusts[code];
+function describeDistrust(code: string, issuer: string | null = null): string {
+  const isOfIssuer = code === "CERT_HAS_EXPIRED" && issuer !== null;
+  const words = isOfIssuer ? `that of its issuer ${issuer} has expired` : distrusts[code];
   return `the certificate is not trusted: ${words === undefined ? code : `${words} (${code})`}`;
 }
 

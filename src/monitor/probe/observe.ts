@@ -27,6 +27,7 @@ export async function observe(
     reason: describeFault(error, { signal, limits, timing }),
     ...(isUnreached(error, signal) && { isUnreached: true as const }),
   }));
+  const { phases, tlsDaysLeft, tlsIssuer = null } = timing;
   const durationMs = performance.now() - startedMs;
-  return { durationMs, phases: timing.phases, tlsDaysLeft: timing.tlsDaysLeft, outcome };
+  return { durationMs, phases, tlsDaysLeft, tlsIssuer, outcome };
 }

@@ -5,6 +5,7 @@ import type { Phases } from "#monitor/contract.ts";
 export type PhaseTimes = {
   phases: Phases;
   tlsDaysLeft: number | null;
+  tlsIssuer?: string | null;
   /** On the clock of `performance.now()`. */
   connectedAtMs?: number;
 };

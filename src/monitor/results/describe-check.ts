@@ -40,9 +40,10 @@ function describeDns({ domain, type, servers, expect }: CheckOf<"dns">): Descrip
 }
 
 function describeTls(check: CheckOf<"tls">): Description {
-  const { host, servername, degradedBelowDays, failedBelowDays } = check;
+  const { host, servername, starttls, degradedBelowDays, failedBelowDays } = check;
   const details = [
     ...(servername === host ? [] : [{ name: "Name", value: servername }]),
+    ...(starttls === undefined ? [] : [{ name: "STARTTLS", value: starttls }]),
     { name: "Degraded below", value: `${degradedBelowDays} days left` },
     { name: "Failed below", value: `${failedBelowDays} days left` },
   ];

@@ -37,13 +37,15 @@ const shownValues = 5;
 
 type Days = Pick<RunnableOf<"tls">, "degradedBelowDays" | "failedBelowDays">;
 
-/** null: the certificate lasts long enough. `days`: null: its end cannot be read. */
+/** null: all certificates last long enough. `days`: of the first to end, null: that cannot be read; `issuer`: whose it is. */
 export function gradeDays(
   { degradedBelowDays, failedBelowDays }: Days,
   days: number | null,
+  issuer: string | null = null,
 ): { grade: Grade; cause: Cause; reason: string } | null {
   if (days === null) return fault("failed", "the end of the certificate cannot be read");
-  const ends = `the certificate ends in ${days} days`;
+  const whose = issuer === null ? "" : ` of the issuer ${issuer}`;
+  const ends = `the certificate${whose} ends in ${days} days`;
   if (days < failedBelowDays) return fault("failed", `${ends}, failed below ${failedBelowDays}`);
   if (days < degradedBelowDays) {
     return fault("degraded", `${ends}, degraded below ${degradedBelowDays}`);

@@ -31,11 +31,11 @@ export function grade(check: RunnableCheck, observation: ProbeObservation): Grad
 
 /** null: the content is good. */
 function gradeContent(check: RunnableCheck, observation: ProbeObservation): GradeResult | null {
-  const { outcome, tlsDaysLeft } = observation;
+  const { outcome, tlsDaysLeft, tlsIssuer } = observation;
   if (outcome.kind === "steps") {
     return outcome.fault === null ? null : { grade: "failed", ...outcome.fault };
   }
-  if (check.kind === "tls") return gradeDays(check, tlsDaysLeft);
+  if (check.kind === "tls") return gradeDays(check, tlsDaysLeft, tlsIssuer);
   const reason = faultOf(check, outcome);
   return reason === null ? null : { grade: "failed", cause: "assertion", reason };
 }

@@ -24,6 +24,10 @@ describe("a row", () => {
         ...{ degradedBelowDays: 30, failedBelowDays: 7 },
       },
     ],
+    [
+      { ...tls, port: 587, starttls: "smtp" },
+      { port: 587, starttls: "smtp" },
+    ],
     [steps, { steps: [{ name: null, method: "GET", path: "/a", extract: {} }, { path: "/b" }] }],
   ])("%j is monitored with its defaults", (row, wanted) => {
     const check = monitored(row);
@@ -69,6 +73,7 @@ describe("a row", () => {
     [{ ...dns, servers: ["dns.example.com"] }, "servers"],
     [{ ...tls, servername: "192.0.2.1:443" }, "servername"],
     [{ ...tls, degradedBelowDays: 5 }, "failedBelowDays"],
+    [{ ...tls, starttls: "ldap" }, "starttls"],
     [{ ...steps, steps: [] }, "steps"],
     [{ ...steps, steps: Array(21).fill({ path: "/" }) }, "steps"],
     [{ ...steps, steps: [{ path: "/", url: "https://a.example/" }] }, "steps"],

@@ -41,6 +41,7 @@ it.each([
   [{ ...tcp, send: "PING" }, /line end/],
   [{ ...tcp, expect: "a\nb" }, /single lines/],
   [{ ...common, kind: "steps", steps: [] }, /one request/],
+  [{ ...common, kind: "tls", host: "a", port: 25, starttls: "smtp" }, /start TLS at once/],
 ])("%j is left out, with the reason", (check, reason) => {
   expect(findUnprobed({ apiChecks: [check as unknown as ApiCheck] })).toEqual([
     expect.stringMatching(reason),

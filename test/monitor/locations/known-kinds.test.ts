@@ -12,6 +12,15 @@ it("checks of kinds that are not known are left out and named, the others stay",
   expect(unknownKinds).toEqual(["icmp", "smtp"]);
 });
 
+it("checks that start TLS in a way that is not known are left out and named", () => {
+  const [known, later] = ["imap", "xmpp"].map((starttls) => ({ id: "a", kind: "tls", starttls }));
+
+  expect(splitByKind({ checks: [known, later] })).toEqual({
+    known: { checks: [known] },
+    unknownKinds: ["xmpp"],
+  });
+});
+
 it("the names of endless kinds are few, short and clean", () => {
   const checks = Array.from({ length: 1_000 }, (_, i) => ({
     kind: `${i}\u202e\n${"x".repeat(100)}`,

@@ -36,6 +36,17 @@ it.each<[object, object]>([
     },
   ],
   [
+    { ...common, ...tls, servername: "::1", starttls: "smtp" },
+    {
+      ...{ check_kind: "tls", method: "TLS", path: "[::1]:443" },
+      details: [
+        { name: "STARTTLS", value: "smtp" },
+        { name: "Degraded below", value: "30 days left" },
+        { name: "Failed below", value: "7 days left" },
+      ],
+    },
+  ],
+  [
     { ...common, kind: "steps", steps: [step, { ...step, name: "pay", path: "/{{order_id}}" }] },
     {
       ...{ check_kind: "steps", method: "STEPS", path: "2 requests" },
