@@ -6,7 +6,7 @@ import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
 import { weightOfKey } from "./cache/cache-size.ts";
 import { createLoadKeyRecord, tagsOfKey } from "./cache/key-record.ts";
-import { LiveCache } from "./cache/live-cache.ts";
+import { LiveCache, type Outage } from "./cache/live-cache.ts";
 import { createMissGuard } from "./cache/miss-guard.ts";
 import { createMakeChange } from "./changes/change.ts";
 import { createAdmit } from "./http/admission.ts";
@@ -25,6 +25,7 @@ import { ratelimitProcedures } from "./ratelimit/procedures.ts";
 
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
+  const outage: Outage = {};
   const keyCache = new LiveCache({
     load: createLoadKeyRecord(database),
     tagsOf: tagsOfKey,
@@ -32,11 +33,12 @@ export function createApi(parts: ApiParts): FastifyInstance {
     maxEntries: parts.cachedKeys,
     weightOf: weightOfKey,
     guard: createMissGuard(undefined, parts.laneWidth),
+    outage,
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
-  const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
+  const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations, outage });
   countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
     authenticate: createAuthenticate(keyCache, parts.noteUse),

@@ -6,7 +6,7 @@ export const errorCatalogue = {
   "unkey/application/protected_resource": [412, "Resource is protected"],
   "unkey/application/precondition_failed": [412, "Precondition Failed"],
   "unkey/application/unexpected_error": [500, "Internal Server Error"],
-  "unkey/application/service_unavailable": [500, "Internal Server Error"],
+  "unkey/application/service_unavailable": [503, "Service Unavailable"],
   "unkey/authentication/malformed": [400, "Bad Request"],
   "unkey/authentication/key_not_found": [401, "Unauthorized"],
   "unkey/authorization/insufficient_permissions": [403, "Insufficient Permissions"],

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { connectDirectly, endClient } from "./direct-connection.ts";
+import { createHangWatch, type HangWatch } from "./hang-watch.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, readMissingMigrations } from "./schema-version.ts";
@@ -21,7 +22,8 @@ const usualConnections = 10;
 
 /**
  * A connection pool for `url` (postgres://…), which may be that of a pooler. Idle connections that break
- * are replaced; they cause no error.
+ * are replaced; they cause no error. While the server hangs every query fails with a `HungError`, those that wait
+ * within seconds: their connections are closed, so that a transaction that was not committed never is.
  */
 export function openDatabase(url: string, log: Log, max = usualConnections): Database {
   const pool = new pg.Pool({
@@ -40,7 +42,69 @@ export function openDatabase(url: string, log: Log, max = usualConnections): Dat
   pool.on("error", (error) => {
     if (!pool.ending) log.warn({ detail: error.message }, "database connection lost");
   });
+  watchForHangs(pool, url);
   return pool;
+}
+
+function watchForHangs(pool: Database, url: string): void {
+  const clients = new Set<pg.PoolClient>();
+  const waits = new WeakMap<pg.PoolClient, () => void>();
+  const watch = createHangWatch({
+    server: "the database",
+    askForSign: (signal) => askForSign(url, signal),
+    onHung: (error) => {
+      // Idle ones too: whoever used one of them next would wait again.
+      for (const client of clients) streamOf(client).destroy(error);
+    },
+  });
+  pool.on("connect", (client) => clients.add(client));
+  pool.on("remove", (client) => clients.delete(client));
+  pool.on("acquire", (client) => waits.set(client, watch.waitFor(ignoreLoss)));
+  pool.on("release", (_, client) => waits.get(client)?.());
+  const end = pool.end.bind(pool) as () => Promise<void>;
+  pool.end = () => {
+    watch.close();
+    return end();
+  };
+  const connect = connectUnlessHung(pool.connect.bind(pool), watch);
+  // `pool.query` calls it too, with a callback.
+  const either = (done?: Connected) =>
+    done === undefined
+      ? connect()
+      : void connect().then(
+          (client) => done(undefined, client, client.release),
+          (error: Error) => done(error, undefined, ignoreLoss),
+        );
+  pool.connect = either as Database["connect"];
+}
+
+type Connected = Parameters<Database["connect"]>[0];
+
+/** A connection that comes too late is given back unused: nobody waits for what it would be asked. */
+function connectUnlessHung(
+  connect: () => Promise<pg.PoolClient>,
+  watch: HangWatch,
+): () => Promise<pg.PoolClient> {
+  return () => {
+    let isLate = false;
+    const take = async () => {
+      const client = await connect();
+      if (isLate) client.release();
+      return client;
+    };
+    return watch.run(take).catch((error) => {
+      isLate = true;
+      throw error;
+    });
+  };
+}
+
+async function askForSign(url: string, signal: AbortSignal): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: "vedette sign of life" });
+  client.on("error", ignoreLoss);
+  signal.addEventListener("abort", () => void endClient(client));
+  await client.connect();
+  await client.query("SELECT 1");
 }
 
 /**
@@ -131,6 +195,11 @@ export function inSnapshot<Result>(
     await transaction.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
     return read(transaction as Queries);
   });
+}
+
+function streamOf(client: pg.ClientBase): { destroy: (error: Error) => void } {
+  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection
+    .stream;
 }
 
 /** Nothing to do here: the running statement, or the next one, fails with this error. */

@@ -1,6 +1,7 @@
 /** Reads for a caller who is waiting: a failing read becomes a 503 within seconds instead of endless retries. */
 import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
+import { HungError } from "./hang-watch.ts";
 import { ProblemError } from "./problem.ts";
 import { unlessLate } from "./unless-aborted.ts";
 
@@ -45,12 +46,13 @@ export function readNow<Answer>(
   });
 }
 
-/** About three seconds in all when every attempt fails at once. A refusal is not retried. */
+/** About three seconds in all when every attempt fails at once. A refusal is not retried, nor a server that hangs. */
 const attempts = {
   retries: 4,
   minTimeout: 200,
   maxTimeout: 2_000,
-  shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError),
+  shouldRetry: ({ error }: { error: Error }) =>
+    !(error instanceof ProblemError || error instanceof HungError),
 };
 
 /** Retried for some seconds. An attempt still running at the limit is abandoned; its own timeout ends it. */

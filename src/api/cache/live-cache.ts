@@ -16,7 +16,12 @@ export type LiveCacheSettings<Value> = {
   weightOf?: (value: Value) => number;
   /** Bounds the cost of lookups of names without a record; absent: they are not bounded. */
   guard?: MissGuard;
+  /** Shared by the caches of one database; absent: the cache has one of its own. */
+  outage?: Outage;
 };
+
+/** Since when the database has not answered, and its first error; undefined: it answers. */
+export type Outage = { since?: number | undefined; error?: unknown; failedAt?: number };
 
 /**
  * A cache entry. When its generation is older than the cache's it must be loaded again; when the version
@@ -51,10 +56,10 @@ const maxUnknown = 10_000;
 
 /** While the database does not answer, expired records are used for at most so long. */
 const outageMs = 10 * 60_000;
-const outageLoadTimeoutMs = 1_000;
+const outageLoadTimeoutMs = 500;
 
-/** After a failed load the database is not queried for so long. */
-const backoffAfterFailureMs = 500;
+/** During an outage, expired records are used at once, and one load in so long finds out whether it is over. */
+const tryEveryMs = 500;
 
 export class LiveCache<Value extends object> {
   readonly counters = { hits: 0, misses: 0, outage: 0 };
@@ -70,13 +75,12 @@ export class LiveCache<Value extends object> {
   #generation = 0;
   /** How many records were kept so far. */
   #kept = 0;
-  #failedAt = Number.NEGATIVE_INFINITY;
-  /** Since when the database has not answered, and its first error. */
-  #outage: { since: number; error: unknown } | undefined;
+  readonly #outage: Outage;
 
   constructor(settings: LiveCacheSettings<Value>) {
     this.#settings = settings;
-    const { maxEntries, weightOf } = settings;
+    const { maxEntries, weightOf, outage = {} } = settings;
+    this.#outage = outage;
     this.#known = new LRUCache({
       // With `max`, it would allocate the memory for all of them now.
       maxSize: maxEntries,
@@ -109,7 +113,7 @@ export class LiveCache<Value extends object> {
     }
     if (entry.generation === this.#generation && this.#isFresh(entry)) {
       this.counters.hits += 1;
-      this.#outage = undefined;
+      this.#outage.since = undefined;
       return entry.value;
     }
     return this.#reload(name, entry.value);
@@ -169,26 +173,39 @@ export class LiveCache<Value extends object> {
     this.#unknown.clear();
     // They may have read the state before the change: good for callers that already wait, not for later ones.
     this.#loading.clear();
-    if (stale === undefined) this.#generation += 1;
-    else this.#marks.touch(stale);
+    if (stale !== undefined) return this.#marks.touch(stale);
+    this.#generation += 1;
+    // It is heard from again.
+    this.#outage.since = undefined;
   }
 
   /** Queries the database; falls back to the expired record when it does not answer. */
-  async #reload(name: string, last: Value): Promise<Value | undefined> {
-    if (performance.now() - this.#failedAt < backoffAfterFailureMs) return this.#fallBack(last);
-    try {
-      return await withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
-    } catch (error) {
-      this.#failedAt = performance.now();
-      this.#outage ??= { since: this.#failedAt, error };
-      return this.#fallBack(last);
+  #reload(name: string, last: Value): Value | Promise<Value | undefined> {
+    const { since, failedAt = 0 } = this.#outage;
+    const nowMs = performance.now();
+    const loading = () => withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
+    if (since === undefined || nowMs - since > outageMs) {
+      return loading().catch((error) => {
+        this.#noteFailure(error);
+        return this.#fallBack(last);
+      });
     }
+    if (nowMs - failedAt >= tryEveryMs) {
+      this.#outage.failedAt = nowMs;
+      loading().catch((error) => this.#noteFailure(error));
+    }
+    return this.#fallBack(last);
+  }
+
+  #noteFailure(error: unknown): void {
+    const nowMs = performance.now();
+    this.#outage.failedAt = nowMs;
+    if (this.#outage.since === undefined) Object.assign(this.#outage, { since: nowMs, error });
   }
 
   #fallBack(last: Value): Value {
-    if (this.#outage !== undefined && performance.now() - this.#outage.since > outageMs) {
-      throw this.#outage.error;
-    }
+    const { since, error } = this.#outage;
+    if (since !== undefined && performance.now() - since > outageMs) throw error;
     this.counters.outage += 1;
     return last;
   }
@@ -210,7 +227,7 @@ export class LiveCache<Value extends object> {
     try {
       const value = await this.#settings.load(name);
       this.#settings.invalidations.catchUp?.();
-      this.#outage = undefined;
+      this.#outage.since = undefined;
       this.#keep(name, value, { meanwhile, loadedAt });
       return value;
     } finally {

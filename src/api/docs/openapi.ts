@@ -28,7 +28,7 @@ export type ApiDescription = {
 const apiVersion = "2.0.0";
 
 /** What any procedure may answer besides 200. */
-const commonRefusals = [400, 401, 403, 408, 413, 429, 500];
+const commonRefusals = [400, 401, 403, 408, 413, 429, 500, 503];
 
 const about = `Every operation is a POST of a JSON object to \`/v2/{namespace}.{procedure}\`, with a root
 key in the Authorization header. Every answer has \`meta.requestId\`, by which its log line is found.

@@ -1,6 +1,7 @@
 /** Turns any thrown error into an answer of the wire contract. */
 import type { FastifyError, FastifyInstance } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
+import { isUnavailable } from "#kernel/connection-lost.ts";
 import type { Log } from "#kernel/log.ts";
 import { pathOf } from "#kernel/request-path.ts";
 import { unreadableBody } from "./answering.ts";
@@ -65,13 +66,8 @@ function toRefusal(thrown: Error, request: RefusedRequest): ApiError {
   return unexpected(error);
 }
 
-/** Postgres cannot be reached or is overloaded: SQLSTATE classes 08, 53, 57, or no connection at all. */
-const unavailable = /^(08|53|57)|^E[A-Z]+$/;
-
 function unexpected(error: Partial<FastifyError> & Error): ApiError {
-  const isUnavailable =
-    unavailable.test(error.code ?? "") || /timeout|terminat/i.test(error.message);
-  return isUnavailable
+  return isUnavailable(error)
     ? new ApiError(
         "unkey/application/service_unavailable",
         "A service this request needs cannot be reached at the moment. Please try again.",

@@ -1,7 +1,7 @@
 /** Namespaces of rate limits with their overrides, cached. */
 
 import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
-import { LiveCache } from "#api/cache/live-cache.ts";
+import { LiveCache, type Outage } from "#api/cache/live-cache.ts";
 import type { MakeChange } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
@@ -24,12 +24,14 @@ export function createNamespaceStore(parts: {
   database: Database;
   change: MakeChange;
   invalidations: Invalidations;
+  outage: Outage;
 }) {
   const cache = new LiveCache<Namespace>({
     load: (name) => loadNamespace(parts.database, name),
     tagsOf: ({ id }): Stale[] => [`namespace:${id}`],
     invalidations: parts.invalidations,
     maxEntries: maxCachedNamespaces,
+    outage: parts.outage,
   });
   const findAny = (call: Call, nameOrId: string) =>
     cache.get(cacheName(call.workspaceId, nameOrId));

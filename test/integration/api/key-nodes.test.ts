@@ -160,8 +160,7 @@ it("goes on with the keys it knows while Postgres is down, and obeys when it is 
   await first.server.restart();
 
   expect(during).toBe("VALID");
-  // As the wire contract has it: it knows no 503 here, and the published clients retry any 5xx.
-  expect(mutation.status).toBe(500);
+  expect(mutation.status).toBe(503);
   expect(mutation.body.error.type).toMatch(/\/service_unavailable$/);
   expect(mutation.headers.get("retry-after")).toBe("1");
   await waitFor(

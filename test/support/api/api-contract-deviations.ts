@@ -6,8 +6,15 @@ import type { Contract, Schema } from "./api-contract.ts";
 
 const problem = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
 
-/** Answered, but not declared, by any procedure: too long a wait, too large a body. */
-const anywhere = { "408": "BadRequestErrorResponse", "413": "BadRequestErrorResponse" };
+/**
+ * Answered, but not declared, by any procedure: too long a wait, too large a body, and what a procedure needs does not
+ * answer, for which clients retry a 503 as they do the 500 of their own service.
+ */
+const anywhere = {
+  "408": "BadRequestErrorResponse",
+  "413": "BadRequestErrorResponse",
+  "503": "ServiceUnavailableErrorResponse",
+};
 
 /** Answered, but not declared, by some. */
 const undeclared: Record<string, Record<string, string>> = {

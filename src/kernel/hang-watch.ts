@@ -1,0 +1,111 @@
+/**
+ * Tells a server that hangs from one that is slow: when a request has waited for a while, the server is asked for a sign
+ * of life. Without one all that wait fail within seconds, and new requests at once, until it answers again.
+ */
+
+/** The server accepts connections and answers nothing. What it was asked before may still be done once it continues. */
+export class HungError extends Error {
+  /** The SQLSTATE of a connection that failed: whoever handles a lost connection handles this. */
+  readonly code = "08006";
+}
+
+export type HangWatch = {
+  /** `fail` is called, at most once, when the server hangs before the returned function has been called. */
+  waitFor: (fail: (error: HungError) => void) => () => void;
+  /** The result of `work`, which is not started while the server hangs. Throws the `HungError` when it does. */
+  run: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  /** How many ms ago the server last gave a sign of life, as far as it was asked for one. */
+  isAliveSince: (sinceMs: number) => boolean;
+  close: () => void;
+};
+
+export type HangWatchSettings = {
+  /** Names the server in the error: "the database". */
+  server: string;
+  /** Any answer, a refusal too, is a sign of life. The signal is aborted when it did not come in time. */
+  askForSign: (signal: AbortSignal) => Promise<unknown>;
+  /** Called whenever it is found to hang. */
+  onHung?: (error: HungError) => void;
+};
+
+/** Together below the five seconds within which callers are answered, with room for a busy machine. */
+const slowAfterMs = 500;
+const pollEveryMs = 250;
+const signWithinMs = 2_500;
+
+/** Between two questions while requests are slow, but the server lives. */
+const askAgainAfterMs = 1_000;
+
+export function createHangWatch({ server, askForSign, onHung }: HangWatchSettings): HangWatch {
+  /** The oldest first. */
+  const waiting = new Map<object, { sinceMs: number; fail: (error: HungError) => void }>();
+  let timer: NodeJS.Timeout | undefined;
+  let isAsking = false;
+  let isClosed = false;
+  let signAtMs = Number.NEGATIVE_INFINITY;
+  let hung: HungError | undefined;
+
+  const failAll = () => {
+    hung = new HungError(`${server} does not answer`);
+    const failed = [...waiting.values()];
+    waiting.clear();
+    onHung?.(hung);
+    for (const { fail } of failed) fail(hung);
+  };
+  const ask = async () => {
+    isAsking = true;
+    const hasSign = await answersInTime(askForSign);
+    isAsking = false;
+    if (isClosed) return;
+    if (!hasSign) return failAll();
+    signAtMs = performance.now();
+    hung = undefined;
+  };
+  const poll = () => {
+    const [oldest] = waiting.values();
+    if (oldest === undefined && hung === undefined && !isAsking) {
+      clearInterval(timer);
+      timer = undefined;
+      return;
+    }
+    const nowMs = performance.now();
+    const isSlow = oldest !== undefined && nowMs - oldest.sinceMs >= slowAfterMs;
+    const isDue = hung !== undefined || (isSlow && nowMs - signAtMs >= askAgainAfterMs);
+    if (isDue && !isAsking) void ask();
+  };
+  const waitFor: HangWatch["waitFor"] = (fail) => {
+    const ticket = {};
+    waiting.set(ticket, { sinceMs: performance.now(), fail });
+    if (!isClosed) timer ??= setInterval(poll, pollEveryMs).unref();
+    return () => void waiting.delete(ticket);
+  };
+  return {
+    waitFor,
+    run: async (work) => {
+      if (hung !== undefined) throw hung;
+      const late = Promise.withResolvers<never>();
+      const end = waitFor(late.reject);
+      return Promise.race([work(), late.promise]).finally(end);
+    },
+    isAliveSince: (sinceMs) => signAtMs > sinceMs,
+    close: () => {
+      isClosed = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+async function answersInTime(ask: HangWatchSettings["askForSign"]): Promise<boolean> {
+  const late = new AbortController();
+  const answered = ask(late.signal).then(
+    () => true,
+    () => true,
+  );
+  const { promise: silence, resolve } = Promise.withResolvers<false>();
+  // An answer that arrived while this process was busy is read first: it was in time.
+  const timer = setTimeout(() => setImmediate(resolve, false), signWithinMs);
+  const hasAnswered = await Promise.race([answered, silence]);
+  clearTimeout(timer);
+  late.abort();
+  return hasAnswered;
+}
