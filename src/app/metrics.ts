@@ -17,11 +17,12 @@ export type Metrics = Pick<Readiness, "noteStarted"> & {
 
 export async function startMetrics(base: Base, stops: Stops): Promise<Metrics> {
   const { registry, log, departure } = base;
-  const { host, port } = base.config.metrics;
+  const { host, port, readyz_dependencies: needsDependencies } = base.config.metrics;
   const prober = createProber({ registry, log });
   const readiness = createReadiness({
     isLeaving: departure.isAnnounced,
     dependencies: prober.states,
+    needsDependencies,
   });
   let readThreads: ReadThreads = async () => [];
   const server = createMetricsServer(registry, readiness.report, () => readThreads());

@@ -1,6 +1,7 @@
 /** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
 import { readBody } from "#kernel/body.ts";
+import { createHangWatch, type HangWatch, HungError } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate-address.ts";
@@ -57,6 +58,14 @@ export function createIngress(settings: IngressSettings): Ingress {
     connect: { timeout: 5_000, ...(socketPath !== undefined && { socketPath }) },
     pipelining: 1,
   });
+  const watch = createHangWatch({
+    server: "Restate",
+    slowAfterMs: 3_000,
+    askForSign: (signal) =>
+      request(`${url}/restate/health`, { dispatcher: agent, signal }).then(({ body }) =>
+        body.dump(),
+      ),
+  });
 
   const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const startedMs = performance.now();
@@ -67,9 +76,15 @@ export function createIngress(settings: IngressSettings): Ingress {
         actorKey: settings.actorKey,
         agent,
         limits,
+        watch,
       });
       if (attempt.outcome === "answered") return attempt.answer;
-      isTaken ||= attempt.outcome !== "absent";
+      isTaken ||= attempt.outcome !== "absent" && attempt.outcome !== "hung";
+      // A blocking call that began while Restate lived goes on, as through an upgrade of Restate.
+      const hasBegun = wanted.blocks && isTaken && watch.isAliveSince(startedMs);
+      if (attempt.outcome === "silent" || attempt.outcome === "hung") {
+        if (!hasBegun) throw isTaken ? notKnown(wanted) : unreachable();
+      }
       const afterMs = performance.now() - startedMs;
       const refusal = refusalAfter({ afterMs, isTaken, blocks: wanted.blocks }, limits);
       if (refusal !== undefined) throw refusal;
@@ -77,7 +92,7 @@ export function createIngress(settings: IngressSettings): Ingress {
     }
   };
 
-  return { call, close: () => agent.destroy() };
+  return { call, close: () => agent.destroy().finally(watch.close) };
 }
 
 type WaitOptions = {
@@ -106,15 +121,36 @@ type Attempt =
   /** The connection broke, or Restate could not accept the call now: it may have the call. */
   | { outcome: "broken" }
   /** There was no connection: Restate does not have the call. */
-  | { outcome: "absent" };
+  | { outcome: "absent" }
+  /** Restate hangs since the call was sent: it may have the call, now or once it continues. */
+  | { outcome: "silent" }
+  /** Restate was known to hang: the call was not sent. */
+  | { outcome: "hung" };
 
-type Transport = { url: string; actorKey: Uint8Array; agent: Agent; limits: IngressLimits };
+type Transport = {
+  url: string;
+  actorKey: Uint8Array;
+  agent: Agent;
+  limits: IngressLimits;
+  watch: HangWatch;
+};
 
 async function attemptCall(wanted: IngressCall, transport: Transport): Promise<Attempt> {
+  const sent = new AbortController();
+  let isSent = false;
+  const send = () => {
+    isSent = true;
+    const signal = AbortSignal.any([wanted.signal, sent.signal]);
+    return post({ ...wanted, signal }, transport);
+  };
   try {
-    return readAttempt(await post(wanted, transport));
+    return readAttempt(await transport.watch.run(send));
   } catch (error) {
     if (wanted.signal.aborted || error instanceof ProblemError) throw error;
+    if (error instanceof HungError) {
+      sent.abort();
+      return { outcome: isSent ? "silent" : "hung" };
+    }
     if (error instanceof errors.HeadersTimeoutError) return { outcome: "waiting" };
     return { outcome: isWithoutConnection(error) ? "absent" : "broken" };
   }
@@ -189,6 +225,15 @@ function readJson(text: string): unknown {
 
 function unreachable(): ProblemError {
   const detail = "Restate cannot be reached; nothing was started. Try again in a moment";
+  return new ProblemError({ status: 503, code: "unavailable", detail });
+}
+
+function notKnown({ idempotencyKey }: IngressCall): ProblemError {
+  const detail =
+    idempotencyKey === undefined
+      ? "Restate does not answer: try again in a moment"
+      : "Restate does not answer, so that it is not known whether it has taken the call: once it answers call " +
+        "Status to see, and repeat the call with the same idempotency-key if it has not";
   return new ProblemError({ status: 503, code: "unavailable", detail });
 }
 

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { endWith } from "#kernel/last-words.ts";
+import { isUnavailable } from "#kernel/connection-lost.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import { pathOf } from "#kernel/request-path.ts";
@@ -63,8 +64,16 @@ const frameworkProblems: Record<number, { status?: number; code: string; detail:
 function translate(error: unknown): unknown {
   const status = (error as { statusCode?: number }).statusCode;
   const known = status === undefined ? undefined : frameworkProblems[status];
-  if (error instanceof ProblemError || known === undefined || status === undefined) return error;
+  if (error instanceof ProblemError) return error;
+  if (error instanceof Error && isUnavailable(error)) return unavailable(error);
+  if (known === undefined || status === undefined) return error;
   return new ProblemError({ status, ...known });
+}
+
+/** What pages read is in Postgres. */
+function unavailable(cause: Error): ProblemError {
+  const detail = "the database does not answer: try again in a moment";
+  return new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
 }
 
 /** Restate's refusal as a problem, without the internal details that its 5xx may carry. */

@@ -9,6 +9,11 @@ export class HungError extends Error {
   readonly code = "08006";
 }
 
+/** Whether this is the cause of an error, however it was worded since. */
+export function isHung(error: unknown): boolean {
+  return error instanceof HungError || (error instanceof Error && isHung(error.cause));
+}
+
 export type HangWatch = {
   /** `fail` is called, at most once, when the server hangs before the returned function has been called. */
   waitFor: (fail: (error: HungError) => void) => () => void;
@@ -24,19 +29,22 @@ export type HangWatchSettings = {
   server: string;
   /** Any answer, a refusal too, is a sign of life. The signal is aborted when it did not come in time. */
   askForSign: (signal: AbortSignal) => Promise<unknown>;
+  /** How long a request waits before the server is asked. */
+  slowAfterMs?: number;
   /** Called whenever it is found to hang. */
   onHung?: (error: HungError) => void;
 };
 
-/** Together below the five seconds within which callers are answered, with room for a busy machine. */
-const slowAfterMs = 500;
+/** With the default together below the five seconds within which callers are answered, with room for a busy machine. */
 const pollEveryMs = 250;
 const signWithinMs = 2_500;
 
-/** Between two questions while requests are slow, but the server lives. */
+/** The least between two questions while requests are slow, but the server lives. */
 const askAgainAfterMs = 1_000;
 
-export function createHangWatch({ server, askForSign, onHung }: HangWatchSettings): HangWatch {
+export function createHangWatch(settings: HangWatchSettings): HangWatch {
+  const { server, askForSign, onHung, slowAfterMs = 500 } = settings;
+  const againAfterMs = Math.max(slowAfterMs, askAgainAfterMs);
   /** The oldest first. */
   const waiting = new Map<object, { sinceMs: number; fail: (error: HungError) => void }>();
   let timer: NodeJS.Timeout | undefined;
@@ -70,7 +78,7 @@ export function createHangWatch({ server, askForSign, onHung }: HangWatchSetting
     }
     const nowMs = performance.now();
     const isSlow = oldest !== undefined && nowMs - oldest.sinceMs >= slowAfterMs;
-    const isDue = hung !== undefined || (isSlow && nowMs - signAtMs >= askAgainAfterMs);
+    const isDue = hung !== undefined || (isSlow && nowMs - signAtMs >= againAfterMs);
     if (isDue && !isAsking) void ask();
   };
   const waitFor: HangWatch["waitFor"] = (fail) => {

@@ -1,7 +1,7 @@
 /** Reads for a caller who is waiting: a failing read becomes a 503 within seconds instead of endless retries. */
 import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
-import { HungError } from "./hang-watch.ts";
+import { isHung } from "./hang-watch.ts";
 import { ProblemError } from "./problem.ts";
 import { unlessLate } from "./unless-aborted.ts";
 
@@ -52,7 +52,7 @@ const attempts = {
   minTimeout: 200,
   maxTimeout: 2_000,
   shouldRetry: ({ error }: { error: Error }) =>
-    !(error instanceof ProblemError || error instanceof HungError),
+    !(error instanceof ProblemError || isHung(error)),
 };
 
 /** Retried for some seconds. An attempt still running at the limit is abandoned; its own timeout ends it. */

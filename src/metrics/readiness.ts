@@ -1,13 +1,16 @@
 /**
  * Whether a process should get requests, for the readiness probe of a container. That a dependency is away is
- * told, and does not count: it is away for all replicas at once, an `api` answers from its cache meanwhile, and
- * taking every replica out of a Service would turn slow answers into none.
+ * reported, and counts only by a setting: it is away for all replicas at once, an `api` answers from its cache
+ * meanwhile, and taking every replica out of a Service would turn slow answers into none.
  */
 import type { DependencyState } from "./prober.ts";
 
 export type ReadinessReport = {
-  /** "starting": not everything is up yet; "leaving": about to end, its ports still answer. */
-  status: "starting" | "ready" | "leaving";
+  /**
+   * "starting": not everything is up yet; "leaving": about to end, its ports still answer; "waiting": one of the
+   * dependencies did not answer the last poll, and the settings ask for all of them.
+   */
+  status: "starting" | "ready" | "leaving" | "waiting";
   dependencies: Record<string, DependencyState>;
 };
 
@@ -20,9 +23,16 @@ export type Readiness = {
 export function createReadiness(of: {
   isLeaving: () => boolean;
   dependencies: () => Record<string, DependencyState>;
+  /** Whether a process without its dependencies should get no requests. */
+  needsDependencies: boolean;
 }): Readiness {
   let isStarted = false;
-  const statusNow = () => (of.isLeaving() ? "leaving" : isStarted ? "ready" : "starting");
+  const statusNow = (): ReadinessReport["status"] => {
+    if (of.isLeaving()) return "leaving";
+    if (!isStarted) return "starting";
+    const isWaiting = of.needsDependencies && Object.values(of.dependencies()).includes("down");
+    return isWaiting ? "waiting" : "ready";
+  };
   return {
     noteStarted: () => {
       isStarted = true;

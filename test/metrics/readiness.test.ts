@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { createReadiness } from "#metrics/readiness.ts";
 
-function startReadiness() {
+function startReadiness({ needsDependencies = false } = {}) {
   const process = { isLeaving: false };
   const readiness = createReadiness({
     isLeaving: () => process.isLeaving,
     dependencies: () => ({ postgres: "down" }),
+    needsDependencies,
   });
   return { process, readiness, status: () => readiness.report().status };
 }
@@ -35,4 +36,12 @@ it("is ready while a dependency is away, and says so", () => {
   readiness.noteStarted();
 
   expect(readiness.report()).toEqual({ status: "ready", dependencies: { postgres: "down" } });
+});
+
+it("is not ready while a dependency is away where the settings ask for all of them", () => {
+  const { readiness } = startReadiness({ needsDependencies: true });
+
+  readiness.noteStarted();
+
+  expect(readiness.report()).toEqual({ status: "waiting", dependencies: { postgres: "down" } });
 });
