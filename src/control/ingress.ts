@@ -67,6 +67,10 @@ export function createIngress(settings: IngressSettings): Ingress {
       ),
   });
 
+  /** A blocking call that began while Restate lived goes on, as through an upgrade of Restate. */
+  const findHang = (attempt: Attempt, { blocks }: IngressCall, startedMs: number) =>
+    attempt.isHung === true && !(blocks && watch.isAliveSince(startedMs));
+
   const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const startedMs = performance.now();
     let isTaken = false;
@@ -79,14 +83,14 @@ export function createIngress(settings: IngressSettings): Ingress {
         watch,
       });
       if (attempt.outcome === "answered") return attempt.answer;
-      isTaken ||= attempt.outcome !== "absent" && attempt.outcome !== "hung";
-      // A blocking call that began while Restate lived goes on, as through an upgrade of Restate.
-      const hasBegun = wanted.blocks && isTaken && watch.isAliveSince(startedMs);
-      if (attempt.outcome === "silent" || attempt.outcome === "hung") {
-        if (!hasBegun) throw isTaken ? notKnown(wanted) : unreachable();
-      }
+      isTaken ||= attempt.outcome !== "absent";
       const afterMs = performance.now() - startedMs;
-      const refusal = refusalAfter({ afterMs, isTaken, blocks: wanted.blocks }, limits);
+      const isHung = findHang(attempt, wanted, startedMs);
+      const isRead = wanted.idempotencyKey === undefined;
+      const refusal = refusalAfter(
+        { afterMs, isTaken, isHung, isRead, blocks: wanted.blocks },
+        limits,
+      );
       if (refusal !== undefined) throw refusal;
       if (attempt.outcome !== "waiting") await delay(retryEveryMs);
     }
@@ -100,6 +104,9 @@ type WaitOptions = {
   /** Whether Restate has, or may have, the call. */
   isTaken: boolean;
   blocks: boolean;
+  /** Whether Restate hangs. */
+  isHung?: boolean;
+  isRead?: boolean;
 };
 
 /**
@@ -107,25 +114,22 @@ type WaitOptions = {
  * retried for as long as a rollout may take: Restate can be down for minutes during an upgrade.
  */
 export function refusalAfter(
-  { afterMs, isTaken, blocks }: WaitOptions,
+  { afterMs, isTaken, blocks, isHung, isRead }: WaitOptions,
   { timeoutMs, totalMs }: IngressLimits,
 ): ProblemError | undefined {
+  if (isHung) return isTaken ? hung(isRead === true) : unreachable();
   if (!isTaken) return afterMs >= timeoutMs ? unreachable() : undefined;
   return afterMs >= (blocks ? totalMs : timeoutMs) ? tooLong() : undefined;
 }
 
 type Attempt =
-  | { outcome: "answered"; answer: IngressAnswer }
+  | { outcome: "answered"; answer: IngressAnswer; isHung?: false }
   /** Restate has the call and is executing it. */
-  | { outcome: "waiting" }
-  /** The connection broke, or Restate could not accept the call now: it may have the call. */
-  | { outcome: "broken" }
-  /** There was no connection: Restate does not have the call. */
-  | { outcome: "absent" }
-  /** Restate hangs since the call was sent: it may have the call, now or once it continues. */
-  | { outcome: "silent" }
-  /** Restate was known to hang: the call was not sent. */
-  | { outcome: "hung" };
+  | { outcome: "waiting"; isHung?: false }
+  /** The connection broke, or Restate could not accept the call now or hangs: it may have the call. */
+  | { outcome: "broken"; isHung?: boolean }
+  /** There was no connection, or Restate was known to hang: it does not have the call. */
+  | { outcome: "absent"; isHung?: boolean };
 
 type Transport = {
   url: string;
@@ -147,12 +151,10 @@ async function attemptCall(wanted: IngressCall, transport: Transport): Promise<A
     return readAttempt(await transport.watch.run(send));
   } catch (error) {
     if (wanted.signal.aborted || error instanceof ProblemError) throw error;
-    if (error instanceof HungError) {
-      sent.abort();
-      return { outcome: isSent ? "silent" : "hung" };
-    }
     if (error instanceof errors.HeadersTimeoutError) return { outcome: "waiting" };
-    return { outcome: isWithoutConnection(error) ? "absent" : "broken" };
+    sent.abort();
+    const isAbsent = !isSent || isWithoutConnection(error);
+    return { outcome: isAbsent ? "absent" : "broken", isHung: error instanceof HungError };
   }
 }
 
@@ -228,12 +230,11 @@ function unreachable(): ProblemError {
   return new ProblemError({ status: 503, code: "unavailable", detail });
 }
 
-function notKnown({ idempotencyKey }: IngressCall): ProblemError {
-  const detail =
-    idempotencyKey === undefined
-      ? "Restate does not answer: try again in a moment"
-      : "Restate does not answer, so that it is not known whether it has taken the call: once it answers call " +
-        "Status to see, and repeat the call with the same idempotency-key if it has not";
+function hung(isRead: boolean): ProblemError {
+  const detail = isRead
+    ? "Restate does not answer: try again in a moment"
+    : "Restate does not answer, so that it is not known whether it has taken the call: once it answers call " +
+      "Status to see, and repeat the call with the same idempotency-key if it has not";
   return new ProblemError({ status: 503, code: "unavailable", detail });
 }
 

@@ -1,6 +1,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
-/** Writes a file atomically, readable by its owner only: after a crash it has the old content or the new. */
+/**
+ * Writes a file atomically, readable by its owner only: after a crash it has the old content or the new. Throws an error
+ * that names the file, as on a full disk.
+ */
 export function writeFileAtomically(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   try {
@@ -8,7 +11,9 @@ export function writeFileAtomically(path: string, text: string): void {
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw error;
+    const { message, code } = error as NodeJS.ErrnoException;
+    const named = new Error(`${path} cannot be written: ${message}`, { cause: error });
+    throw Object.assign(named, { code });
   }
 }
 

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { connectDirectly, endClient } from "./direct-connection.ts";
-import { createHangWatch, type HangWatch } from "./hang-watch.ts";
+import { createHangWatch } from "./hang-watch.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, readMissingMigrations } from "./schema-version.ts";
@@ -66,7 +66,9 @@ function watchForHangs(pool: Database, url: string): void {
     watch.close();
     return end();
   };
-  const connect = connectUnlessHung(pool.connect.bind(pool), watch);
+  const open = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  // One that comes too late is given back unused: nobody waits for what it would be asked.
+  const connect = () => watch.run(open, (client) => client.release());
   // `pool.query` calls it too, with a callback.
   const either = (done?: Connected) =>
     done === undefined
@@ -79,25 +81,6 @@ function watchForHangs(pool: Database, url: string): void {
 }
 
 type Connected = Parameters<Database["connect"]>[0];
-
-/** A connection that comes too late is given back unused: nobody waits for what it would be asked. */
-function connectUnlessHung(
-  connect: () => Promise<pg.PoolClient>,
-  watch: HangWatch,
-): () => Promise<pg.PoolClient> {
-  return () => {
-    let isLate = false;
-    const take = async () => {
-      const client = await connect();
-      if (isLate) client.release();
-      return client;
-    };
-    return watch.run(take).catch((error) => {
-      isLate = true;
-      throw error;
-    });
-  };
-}
 
 async function askForSign(url: string, signal: AbortSignal): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: "vedette sign of life" });
@@ -198,8 +181,8 @@ export function inSnapshot<Result>(
 }
 
 function streamOf(client: pg.ClientBase): { destroy: (error: Error) => void } {
-  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection
-    .stream;
+  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } })
+    .connection.stream;
 }
 
 /** Nothing to do here: the running statement, or the next one, fails with this error. */

@@ -17,8 +17,11 @@ export function isHung(error: unknown): boolean {
 export type HangWatch = {
   /** `fail` is called, at most once, when the server hangs before the returned function has been called. */
   waitFor: (fail: (error: HungError) => void) => () => void;
-  /** The result of `work`, which is not started while the server hangs. Throws the `HungError` when it does. */
-  run: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  /**
+   * The result of `work`, which is not started while the server hangs. Throws the `HungError` when it does; what comes
+   * after that is given to `onLate`.
+   */
+  run: <Result>(work: () => Promise<Result>, onLate?: (result: Result) => void) => Promise<Result>;
   /** How many ms ago the server last gave a sign of life, as far as it was asked for one. */
   isAliveSince: (sinceMs: number) => boolean;
   close: () => void;
@@ -89,12 +92,18 @@ export function createHangWatch(settings: HangWatchSettings): HangWatch {
   };
   return {
     waitFor,
-    run: async (work) => {
-      if (hung !== undefined) throw hung;
-      const late = Promise.withResolvers<never>();
-      const end = waitFor(late.reject);
-      return Promise.race([work(), late.promise]).finally(end);
-    },
+    run: (work, onLate) =>
+      new Promise((resolve, reject) => {
+        if (hung !== undefined) return reject(hung);
+        let take: typeof onLate = resolve;
+        const end = waitFor((error) => {
+          take = onLate;
+          reject(error);
+        });
+        work()
+          .then((result) => take?.(result), reject)
+          .finally(end);
+      }),
     isAliveSince: (sinceMs) => signAtMs > sinceMs,
     close: () => {
       isClosed = true;

@@ -51,8 +51,7 @@ const attempts = {
   retries: 4,
   minTimeout: 200,
   maxTimeout: 2_000,
-  shouldRetry: ({ error }: { error: Error }) =>
-    !(error instanceof ProblemError || isHung(error)),
+  shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError || isHung(error)),
 };
 
 /** Retried for some seconds. An attempt still running at the limit is abandoned; its own timeout ends it. */

@@ -173,10 +173,12 @@ export class LiveCache<Value extends object> {
     this.#unknown.clear();
     // They may have read the state before the change: good for callers that already wait, not for later ones.
     this.#loading.clear();
-    if (stale !== undefined) return this.#marks.touch(stale);
-    this.#generation += 1;
-    // It is heard from again.
-    this.#outage.since = undefined;
+    if (stale !== undefined) this.#marks.touch(stale);
+    else {
+      this.#generation += 1;
+      // The database is heard from again.
+      this.#outage.since = undefined;
+    }
   }
 
   /** Queries the database; falls back to the expired record when it does not answer. */

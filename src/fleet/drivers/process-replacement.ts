@@ -35,7 +35,8 @@ const endPolitely = { signal: "SIGTERM", graceMs: 12_000 } as const;
 
 /**
  * Brings `state.image` into service. Every step is stored, so that a restarted driver finds which
- * processes exist. A failed replacement leaves the old process serving.
+ * processes exist: none is started, or left as a candidate, that cannot be stored. What serves then is returned in any
+ * case, for the caller to store. A failed replacement leaves the old process serving.
  */
 export async function replaceProcess(
   state: SentinelState,
@@ -52,6 +53,13 @@ export async function replaceProcess(
     current = { ...current, ...change };
     files.write(current);
   };
+  const saveEnd = (change: Partial<SentinelState>) => {
+    try {
+      save(change);
+    } catch {
+      // The file still names the candidate, which a restarted driver ends.
+    }
+  };
   try {
     save({});
     const logFile = isRevival ? files.logFile(state.id, "serving") : files.beginLog(state.id);
@@ -62,14 +70,14 @@ export async function replaceProcess(
     await activateChild(child);
     const old = current.serving;
     moveLog("serving");
-    save({ serving: child, candidate: null, runningImage: image });
+    saveEnd({ serving: child, candidate: null, runningImage: image });
     if (old !== null) await endProcess(old, endPolitely);
   } catch (error) {
     if (current.candidate !== null) {
       await endProcess(current.candidate, { signal: "SIGKILL", graceMs: 0 });
     }
     moveLog("failed");
-    save({ candidate: null, failure: (error as Error).message });
+    saveEnd({ candidate: null, failure: (error as Error).message });
   }
   return current;
 }

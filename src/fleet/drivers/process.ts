@@ -77,6 +77,8 @@ class ProcessFleet {
   readonly #limit = pLimit(startsAtOnce);
   readonly #pauses = new Map<string, { pauseMs: number; untilMs: number }>();
   readonly #revived = Promise.withResolvers<void>();
+  /** Those whose state is not stored, because the disk is full. */
+  readonly #unstored = new Set<string>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -141,8 +143,9 @@ class ProcessFleet {
     );
   }
 
-  /** Stores an order and begins to carry it out. */
+  /** Stores an order and begins to carry it out. Throws when it cannot be stored. */
   order(state: SentinelState): void {
+    this.#parts.files.write(state);
     this.#keep(state);
     if (state.runningImage !== state.image || !this.isServing(state.id)) this.#replace(state.id);
   }
@@ -166,6 +169,7 @@ class ProcessFleet {
   #repair(): void {
     for (const state of this.all()) {
       if (this.#replacing.has(state.id)) continue;
+      if (this.#unstored.has(state.id)) this.#keep(state);
       const isInterrupted = state.failure === null && state.runningImage !== state.image;
       if (isInterrupted) this.#replace(state.id);
       else if (!this.isServing(state.id) && this.#isTimeToRevive(state.id)) this.#revive(state);
@@ -254,8 +258,16 @@ class ProcessFleet {
     this.#replacing.set(id, work);
   }
 
+  /** What cannot be stored now is known until then, so that its processes end with this one. */
   #keep(state: SentinelState): void {
-    this.#states.set(state.id, state);
-    this.#parts.files.write(state);
+    const { id } = state;
+    this.#states.set(id, state);
+    try {
+      this.#parts.files.write(state);
+      this.#unstored.delete(id);
+    } catch (err) {
+      if (!this.#unstored.has(id)) this.#parts.log.error({ sentinel: id, err }, "state not stored");
+      this.#unstored.add(id);
+    }
   }
 }

@@ -30,10 +30,10 @@ const verify = () => api.call("keys.verifyKey", { key }, rootKey);
 /** Hangs Postgres once this process has in memory what it needs for a key and a limit that are in use. */
 async function hang(): Promise<() => void> {
   const ask = () => [api.call("apis.getApi", { apiId }, rootKey), limit(), verify()];
-  await waitFor(
-    async () => (await Promise.all(ask())).every(({ status }) => status === 200),
-    { withinMs: 10_000, what: "Postgres to answer" },
-  );
+  await waitFor(async () => (await Promise.all(ask())).every(({ status }) => status === 200), {
+    withinMs: 10_000,
+    what: "Postgres to answer",
+  });
   return hangProcesses(api.server.pid());
 }
 
