@@ -6,9 +6,11 @@ import {
   createClient,
   type SettingsMap,
 } from "@clickhouse/client";
+import { request } from "undici";
 import type { Batch } from "#api/analytics/batch.ts";
 import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
 import { readBody } from "#kernel/body.ts";
+import { createHangWatch, type HangWatch } from "#kernel/hang-watch.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
 
@@ -81,9 +83,15 @@ const insertSettings: ClickHouseSettings = {
 export class EngineClient {
   readonly #client: ClickHouseClient;
   readonly #database: string;
+  readonly #hangs: HangWatch;
 
   constructor(address: EngineAddress, database: string) {
     this.#database = database;
+    const { origin } = new URL(address.url);
+    this.#hangs = createHangWatch({
+      server: "the analytics store",
+      askForSign: (signal) => request(origin, { signal }).then(({ body }) => body.dump()),
+    });
     this.#client = createClient({
       url: address.url,
       ...(address.password !== undefined && { password: address.password }),
@@ -121,13 +129,16 @@ export class EngineClient {
   async query({ sql, filters }: EngineQuery, signal: AbortSignal): Promise<string> {
     const giveUp = new AbortController();
     const bounded = within(queryLimits.seconds * 1_000 + 500, signal);
-    try {
+    const read = async () => {
       const { stream } = await this.#client.exec({
         query: `${sql}\nFORMAT JSONEachRow`,
         clickhouse_settings: { ...querySettings, additional_table_filters: filterMap(filters) },
         abort_signal: AbortSignal.any([giveUp.signal, bounded]),
       });
-      return await collect(stream);
+      return collect(stream);
+    };
+    try {
+      return await this.#hangs.run(read);
     } catch (error) {
       giveUp.abort();
       const hasTimedOut = bounded.aborted && !signal.aborted;
@@ -136,6 +147,7 @@ export class EngineClient {
   }
 
   close(): Promise<void> {
+    this.#hangs.close();
     return this.#client.close();
   }
 }
