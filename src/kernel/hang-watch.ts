@@ -22,7 +22,7 @@ export type HangWatch = {
    * after that is given to `onLate`.
    */
   run: <Result>(work: () => Promise<Result>, onLate?: (result: Result) => void) => Promise<Result>;
-  /** How many ms ago the server last gave a sign of life, as far as it was asked for one. */
+  /** Whether the server was asked for a sign of life and gave one after that time (`performance.now()`). */
   isAliveSince: (sinceMs: number) => boolean;
   close: () => void;
 };
@@ -74,7 +74,7 @@ export function createHangWatch(settings: HangWatchSettings): HangWatch {
   };
   const poll = () => {
     const [oldest] = waiting.values();
-    if (oldest === undefined && hung === undefined && !isAsking) {
+    if (oldest === undefined && hung === undefined) {
       clearInterval(timer);
       timer = undefined;
       return;

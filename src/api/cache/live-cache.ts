@@ -1,6 +1,7 @@
 /** A cache of records in use: most calls need no database, and no stale record is ever used. */
 import { LRUCache } from "lru-cache";
 import { ApiError } from "#api/error.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";
 import { type Mark, Marks, versionOf } from "./marks.ts";
 import type { Asker, MissGuard } from "./miss-guard.ts";
@@ -56,7 +57,8 @@ const maxUnknown = 10_000;
 
 /** While the database does not answer, expired records are used for at most so long. */
 const outageMs = 10 * 60_000;
-const outageLoadTimeoutMs = 500;
+const limitMs = 500;
+const noAnswer = () => new Error(`timeout: no answer within ${limitMs} ms`);
 
 /** During an outage, expired records are used at once, and one load in so long finds out whether it is over. */
 const tryEveryMs = 500;
@@ -185,7 +187,7 @@ export class LiveCache<Value extends object> {
   #reload(name: string, last: Value): Value | Promise<Value | undefined> {
     const { since, failedAt = 0 } = this.#outage;
     const nowMs = performance.now();
-    const loading = () => withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
+    const loading = () => unlessLate(() => this.#loadOnce(name), { limitMs, late: noAnswer() });
     if (since === undefined || nowMs - since > outageMs) {
       return loading().catch((error) => {
         this.#noteFailure(error);
@@ -267,10 +269,4 @@ export class LiveCache<Value extends object> {
       staleAt,
     });
   }
-}
-
-async function withTimeLimit<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
-  const { promise: limit, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`timeout: no answer within ${ms} ms`)), ms);
-  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }
