@@ -102,6 +102,7 @@ function send({ request, response, answer }: Exchange, parts: Parts) {
       ...safety,
       ...["x-request-id", requestId, "content-type", "text/plain"],
       ...["content-length", String(Buffer.byteLength(body))],
+      ...(status === 503 ? ["retry-after", "5"] : []),
       ...(isLast ? ["connection", "close"] : []),
     ]);
     response.end(body);

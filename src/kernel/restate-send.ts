@@ -8,7 +8,8 @@ const answerTimeoutMs = 60_000;
 /** Retries until Restate accepts: while it starts, or while a caller waits for an answer. */
 export const patience = {
   start: { retries: 8, minTimeout: 100, maxTimeout: 8_000 },
-  caller: { retries: 3, minTimeout: 200, maxTimeout: 2_000 },
+  // After an attempt that was not answered at all there is no other.
+  caller: { retries: 3, minTimeout: 200, maxTimeout: 2_000, maxRetryTime: 4_000 },
 } as const;
 
 /** `address` without `/send`. Retried when the response is lost, so the call may be made twice. */

@@ -22,6 +22,7 @@ export function createPingDoor(takePing: TakePing) {
         handler: async (request, reply) => {
           const taken = await takePing(pathOf(request));
           const { status, body } = taken ?? { status: 404, body: "not found\n" };
+          if (status === 503) reply.header("retry-after", "5");
           return reply
             .code(status)
             .type("text/plain")

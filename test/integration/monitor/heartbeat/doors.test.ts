@@ -167,6 +167,19 @@ describe("the ping URL", () => {
     expect(answers[1]).toEqual(answers[0]);
   });
 
+  it("a ping that cannot be written is told when to try again", async () => {
+    const bench = await startDoors({ heartbeats: [heartbeat] });
+    const url = await register(bench);
+    await bench.database.query(
+      "ALTER TABLE heartbeats ADD CONSTRAINT no_ping CHECK (last_ping_at IS NULL) NOT VALID",
+    );
+
+    const answer = await fetch(url);
+
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("5");
+  });
+
   it("is no address to anyone without its token", async () => {
     const bench = await startDoors({ heartbeats: [heartbeat] });
     const url = await register(bench);
