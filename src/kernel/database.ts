@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import pg from "pg";
 import { connectDirectly, endClient } from "./direct-connection.ts";
 import { createHangWatch } from "./hang-watch.ts";
@@ -48,17 +49,24 @@ export function openDatabase(url: string, log: Log, max = usualConnections): Dat
 
 function watchForHangs(pool: Database, url: string): void {
   const clients = new Set<pg.PoolClient>();
+  let removedBytes = 0;
   const waits = new WeakMap<pg.PoolClient, () => void>();
   const watch = createHangWatch({
     server: "the database",
     askForSign: (signal) => askForSign(url, signal),
+    // Of a busy pooler, or a busy machine, a new connection may have to wait for longer than those at work.
+    countAnswers: () =>
+      [...clients].reduce((bytes, client) => bytes + streamOf(client).bytesRead, removedBytes),
     onHung: (error) => {
       // Idle ones too: whoever used one of them next would wait again.
       for (const client of clients) streamOf(client).destroy(error);
     },
   });
   pool.on("connect", (client) => clients.add(client));
-  pool.on("remove", (client) => clients.delete(client));
+  pool.on("remove", (client) => {
+    removedBytes += streamOf(client).bytesRead;
+    clients.delete(client);
+  });
   pool.on("acquire", (client) => waits.set(client, watch.waitFor(ignoreLoss)));
   pool.on("release", (_, client) => waits.get(client)?.());
   const end = pool.end.bind(pool) as () => Promise<void>;
@@ -180,9 +188,8 @@ export function inSnapshot<Result>(
   });
 }
 
-function streamOf(client: pg.ClientBase): { destroy: (error: Error) => void } {
-  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } })
-    .connection.stream;
+function streamOf(client: pg.ClientBase): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
 /** Nothing to do here: the running statement, or the next one, fails with this error. */

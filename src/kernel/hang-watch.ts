@@ -32,6 +32,8 @@ export type HangWatchSettings = {
   server: string;
   /** Any answer, a refusal too, is a sign of life. The signal is aborted when it did not come in time. */
   askForSign: (signal: AbortSignal) => Promise<unknown>;
+  /** Grows with whatever the server answers on other connections, which is a sign of life as well. */
+  countAnswers?: () => number;
   /** How long a request waits before the server is asked. */
   slowAfterMs?: number;
   /** Called whenever it is found to hang. */
@@ -46,7 +48,7 @@ const signWithinMs = 2_500;
 const askAgainAfterMs = 1_000;
 
 export function createHangWatch(settings: HangWatchSettings): HangWatch {
-  const { server, askForSign, onHung, slowAfterMs = 500 } = settings;
+  const { server, askForSign, countAnswers = () => 0, onHung, slowAfterMs = 500 } = settings;
   const againAfterMs = Math.max(slowAfterMs, askAgainAfterMs);
   /** The oldest first. */
   const waiting = new Map<object, { sinceMs: number; fail: (error: HungError) => void }>();
@@ -65,7 +67,8 @@ export function createHangWatch(settings: HangWatchSettings): HangWatch {
   };
   const ask = async () => {
     isAsking = true;
-    const hasSign = await answersInTime(askForSign);
+    const answersBefore = countAnswers();
+    const hasSign = (await answersInTime(askForSign)) || countAnswers() > answersBefore;
     isAsking = false;
     if (isClosed) return;
     if (!hasSign) return failAll();
