@@ -6,11 +6,11 @@ import {
   createClient,
   type SettingsMap,
 } from "@clickhouse/client";
-import { request } from "undici";
 import type { Batch } from "#api/analytics/batch.ts";
 import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
 import { readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch } from "#kernel/hang-watch.ts";
+import { request } from "#kernel/http.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
 
