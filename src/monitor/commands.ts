@@ -3,7 +3,6 @@ import type { Definitions } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
 import { findLeftOut, findUnhosted } from "#monitor/export/hosted-limits.ts";
-import { findUnprobed } from "#monitor/export/other-kinds.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 
 /** The settings that these commands read. */
@@ -12,43 +11,34 @@ type Settings = {
   metrics: { host: string; port: number };
 };
 
-export type ExportSource = {
-  settings: Settings;
-  definitions: Definitions;
-  /** Where the API is, if the settings don't say it. */
-  baseUrl: string | undefined;
-};
+type Exported = { settings: Settings; definitions: Definitions };
 
-/** The project for the hosted monitor. Throws a readable error for what it does not have. */
-export function exportForCheckly(source: ExportSource): ExportedFile[] {
-  const { settings, definitions } = source;
+/**
+ * The project for the hosted monitor. Throws a readable error for what it does not have. `named`: where the API
+ * is, if the settings don't say it.
+ */
+export function exportForCheckly(
+  { settings, definitions }: Exported,
+  named: string | undefined,
+): ExportedFile[] {
   const faults = findUnhosted(definitions);
   if (faults.length > 0) throw new Error(faults.join("\n"));
-  const baseUrl = baseUrlOf(source);
+  const baseUrl = named ?? settings.monitor.base_url;
+  if (baseUrl === "") {
+    throw new Error("where is the API? Name it with --base-url, or set monitor.base_url");
+  }
   if (/^(?:localhost|127\..*|\[::1?\]|0\.0\.0\.0)$/.test(new URL(baseUrl).hostname)) {
     throw new Error(`${baseUrl} is this machine; the hosted monitor needs a public --base-url`);
   }
   return exportCheckly(definitions, { baseUrl, secretPrefix: settings.monitor.secret_prefix });
 }
 
-/** One line for each check that an export leaves out, in whole or in part. */
-export const leftOut = { checkly: findLeftOut, prometheus: findUnprobed };
+/** One line for each check that the export to the hosted monitor leaves out. */
+export const leftOutOfCheckly = findLeftOut;
 
-/** Rules, modules and scrapes for Prometheus. */
-export function exportForPrometheus(source: ExportSource): ExportedFile[] {
-  const { settings, definitions } = source;
+/** Alert rules and a scrape for Prometheus. */
+export function exportForPrometheus({ settings, definitions }: Exported): ExportedFile[] {
   const { host, port } = settings.metrics;
   const metricsAddress = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const secretPrefix = settings.monitor.secret_prefix;
-  return exportPrometheus(definitions, {
-    baseUrl: baseUrlOf(source),
-    secretPrefix,
-    metricsAddress,
-  });
-}
-
-function baseUrlOf({ settings, baseUrl }: ExportSource): string {
-  const known = baseUrl ?? settings.monitor.base_url;
-  if (known !== "") return known;
-  throw new Error("where is the API? Name it with --base-url, or set monitor.base_url");
+  return exportPrometheus(definitions, { metricsAddress });
 }

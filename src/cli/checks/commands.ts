@@ -61,16 +61,18 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
   const exports = checks.command("export").description("write the definitions for other programs");
   withExport(exports.command("checkly"))
     .description("a project for the hosted monitor's own command line")
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseUrl)
     .action(load(exit, async () => (await from()).exportToCheckly));
   withExport(exports.command("prometheus"))
-    .description("alert rules with their tests, and modules for blackbox-exporter")
+    .description("alert rules on the metrics of Vedette")
     .action(load(exit, async () => (await from()).exportToPrometheus));
 }
 
 function withExport(command: Command): Command {
-  return withSettings(command)
-    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
-    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseUrl);
+  return withSettings(command).requiredOption(
+    "--out <directory>",
+    "a new one, or that of an earlier export",
+  );
 }
 
 function withSettings(command: Command): Command {

@@ -4,7 +4,7 @@ import { print, printJson } from "#cli/print.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
 import { readFileChecks } from "#definitions/commands.ts";
-import { exportForCheckly, exportForPrometheus, leftOut } from "#monitor/commands.ts";
+import { exportForCheckly, exportForPrometheus, leftOutOfCheckly } from "#monitor/commands.ts";
 
 export type SettingsOptions = { config?: string; json: boolean };
 
@@ -20,25 +20,26 @@ export async function lint(options: SettingsOptions): Promise<number> {
   return 0;
 }
 
-export type ExportOptions = SettingsOptions & { out: string; baseUrl?: string };
+type ExportOptions = SettingsOptions & { out: string };
 
-export async function exportToCheckly(options: ExportOptions): Promise<number> {
+export async function exportToCheckly(
+  options: ExportOptions & { baseUrl?: string },
+): Promise<number> {
   const source = await exportSource(options);
-  const files = writeExport(options.out, exportForCheckly(source));
-  report(options, { files, warnings: leftOut.checkly(source.definitions) });
+  const files = writeExport(options.out, exportForCheckly(source, options.baseUrl));
+  report(options, { files, warnings: leftOutOfCheckly(source.definitions) });
   return 0;
 }
 
 export async function exportToPrometheus(options: ExportOptions): Promise<number> {
-  const source = await exportSource(options);
-  const files = writeExport(options.out, exportForPrometheus(source));
-  report(options, { files, warnings: leftOut.prometheus(source.definitions) });
+  const files = writeExport(options.out, exportForPrometheus(await exportSource(options)));
+  report(options, { files, warnings: [] });
   return 0;
 }
 
-async function exportSource(options: ExportOptions) {
+async function exportSource(options: SettingsOptions) {
   const settings = settingsOf(options);
-  return { settings, definitions: await readFileChecks(settings), baseUrl: options.baseUrl };
+  return { settings, definitions: await readFileChecks(settings) };
 }
 
 type ExportReport = { files: readonly string[]; warnings: readonly string[] };

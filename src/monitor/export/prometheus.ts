@@ -1,72 +1,32 @@
-/** Exports the definitions for Prometheus and its blackbox-exporter: rules, their tests, probes. */
+/** Exports the alert rules on Vedette's own metrics, with the scrape of these, for Prometheus. */
 import { stringify } from "yaml";
-import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import { type Environment, environments } from "#alerts/contract.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/related.ts";
-import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
 import { type ExportedFile, origin } from "./file.ts";
-import { findUnprobed, whyNotProbed } from "./other-kinds.ts";
-import { monitorTests, probeTests } from "./rule-tests.ts";
-import { monitorRules, probeRules } from "./rules.ts";
 
-export type PrometheusSettings = {
-  /** The address of the API, without a trailing slash. */
-  baseUrl: string;
-  /** The secrets are `${<prefix>_KEY}` and `${<prefix>_ROOT_KEY}`. */
-  secretPrefix: string;
-  /** The address of Vedette's own metrics, `host:port`. */
-  metricsAddress: string;
-};
+/** The scrape interval of Vedette's own metrics: the default of a minute would add the period of a run. */
+const ownInterval = "15s";
 
-/** Expects definitions without faults. */
+/** Expects definitions without faults. `metricsAddress`: of Vedette's own metrics, `host:port`. */
 export function exportPrometheus(
   definitions: Definitions,
-  settings: PrometheusSettings,
+  { metricsAddress }: { metricsAddress: string },
 ): ExportedFile[] {
-  const monitor = monitorRules(definitions);
-  const probes = probesByFrequency(definitions);
   return [
-    { path: "README.md", text: describe(settings, probes, findUnprobed(definitions)) },
+    { path: "README.md", text: readme },
     write("prometheus.yml", {
-      rule_files: ["rules/vedette.yml", ...probes.map(({ file }) => `rules/${file}.yml`)],
-      scrape_configs: writeScrapes(definitions, settings),
+      rule_files: ["rules/vedette.yml"],
+      scrape_configs: [
+        {
+          job_name: "vedette",
+          scrape_interval: ownInterval,
+          static_configs: [{ targets: [metricsAddress] }],
+        },
+      ],
     }),
-    write("blackbox.yml", { modules: writeModules(definitions, settings) }),
     write("rules/vedette.yml", {
-      groups: [{ name: "vedette-checks", interval: ownInterval, rules: monitor }],
-    }),
-    write("rules/vedette.test.yml", {
-      rule_files: ["vedette.yml"],
-      tests: monitorTests(definitions, monitor),
-    }),
-    ...probes.flatMap(writeProbes),
-  ];
-}
-
-type Probes = { file: string; seconds: number; checks: ApiCheck[] };
-
-/** One file per frequency, because each has its own interval of evaluation and of tests. */
-function probesByFrequency({ apiChecks }: Definitions): Probes[] {
-  const probed = apiChecks.filter((check) => whyNotProbed(check) === null);
-  const groups = Map.groupBy(probed.filter(hasChannels), (check) => check.frequencySeconds);
-  return [...groups].map(([seconds, checks]) => ({
-    file: `probes-every-${seconds}s`,
-    seconds,
-    checks,
-  }));
-}
-
-/** Rules are evaluated at least twice per probe, and at least this often, so that none is missed. */
-const maxIntervalSeconds = 60;
-
-function writeProbes({ file, seconds, checks }: Probes): ExportedFile[] {
-  const interval = `${Math.min(seconds / 2, maxIntervalSeconds)}s`;
-  const group = { name: `vedette-${file}`, interval, rules: probeRules(checks) };
-  return [
-    write(`rules/${file}.yml`, { groups: [group] }),
-    write(`rules/${file}.test.yml`, {
-      rule_files: [`${file}.yml`],
-      evaluation_interval: `${seconds}s`,
-      tests: probeTests(checks),
+      groups: [{ name: "vedette-checks", interval: ownInterval, rules: monitorRules(definitions) }],
     }),
   ];
 }
@@ -76,38 +36,130 @@ function write(path: string, content: object): ExportedFile {
   return { path, text: `# ${origin}\n${text}` };
 }
 
-function describe(
-  { secretPrefix: prefix }: PrometheusSettings,
-  probes: Probes[],
-  unprobed: string[],
-): string {
-  const tests = ["vedette", ...probes.map(({ file }) => file)].map(
-    (file) => `rules/${file}.test.yml`,
-  );
-  return `# Checks of Vedette for Prometheus
+const readme = `# Checks of Vedette for Prometheus
 
 ${origin}
 
 - \`rules/vedette.yml\`: alerts from Vedette's own metrics, including heartbeats.
-- \`rules/probes-….yml\`: alerts from the same API checks, run by blackbox-exporter. Use one of the two, or
-  both: then one failure alerts twice.
-- \`rules/*.test.yml\`: tests of the rules.
-- \`blackbox.yml\`: a module per API check, which fails when the check does. It matches JSON as text: a name
-  matches at any depth. It has no degraded.
-- \`prometheus.yml\`: the scrape configurations, to be added to yours.
+- \`prometheus.yml\`: the scrape configuration, to be added to yours.
 
 Production checks have severity critical, staging checks warning. Checks without a channel have no rule,
 because they page nobody.
 
     promtool check config prometheus.yml
-    promtool test rules ${tests.join(" ")}
-    export ${prefix}_KEY=… ${prefix}_ROOT_KEY=…
-    envsubst '$${prefix}_KEY $${prefix}_ROOT_KEY' <blackbox.yml >/etc/prometheus/blackbox.yml
-${listUnprobed(unprobed)}`;
+`;
+
+type Rule = {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: "critical" | "warning" };
+  annotations: { summary: string };
+};
+
+/** Only production pages, whichever source of the incident service receives the alert. */
+const severityOf: Record<Environment, Rule["labels"]["severity"]> = {
+  production: "critical",
+  staging: "warning",
+};
+
+/** Alerts that Vedette opens, and alerts about Vedette itself, which only another program can raise. */
+function monitorRules({ apiChecks, heartbeats }: Definitions): Rule[] {
+  const alerting = [...apiChecks, ...heartbeats].filter(hasChannels);
+  const failed = environments.flatMap((environment) => {
+    const ids = alerting.filter((row) => row.environment === environment).map(({ id }) => id);
+    return ids.length === 0 ? [] : [failedRule(environment, ids)];
+  });
+  return [...failed, ...watchRules];
 }
 
-function listUnprobed(unprobed: readonly string[]): string {
-  if (unprobed.length === 0) return "";
-  const lines = unprobed.map((line) => `- ${line}\n`).join("");
-  return `\nThe exporter cannot run these checks, which have alerts from Vedette's own metrics alone:\n\n${lines}`;
+function failedRule(environment: Environment, ids: readonly string[]): Rule {
+  // The open alert and not the state, because it respects mute, maintenance and the threshold already.
+  const series = `vedette_check_alert_open{check=~"${ids.join("|")}"}`;
+  return {
+    alert: "VedetteCheckFailed",
+    expr: `max ${byCheck} (${series}) == 1`,
+    labels: { severity: severityOf[environment] },
+    annotations: { summary: "{{ $labels.check }} fails" },
+  };
 }
+
+/** Several processes may export the series of one check: aggregated to one alert. */
+const byCheck = "by (check, environment, kind)";
+
+const certificateDays = 14;
+
+/** An event that is pending for this long pages too late. */
+const pendingSeconds = 300;
+
+const missedSeries = "vedette_check_missed_ticks_total";
+const isNew = "on (job, instance) time() - process_start_time_seconds < 900";
+
+/**
+ * Ticks missed between two processes are counted by the second one before its first scrape, which `increase`
+ * does not see: for 15 minutes after its start any count alerts.
+ */
+const missedTicks = `sum by (check) (increase(${missedSeries}[15m])) > 0 or max by (check) (${missedSeries} and ${isNew}) > 0`;
+
+/** Alert rules about Vedette itself, for failures that it cannot report by an alert event of its own. */
+const watchRules: Rule[] = [
+  {
+    alert: "VedetteCheckSilent",
+    expr: `max ${byCheck} (vedette_check_state{state="silent"}) == 1`,
+    for: "5m",
+    labels: { severity: "warning" },
+    annotations: { summary: "there are no reports of {{ $labels.check }}" },
+  },
+  {
+    alert: "VedetteCheckMissesRuns",
+    expr: missedTicks,
+    labels: { severity: "warning" },
+    annotations: { summary: "{{ $labels.check }} was not run when it was due" },
+  },
+  {
+    alert: "VedetteCertificateExpires",
+    expr: `min by (check) (vedette_check_tls_days_left) < ${certificateDays}`,
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "a certificate that {{ $labels.check }} meets expires soon" },
+  },
+  {
+    alert: "VedetteChecksUnknown",
+    expr: "absent(vedette_check_state)",
+    for: "5m",
+    labels: { severity: "critical" },
+    annotations: { summary: "Vedette exports no state of its checks: nothing is monitored" },
+  },
+  {
+    alert: "VedetteAlertsNotDelivered",
+    expr: `max(vedette_alert_events_oldest_pending_seconds) > ${pendingSeconds}`,
+    labels: { severity: "critical" },
+    annotations: { summary: "alert events do not reach the incident service" },
+  },
+  {
+    alert: "VedetteAlertTokenRefused",
+    expr: "max(vedette_alert_events_token_refused) > 0",
+    labels: { severity: "critical" },
+    annotations: { summary: "the incident service refuses the token of an alert source" },
+  },
+  {
+    alert: "VedetteAlertsRefused",
+    expr: "max(vedette_alert_dead_letters) > 0",
+    labels: { severity: "critical" },
+    annotations: { summary: "the incident service refused alert events: see the dead letters" },
+  },
+  {
+    alert: "VedetteAlertRoutesDrifted",
+    expr: "max(vedette_alert_routes_drifted) > 0",
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "alert routes at the incident service differ from their rows" },
+  },
+  {
+    alert: "VedetteAlertmanagerOutOfStep",
+    expr: "min by (environment) (vedette_alertmanager_in_step) == 0",
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "the {{ $labels.environment }} alert manager is out of step" },
+  },
+];

@@ -27,7 +27,7 @@ export function describeCheck(check: ApiCheck): Description {
 }
 
 /** An address of IPv6 has colons. */
-export function withPort({ host, port }: { host: string; port: number }): string {
+function withPort({ host, port }: { host: string; port: number }): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 

@@ -1,4 +1,4 @@
-/** Debian's Prometheus, its promtool and its blackbox-exporter, the real ones. */
+/** Debian's Prometheus and its promtool, the real ones. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -19,43 +19,16 @@ export function promtool(
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 
-/** Starts blackbox-exporter with the exported modules; answers its `host:port`. */
-export async function startBlackbox(directory: string): Promise<string> {
-  const address = `127.0.0.1:${await freePort()}`;
-  const args = ["--config.file", path.join(directory, "blackbox.yml")];
-  run("prometheus-blackbox-exporter", [...args, "--web.listen-address", address]);
-  await answers(`http://${address}/-/healthy`);
-  return address;
-}
-
-/** What the exporter says of one probe: whether it succeeded. */
-export async function probe(
-  address: string,
-  { module, target }: { module: string; target: string },
-): Promise<boolean> {
-  const query = new URLSearchParams({ module, target });
-  const answer = await fetch(`http://${address}/probe?${query}`, {
-    headers: { "x-prometheus-scrape-timeout-seconds": "30" },
-    signal: AbortSignal.timeout(30_000),
-  });
-  const text = await answer.text();
-  const value = text.match(/^probe_success (\d)$/m)?.[1];
-  if (value === undefined) throw new Error(`no probe_success in ${text}`);
-  return value === "1";
-}
-
-type Changes = { blackbox?: string; everySeconds: number };
-
 /**
- * Starts Prometheus with the exported scrapes and rules as they are, but for the address of the exporter
- * and how often all is done, which a test cannot wait for.
+ * Starts Prometheus with the exported scrapes and rules as they are, but for how often all is done, which a test
+ * cannot wait for.
  */
 export async function startPrometheus(
   directory: string,
-  { blackbox = "127.0.0.1:9115", everySeconds }: Changes,
+  { everySeconds }: { everySeconds: number },
 ) {
   const file = path.join(directory, "prometheus.yml");
-  const config = parse(readFileSync(file, "utf8").replaceAll("127.0.0.1:9115", blackbox));
+  const config = parse(readFileSync(file, "utf8"));
   for (const scrape of config.scrape_configs) {
     scrape.scrape_interval = `${everySeconds}s`;
     scrape.scrape_timeout = `${everySeconds}s`;

@@ -235,12 +235,12 @@ describe("checks export", () => {
   const baseUrl = ["--base-url", "https://api.example.com"];
 
   it.each([
-    ["checkly", "checks/verify-key.check.ts"],
-    ["prometheus", "rules/probes-every-60s.yml"],
-  ])("%s writes its files, and says so", async (name, file) => {
+    ["checkly", "checks/verify-key.check.ts", baseUrl],
+    ["prometheus", "rules/vedette.yml", []],
+  ])("%s writes its files, and says so", async (name, file, options) => {
     const out = path.join(tempDir(), "out");
 
-    const { stdout, code } = await exportTo(name, out, ...baseUrl, "--json");
+    const { stdout, code } = await exportTo(name, out, ...options, "--json");
 
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -253,7 +253,7 @@ describe("checks export", () => {
   it("writes nothing without an address of the API", async () => {
     const out = path.join(tempDir(), "out");
 
-    const { stderr, code } = await exportTo("prometheus", out);
+    const { stderr, code } = await exportTo("checkly", out);
 
     expect(code).toBe(1);
     expect(stderr).toContain("where is the API? Name it with --base-url");

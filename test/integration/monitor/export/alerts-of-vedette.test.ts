@@ -27,16 +27,9 @@ describe.skipIf(!hasPrograms("prometheus", "promtool"))("the metrics of the prog
 
   async function watchByPrometheus() {
     const directory = tempDir();
-    const settings = {
-      baseUrl: "http://127.0.0.1:9",
-      secretPrefix: "ACME",
-      metricsAddress: metricsUrl().host,
-    };
-    writeFiles(directory, exportPrometheus(defined, settings));
-    const prometheus = await startPrometheus(directory, {
-      blackbox: "127.0.0.1:9",
-      everySeconds: 1,
-    });
+    const metricsAddress = metricsUrl().host;
+    writeFiles(directory, exportPrometheus(defined, { metricsAddress }));
+    const prometheus = await startPrometheus(directory, { everySeconds: 1 });
     return {
       // Checks of the program's own API may fail on a busy machine.
       failing: async () =>

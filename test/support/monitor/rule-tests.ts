@@ -1,9 +1,15 @@
-/** Tests of the rules, for `promtool test rules`. */
+/** Tests of the exported rules, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/related.ts";
-import type { Rule } from "./rule.ts";
-import { absentSeconds, absentSummary, certificateSummary, severityOf } from "./rules.ts";
-import { certificateDays, pendingSeconds } from "./watch-rules.ts";
+
+type Rule = {
+  alert: string;
+  labels: Record<string, string>;
+  annotations: { summary: string };
+};
+
+const certificateDays = 14;
+const pendingSeconds = 300;
 
 type ExpectedAlert = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
 
@@ -30,7 +36,10 @@ function stateTest(row: ApiCheck | Heartbeat, kind: "api" | "heartbeat"): RuleTe
   const alerts = hasChannels(row)
     ? [
         {
-          exp_labels: { ...labels, severity: severityOf[row.environment] },
+          exp_labels: {
+            ...labels,
+            severity: row.environment === "production" ? "critical" : "warning",
+          },
           exp_annotations: { summary: `${row.id} fails` },
         },
       ]
@@ -119,77 +128,6 @@ function deliveryTests(rules: readonly Rule[]): RuleTest[] {
       { "12m": [], "14m": expect("VedetteAlertmanagerOutOfStep", { environment }) },
     ),
   ];
-}
-
-/** One test per API check, all of one frequency, and tests of missing probes. */
-export function probeTests(checks: readonly ApiCheck[]): RuleTest[] {
-  const [first] = checks;
-  return [
-    ...checks.map(probeTest),
-    ...checks.flatMap(certificateTest),
-    ...(first === undefined ? [] : absentTests(first, checks)),
-  ];
-}
-
-/** The certificate ends so that the days are whole at the first probe, and one less from then on. */
-function certificateTest(check: ApiCheck): RuleTest[] {
-  if (check.kind !== "tls") return [];
-  const { id, environment, frequencySeconds, failedBelowDays: days } = check;
-  const labels = { check: id, environment };
-  const alertname = "VedetteProbeCertificateEnds";
-  const ends = {
-    exp_labels: { ...labels, severity: severityOf[environment] },
-    exp_annotations: { summary: certificateSummary(id, days) },
-  };
-  const values = `${days * 86_400}x2`;
-  return [
-    {
-      name: `${id} alerts when its certificate ends in less than ${days} days`,
-      interval: `${frequencySeconds}s`,
-      input_series: [series("probe_ssl_earliest_cert_expiry", labels, values)],
-      alert_rule_test: [
-        { eval_time: "0s", alertname, exp_alerts: [] },
-        { eval_time: `${frequencySeconds}s`, alertname, exp_alerts: [ends] },
-      ],
-    },
-  ];
-}
-
-/** The rule alerts after as many failed probes in a row as the threshold of the check. */
-function probeTest(check: ApiCheck): RuleTest {
-  const { id, environment, frequencySeconds, failedRunThreshold: runs } = check;
-  const labels = { check: id, environment };
-  const failing = {
-    exp_labels: { ...labels, severity: severityOf[environment] },
-    exp_annotations: { summary: `${id} fails` },
-  };
-  const at = (run: number) => `${run * frequencySeconds}s`;
-  const alertname = "VedetteProbeFailed";
-  return {
-    name: `${id} alerts at failed probe ${runs} in a row`,
-    interval: `${frequencySeconds}s`,
-    input_series: [series("probe_success", labels, `1 ${"0 ".repeat(runs)}1`)],
-    alert_rule_test: [
-      { eval_time: at(runs - 1), alertname, exp_alerts: [] },
-      { eval_time: at(runs), alertname, exp_alerts: [failing] },
-      { eval_time: at(runs + 1), alertname, exp_alerts: [] },
-    ],
-  };
-}
-
-function absentTests(first: ApiCheck, checks: readonly ApiCheck[]): RuleTest[] {
-  const { frequencySeconds: seconds } = first;
-  const steps = Math.ceil(absentSeconds(first) / seconds);
-  const alerts = checks.map(({ id }) => ({
-    exp_labels: { check: id, severity: "warning" },
-    exp_annotations: { summary: absentSummary(id) },
-  }));
-  const present = checks.map(({ id }) => series("probe_success", { check: id }, `1x${steps}`));
-  const last = `${steps * seconds}s`;
-  const name = "VedetteProbeAbsent";
-  const absent = ruleTest(name, [], { [`${(steps - 1) * seconds}s`]: [], [last]: alerts });
-  const interval = `${seconds}s`;
-  return [absent, { ...ruleTest(name, present, { [last]: [] }), interval }];
 }
 
 function ruleTest(
