@@ -1,12 +1,13 @@
 /** What commands do with a file of definitions, without a server. */
-import { addRow } from "#definitions/edit/add-row.ts";
-import type { NewRow } from "#definitions/edit/new-row.ts";
+import { type AddedRow, addRow } from "#definitions/edit/add-row.ts";
 import { DefinitionsError, type Fault, lineOf } from "#definitions/file/fault.ts";
 import { findFile } from "#definitions/file/find-file.ts";
-import { type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
+import { type NewRow, type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { type StandardSettings, standardSet } from "#definitions/standard/standard.ts";
+
+export type { AddedRow };
 
 type Settings = StandardSettings & { definitions: { file: string } };
 
@@ -57,12 +58,12 @@ export async function checkFile(
   }
 }
 
-/** Returns the name of the file that has the row now. Throws an error that says what to do; nothing is written then. */
+/** Adds a row, or returns what is to be pasted. Throws an error that says what to do; nothing is written then. */
 export function addRowToFile(
   settings: Settings,
   named: string | undefined,
   row: NewRow,
-): Promise<string> {
+): Promise<AddedRow> {
   return addRow(requestOf(settings, named), row);
 }
 

@@ -1,4 +1,4 @@
-/** The JSON schema of a file of definitions: editors complete and check YAML, TOML and JSON by it. */
+/** The JSON schema of a file of definitions: editors complete and check YAML and JSON by it. */
 import { z } from "zod";
 import { type Section, sectionNames, sections } from "./rows/contract.ts";
 

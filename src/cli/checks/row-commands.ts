@@ -9,7 +9,9 @@ const from = () => import("./rows.ts");
 
 export function addCheckRowCommand(checks: Command, exit: Exit): void {
   withRow(checks.command("add <url>"))
-    .description("append a check: https://…, tcp://host:port, tls://host or dns:name")
+    .description(
+      "append a check (print it, for TypeScript): https://…, tcp://host:port, tls://host or dns:name",
+    )
     .option("--every <time>", "between two runs, for example 30s (default: 1m)", parseSeconds)
     .option(
       "--expect <status>",
@@ -23,7 +25,9 @@ export function addCheckRowCommand(checks: Command, exit: Exit): void {
 
 export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
   withRow(heartbeats.command("add <name>"))
-    .description("append a heartbeat to the file of definitions")
+    .description(
+      "append a heartbeat to the file of definitions, or print it to be pasted into TypeScript",
+    )
     .option("--every <time>", "how often the job runs, for example 1d", parseSeconds)
     .option("--cron <expression>", 'when it runs instead, for example "0 3 * * 1-5"')
     .option("--timezone <name>", "of --cron, for example Europe/Berlin (default: UTC)")

@@ -1,7 +1,7 @@
-/** Appends rows to the file of definitions, and says what to do next. */
+/** Appends rows to the file of definitions, or prints them to be pasted there, and says what to do next. */
 import { print, printJson } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
-import { addRowToFile } from "#definitions/commands.ts";
+import { type AddedRow, addRowToFile } from "#definitions/commands.ts";
 import { readAddress } from "./address.ts";
 
 type RowOptions = {
@@ -87,10 +87,15 @@ async function append(
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const row = Object.fromEntries(given);
   const settings = readConfig({ environment: process.env });
-  const file = await addRowToFile(settings, config, { section, row });
-  if (json) printJson({ file, section, row });
-  else print([`Added ${section}.${fields.id} to ${file}.`, ...nextOf(section, row)].join("\n"));
+  const added = await addRowToFile(settings, config, { section, row });
+  if (json) printJson({ file: added.file, section, row, paste: added.paste?.text });
+  else print([describe(added, `${section}.${fields.id}`), ...nextOf(section, row)].join("\n"));
   return 0;
+}
+
+function describe({ file, paste }: AddedRow, row: string): string {
+  if (paste === undefined) return `Added ${row} to ${file}.`;
+  return `Paste this into ${paste.into} of ${file}, which was not changed:\n\n${paste.text}\n`;
 }
 
 function nextOf(section: "checks" | "heartbeats", { id, channels }: Record<string, unknown>) {

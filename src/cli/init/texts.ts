@@ -12,7 +12,7 @@ export default defineConfig({
   // Further files, relative to this one.
   // include: ["checks/*.yaml"],
 
-  // API checks. vedette checks add <url> appends one.
+  // API checks. vedette checks add <url> writes one to paste here.
   checks: [
     // {
     //   id: "shop",
@@ -24,7 +24,7 @@ export default defineConfig({
     // },
   ],
 
-  // Jobs that ping. vedette heartbeats add <name> --every 1d --grace 1h appends one.
+  // Jobs that ping. vedette heartbeats add <name> --every 1d --grace 1h writes one.
   heartbeats: [
     // { id: "backup", periodSeconds: 86_400, graceSeconds: 3_600, channels: ["production"] },
   ],

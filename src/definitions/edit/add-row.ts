@@ -1,38 +1,47 @@
-/** Adds a row to the file of definitions of a directory. */
+/** Adds a row to the file of definitions of a directory, or says how it is written there. */
 import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { type Document, isMap, isScalar, isSeq, parseDocument } from "yaml";
 import { DefinitionsError } from "#definitions/file/fault.ts";
 import { findFile } from "#definitions/file/find-file.ts";
-import { type ReadRequest, readDefinitions } from "#definitions/file/read.ts";
-import { loadSource } from "#definitions/file/source.ts";
-import { type DefinitionSet, keyOf } from "#definitions/rows/contract.ts";
-import { addToCode } from "./code.ts";
-import { addToJson } from "./json.ts";
-import { literalOf } from "./literal.ts";
-import { type AddRow, type NewRow, NoPlace } from "./new-row.ts";
-import { addToToml } from "./toml.ts";
-import { addToYaml } from "./yaml.ts";
+import { type NewRow, type ReadRequest, readDefinitions } from "#definitions/file/read.ts";
+import { loadSource, type Source } from "#definitions/file/source.ts";
+import { yamlOptions } from "#definitions/file/yaml.ts";
+import { type DefinitionSet, keyOf, sections } from "#definitions/rows/contract.ts";
+
+export type AddedRow = {
+  /** The name of the file. */
+  file: string;
+  /** What is to be added by hand, and where; absent: the file has the row. */
+  paste?: Paste;
+};
+
+type Paste = { text: string; into: string };
 
 /**
- * Returns the name of the file. Throws an error that says what to do when there is none, when the row is there
- * already, or when the file would have faults; the file is as before then.
+ * Adds to YAML and to JSON without comments; changes no other file. Throws an error that says what to do when
+ * there is none, when the row is there already, or when the file would have faults; the file is as before then.
  */
-export async function addRow(request: ReadRequest, added: NewRow): Promise<string> {
+export async function addRow(request: ReadRequest, added: NewRow): Promise<AddedRow> {
   const { directory } = request;
   const given = request.file && path.resolve(directory, request.file);
   const named = given ?? findFile(directory);
   if (named === undefined) throw new Error(`there is no vedette.config.* here: ${initHint}`);
-  const before = await readDefinitions({ ...request, file: named });
-  refuseTaken(before.set, added);
+  const { set: before } = await readDefinitions({ ...request, file: named });
+  refuseTaken(before, added);
   const name = path.relative(directory, named);
   // A link stays one.
   const file = realpathSync(named);
-  const text = await edit(file, name, added);
-  await replace({ file, text }, async (draft) => {
-    await check({ ...request, file: draft }, { name, before: before.set, added });
-  });
-  return name;
+  const source = await loadSource(file, name);
+  const text = edit(source, added);
+  const isOnlyChange = async (draft: string) => {
+    const set = await check({ ...request, file: draft }, name);
+    return isAdded(set, before, added);
+  };
+  if (text !== undefined && (await replace({ file, text }, isOnlyChange))) return { file: name };
+  await check({ ...request, file: named, added }, name);
+  return { file: name, paste: writePaste(source, added) };
 }
 
 const initHint = "`vedette init` writes one, or --config names it";
@@ -46,58 +55,125 @@ function refuseTaken({ checks, heartbeats, ...others }: DefinitionSet, added: Ne
   if (isTaken) throw new Error(`there is a row ${key} already: choose another with --id`);
 }
 
-const editors: Record<string, AddRow> = {
-  ".yaml": addToYaml,
-  ".yml": addToYaml,
-  ".toml": addToToml,
-  ".json": addToJson,
-};
+/** The text of the file with the row; undefined: it is not written in a way that a row can be added to. */
+function edit(source: Source, { section, row }: NewRow): string | undefined {
+  if (!isEditable(source)) return undefined;
+  const document = parseDocument(source.text, yamlOptions);
+  const held = document.get(section, true);
+  if (isSeq(held)) {
+    if (held.items.length === 0) held.flow = false;
+    held.add(document.createNode(row));
+  } else if (isMap(held)) {
+    const { key, rest } = withoutKey(section, row);
+    if (held.items.length === 0) held.flow = false;
+    held.set(key, document.createNode(rest));
+  } else if (held === undefined || (isScalar(held) && held.value === null)) {
+    document.set(section, document.createNode([row]));
+  } else {
+    return undefined;
+  }
+  return render(document, source);
+}
 
-async function edit(file: string, name: string, added: NewRow): Promise<string> {
-  const source = await loadSource(file, name);
+/** With the indentation of the file. */
+function render(document: Document.Parsed, { file, text }: Source): string {
+  if (!file.endsWith(".json")) {
+    const indentSeq = !/^( *)\S.*:[ \t]*\r?\n\1- /m.test(text);
+    return document.toString({ lineWidth: 0, indentSeq });
+  }
+  const [indent = 2] = /^[ \t]+/m.exec(text) ?? [];
+  return `${JSON.stringify(document, null, indent)}\n`;
+}
+
+/** Comments of JSON would be lost. */
+function isEditable({ file, text }: Source): boolean {
+  if (!file.endsWith(".json")) return /\.ya?ml$/.test(file);
   try {
-    return (editors[path.extname(file)] ?? addToCode)(source, added);
-  } catch (cause) {
-    if (cause instanceof NoPlace) throw noPlace(name, added, cause);
-    throw cause;
+    return Boolean(JSON.parse(text));
+  } catch {
+    return false;
   }
 }
 
-function noPlace(name: string, { section, row }: NewRow, cause?: unknown): Error {
-  const text = literalOf(row, "", "  ");
-  const reason = `${section} of ${name} is not written in a way that a row can be added to`;
-  return new Error(`${reason}; add it yourself:\n${text}`, { cause });
+/** The row for an object in which its key is the name. */
+function withoutKey(section: NewRow["section"], row: NewRow["row"]) {
+  const { [sections[section].key]: _key, ...rest } = row;
+  return { key: keyOf(section, row), rest };
 }
 
-/** The draft lies beside the file, since what it imports and includes is relative to it. */
+/**
+ * Returns false and leaves the file alone when the check does. The draft lies beside the file, since what it
+ * imports and includes is relative to it.
+ */
 async function replace(
   { file, text }: { file: string; text: string },
-  check: (draft: string) => Promise<void>,
-): Promise<void> {
+  isRight: (draft: string) => Promise<boolean>,
+): Promise<boolean> {
   const { dir, name, ext } = path.parse(file);
   const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
   try {
     writeFileSync(draft, text, { flush: true });
-    await check(draft);
+    if (!(await isRight(draft))) return false;
     chmodSync(draft, statSync(file).mode);
     renameSync(draft, file);
+    return true;
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-type Expected = { name: string; before: DefinitionSet; added: NewRow };
-
-async function check(request: ReadRequest & { file: string }, expected: Expected): Promise<void> {
-  const { name, before, added } = expected;
+/** Throws an error with the faults that the file would have. */
+async function check(request: ReadRequest & { file: string }, name: string) {
   const { set } = await readDefinitions(request).catch((error: unknown) => {
     if (!(error instanceof DefinitionsError)) throw error;
     const faults = error.message.replaceAll(path.basename(request.file), path.basename(name));
     throw new Error(`nothing was written, since ${name} would have faults:\n${faults}`);
   });
-  const { section, row } = added;
+  return set;
+}
+
+/** Whether the row is the only difference. */
+function isAdded(set: DefinitionSet, before: DefinitionSet, { section, row }: NewRow): boolean {
   const key = keyOf(section, row);
   const others = set[section].filter((one) => keyOf(section, one) !== key);
-  const isOnlyChange = isDeepStrictEqual({ ...set, [section]: others }, before);
-  if (!isOnlyChange || others.length === set[section].length) throw noPlace(name, added);
+  return (
+    others.length < set[section].length && isDeepStrictEqual({ ...set, [section]: others }, before)
+  );
+}
+
+/** As TypeScript, which is YAML as well, and for JSON as JSON. */
+function writePaste({ file, data }: Source, { section, row }: NewRow): Paste {
+  const isJson = file.endsWith(".json");
+  const write = (value: unknown) =>
+    isJson ? JSON.stringify(value, null, 2) : writeLiteral(value, "");
+  const held = (data as Partial<Record<string, unknown>>)[section] ?? undefined;
+  const into = held === undefined ? "the top level" : section;
+  if (Array.isArray(held)) return { into, text: `${write(row)},` };
+  const { key, rest } = withoutKey(section, row);
+  const [name, value] = held === undefined ? [section, [row]] : [key, rest];
+  return { into, text: `${isJson ? JSON.stringify(name) : writeName(name)}: ${write(value)},` };
+}
+
+const lineWidth = 100;
+
+/** On one line if it fits there after `indent`, else a line for each field. */
+function writeLiteral(value: unknown, indent: string): string {
+  const isList = Array.isArray(value);
+  if (!isList && (typeof value !== "object" || value === null)) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const entries = Object.entries(value).map(([key, entry]) => {
+    const literal = writeLiteral(entry, inner);
+    return isList ? literal : `${writeName(key)}: ${literal}`;
+  });
+  const line = entries.join(", ");
+  const flat = isList ? `[${line}]` : `{ ${line} }`;
+  // A comma follows.
+  if (!line.includes("\n") && indent.length + flat.length < lineWidth) return flat;
+  const lines = entries.map((entry) => `${inner}${entry},\n`);
+  return `${isList ? "[" : "{"}\n${lines.join("")}${indent}${isList ? "]" : "}"}`;
+}
+
+/** A name as it has to be written before a colon. */
+function writeName(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
 }

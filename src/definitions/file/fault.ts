@@ -29,6 +29,21 @@ export class DefinitionsError extends Error {
   }
 }
 
+/** A text that is not well-formed, or a file that cannot be read. */
+export class Malformed extends Error {
+  readonly faults: readonly Omit<Fault, "file">[];
+
+  constructor(
+    problem: string | readonly Omit<Fault, "file">[],
+    place?: Place,
+    options?: ErrorOptions,
+  ) {
+    const faults = typeof problem === "string" ? [{ place, where: "", message: problem }] : problem;
+    super(faults.map(({ message }) => message).join("\n"), options);
+    this.faults = faults;
+  }
+}
+
 /** `vedette.config.ts:12:7: checks.shop.frequencySeconds: has to be at least 10` */
 export function lineOf({ file, place, where, message }: Fault): string {
   return [placeName(file, place), where, message].filter((part) => part !== "").join(": ");

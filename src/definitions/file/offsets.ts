@@ -1,6 +1,9 @@
 /** Where the values of a file stand in its text. */
 import type { Place } from "./fault.ts";
 
+/** What a format reads in a text. */
+export type Parsed = { data: unknown; offsets: Offsets };
+
 /** Keys and indexes, from the top of the file. */
 export type Path = readonly (string | number)[];
 

@@ -4,9 +4,10 @@ import { type DefinitionSet, emptySet, type Section } from "#definitions/rows/co
 import { lintSet } from "#definitions/rules/lint.ts";
 import { DefinitionsError, type Fault } from "./fault.ts";
 import { findFile } from "./find-file.ts";
-import { loadAll } from "./include.ts";
+import { type Loaded, loadAll } from "./include.ts";
 import { mergeRows } from "./merge.ts";
 import { type OwnRow, readRows } from "./own-rows.ts";
+import type { Source } from "./source.ts";
 
 export type ReadDefinitions = {
   set: DefinitionSet;
@@ -22,15 +23,22 @@ export type ReadRequest = {
   directory: string;
   /** The rows of `extends: ["standard"]`, and of a directory without a file. */
   standard: DefinitionSet;
+  /** Checked as if the first file had it, which it does not. */
+  added?: NewRow;
 };
+
+/** A row as a file has it: with its id, and without what has a default. */
+export type NewRow = { section: Section; row: Record<string, unknown> };
 
 /** Throws `DefinitionsError` with all faults. */
 export async function readDefinitions(request: ReadRequest): Promise<ReadDefinitions> {
-  const { file, directory, standard } = request;
+  const { file, directory, standard, added } = request;
   const root = file === undefined ? findFile(directory) : path.resolve(directory, file);
   if (root === undefined) return { set: standard, removed: [], files: [] };
   const loaded = await loadAll(root, directory);
   const read = loaded.sources.map(({ source, top }) => readRows(source, top));
+  const [main] = loaded.sources;
+  if (added !== undefined && main !== undefined) read.push(readAdded(added, main));
   const rows = read.flatMap((one) => one.rows);
   const isExtended = loaded.sources.some(({ top }) => top.extendsStandard);
   const { set, removed, faults } = mergeRows(isExtended ? standard : emptySet, rows);
@@ -41,6 +49,12 @@ export async function readDefinitions(request: ReadRequest): Promise<ReadDefinit
   if (canLint(loaded.faults, rows)) all.push(...lintRows(set, rows, first));
   if (all.length > 0) throw new DefinitionsError(all);
   return { set, removed, files };
+}
+
+function readAdded({ section, row }: NewRow, { source, top }: Loaded["sources"][number]) {
+  const faultAt: Source["faultAt"] = (_, fault) => ({ ...fault, file: source.name });
+  const placeless = { ...source, placeOf: () => undefined, faultAt };
+  return readRows(placeless, { ...top, sections: { [section]: [row] } });
 }
 
 const named: readonly Section[] = ["channels", "locations", "sources"];

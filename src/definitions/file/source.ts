@@ -2,13 +2,10 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { readIfThere } from "#kernel/read-if-there.ts";
-import { DefinitionsError, type Fault, type Place } from "./fault.ts";
-import { Malformed, type Parsed } from "./formats/format.ts";
-import { parseJson } from "./formats/json.ts";
-import { parseToml } from "./formats/toml.ts";
-import { parseYaml } from "./formats/yaml.ts";
-import { type Path, placeAt } from "./offsets.ts";
+import { DefinitionsError, type Fault, Malformed, type Place } from "./fault.ts";
+import { type Parsed, type Path, placeAt } from "./offsets.ts";
 import { loadCode } from "./typescript/load.ts";
+import { parseYaml } from "./yaml.ts";
 
 export type Source = {
   /** Absolute. */
@@ -17,8 +14,6 @@ export type Source = {
   name: string;
   text: string;
   data: unknown;
-  /** Of TypeScript the same text with blanks in place of the types; of other formats the text. */
-  code: string;
   faultAt: (path: Path, fault: { where: string; message: string }) => Fault;
   placeOf: (path: Path) => Place | undefined;
 };
@@ -32,8 +27,7 @@ const formats: Record<string, Load> = {
   ".mjs": loadCode,
   ".yaml": parseYaml,
   ".yml": parseYaml,
-  ".toml": parseToml,
-  ".json": parseJson,
+  ".json": parseYaml,
 };
 
 /** What a file of definitions may end with. */
@@ -47,7 +41,7 @@ export async function loadSource(file: string, name: string): Promise<Source> {
   try {
     const load = formatOf(file);
     const text = readText(file);
-    const { data, offsets, code = text } = await load(text, file);
+    const { data, offsets } = await load(text, file);
     const placeOf = (at: Path) => {
       const offset = offsets.find(at);
       return offset === undefined ? undefined : placeAt(text, offset);
@@ -57,7 +51,7 @@ export async function loadSource(file: string, name: string): Promise<Source> {
       file: name,
       place: placeOf(at),
     });
-    return { file, name, text, data, code, placeOf, faultAt };
+    return { file, name, text, data, placeOf, faultAt };
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;
     throw new DefinitionsError(error.faults.map((fault) => ({ ...fault, file: name })));

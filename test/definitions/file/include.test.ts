@@ -8,11 +8,11 @@ it("takes the rows of included files, in the order of their names, whatever thei
     "vedette.config.yaml": `include: ["more/*"]\n${check("own")}`,
     "more/b.yaml": check("b"),
     "more/a.json": '{"checks": [{"id": "a", "path": "/"}]}',
-    "more/c.toml": '[[checks]]\nid = "c"\npath = "/"\n',
+    "more/c.mjs": 'export default { checks: [{ id: "c", path: "/" }] };',
   });
 
   expect(set.checks.map(({ id }) => id)).toEqual(["own", "a", "b", "c"]);
-  expect(files).toEqual(["vedette.config.yaml", "more/a.json", "more/b.yaml", "more/c.toml"]);
+  expect(files).toEqual(["vedette.config.yaml", "more/a.json", "more/b.yaml", "more/c.mjs"]);
 });
 
 it("includes relative to the file that says so, and each file once", async () => {
@@ -80,14 +80,14 @@ it("refuses a circle", async () => {
 
 it("names the mistakes of every file at once", async () => {
   const faults = await faultsOf({
-    "vedette.config.yaml": "include: [a.json, b.toml]\nchecks: 1",
+    "vedette.config.yaml": "include: [a.json, b.mjs]\nchecks: 1",
     "a.json": "{",
-    "b.toml": "checks = 1",
+    "b.mjs": "export default { checks: 1 };",
   });
 
   expect(faults.map((fault) => fault.split(":")[0])).toEqual([
     "a.json",
-    "b.toml",
+    "b.mjs",
     "vedette.config.yaml",
   ]);
 });

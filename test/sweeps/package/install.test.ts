@@ -83,7 +83,11 @@ describe.each([
 
   it("starts with the files of init, rolls an image out and stops", async () => {
     await installed.run("npx", ["vedette", "init"]);
-    await installed.run("npx", ["vedette", "checks", "add", "http://127.0.0.1:9/health"]);
+    const row = ["checks", "add", "http://127.0.0.1:9/health", "--json"];
+    const { paste } = JSON.parse(await installed.run("npx", ["vedette", ...row]));
+    const file = path.join(installed.home, "vedette.config.ts");
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace("checks: [", `checks: [\n    ${paste}`));
     const program = await startInstalled(installed);
     const rollout = ["vedette", "rollout", "start", image, "--wait"];
     const planned = await installed.run("npx", ["vedette", "config", "plan"]);

@@ -1,9 +1,8 @@
 /** TypeScript and JavaScript: the default export of a module, as plain data. */
 import path from "node:path";
 import { parse } from "acorn";
-import type { Place } from "#definitions/file/fault.ts";
-import { Malformed, type Parsed } from "#definitions/file/formats/format.ts";
-import { Offsets } from "#definitions/file/offsets.ts";
+import { Malformed, type Place } from "#definitions/file/fault.ts";
+import { Offsets, type Parsed } from "#definitions/file/offsets.ts";
 import { findOffsets, parserOptions } from "./positions.ts";
 import type { LoadResult } from "./result.ts";
 import { NoResult, runChild } from "./run-child.ts";
@@ -28,7 +27,7 @@ export async function loadCode(
   }
   if (data === null)
     throw new Malformed("has no default export: export default defineConfig({ … })");
-  return { data, code, offsets: offsetsOf(code, data) };
+  return { data, offsets: offsetsOf(code, data) };
 }
 
 async function run(file: string): Promise<LoadResult> {

@@ -13,13 +13,13 @@ export function findOffsets(code: string, data: unknown): Offsets {
   return offsets;
 }
 
-export type Constants = ReadonlyMap<string, Expression>;
+type Constants = ReadonlyMap<string, Expression>;
 
 type Walk = { constants: Constants; offsets: Offsets };
 type At = { node: Expression | undefined; path: Path; data: unknown };
 
 /** What `export default` exports; undefined: a class or function, or nothing. */
-export function exportOf(program: Program): Expression | undefined {
+function exportOf(program: Program): Expression | undefined {
   const found = program.body.find((node) => node.type === "ExportDefaultDeclaration");
   const declaration = found?.declaration;
   if (declaration === undefined || /Declaration$/.test(declaration.type)) return undefined;
@@ -27,7 +27,7 @@ export function exportOf(program: Program): Expression | undefined {
 }
 
 /** The constants of the module, by name. */
-export function constantsOf(program: Program): Constants {
+function constantsOf(program: Program): Constants {
   const declared = program.body.flatMap((node) => {
     const inner = node.type === "ExportNamedDeclaration" ? node.declaration : node;
     return inner?.type === "VariableDeclaration" ? inner.declarations : [];
@@ -38,7 +38,7 @@ export function constantsOf(program: Program): Constants {
 }
 
 /** Goes from a name to its constant, and from `defineConfig(x)` to `x`. */
-export function resolve(
+function resolve(
   node: Expression | undefined,
   constants: Constants,
   steps = 10,
@@ -78,7 +78,7 @@ function visitObject(
 }
 
 /** undefined: it is computed. */
-export function nameOf(property: ObjectExpression["properties"][number]): string | undefined {
+function nameOf(property: ObjectExpression["properties"][number]): string | undefined {
   if (property.type === "SpreadElement" || property.computed) return undefined;
   const { key } = property;
   if (key.type === "Identifier") return key.name;

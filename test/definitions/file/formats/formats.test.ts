@@ -10,13 +10,6 @@ it.each([
   ],
   ["vedette.config.yaml", "checks:\n  # why\n  - id: a\n    path: /\n    body: 1\n", "5:5"],
   ["vedette.config.yml", "rows: &rows\n  - {id: a, path: /, body: 1}\nchecks: *rows\n", "2:22"],
-  ["vedette.config.toml", '[[checks]]\nid = "a"\npath = "/"\nbody = 1\n', "4:1"],
-  [
-    "vedette.config.toml",
-    '[checks.a]\npath = "/"\nassertions = [{ source = "status", equals = "x" }]\nbody = 1',
-    "4:1",
-  ],
-  ["vedette.config.toml", 'checks = [{ id = "a", path = "/", body = 1 }]', "1:35"],
   [
     "vedette.config.mjs",
     'export default {\n  checks: [{ id: "a", path: "/", body: 1 }],\n};\n',
@@ -29,11 +22,15 @@ it.each([
 });
 
 it.each([
-  ["vedette.config.json", '{\n  "a" 1\n}', "2:7: is not valid JSON (ColonExpected)"],
+  [
+    "vedette.config.json",
+    '{\n  "a" 1\n}',
+    "2:7: is not valid JSON: Missing , or : between flow map items",
+  ],
   [
     "vedette.config.json",
     '{"checks": {"a": null,\n "a": null}}',
-    "2:2: a name is there twice in one object",
+    "2:2: is not valid JSON: Map keys must be unique",
   ],
   [
     "vedette.config.yaml",
@@ -41,11 +38,6 @@ it.each([
     "3:3: is not valid YAML: Map keys must be unique",
   ],
   ["vedette.config.yaml", "checks: [\n", "2:1: is not valid YAML"],
-  [
-    "vedette.config.toml",
-    "\nchecks = secret\n",
-    "2:10: is not valid TOML: Invalid TOML document: invalid value",
-  ],
 ])("%s: where it is not well-formed", async (name, text, fault) => {
   const faults = await faultsOf({ [name]: text });
 
@@ -58,7 +50,6 @@ it.each([
   ["vedette.config.yaml", "checks: |secret\n"],
   ["vedette.config.yaml", "checks: *secret\n"],
   ["vedette.config.json", '{"checks": [secret]}'],
-  ["vedette.config.toml", 'checks = "a" secret'],
   ["vedette.config.ts", 'export default { checks: [1 "secret"] };'],
   ["vedette.config.mjs", 'export default { checks: [1 "secret"] };'],
 ])("%s: what is not well-formed is not quoted", async (name, text) => {

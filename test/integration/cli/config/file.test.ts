@@ -124,6 +124,30 @@ it("checks add appends a check with what was given, and says what to do next", a
   });
 });
 
+it("checks add prints the row to paste into TypeScript, and where it goes", async () => {
+  const text = "export default { checks: [] };\n";
+  const directory = directoryOf({ "vedette.config.ts": text });
+
+  const { code, stdout } = await run(directory, "checks", "add", "https://a.example/");
+
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    'Paste this into checks of vedette.config.ts, which was not changed:\n\n{ id: "a-example", url: "https://a.example/" },\n',
+  );
+  expect(readFileSync(path.join(directory, "vedette.config.ts"), "utf8")).toBe(text);
+});
+
+it("checks add --json has the row to paste into TypeScript", async () => {
+  const directory = directoryOf({ "vedette.config.ts": "export default { checks: [] };\n" });
+
+  const { stdout } = await run(directory, "checks", "add", "https://a.example/", "--json");
+
+  expect(JSON.parse(stdout)).toMatchObject({
+    file: "vedette.config.ts",
+    paste: '{ id: "a-example", url: "https://a.example/" },',
+  });
+});
+
 it("checks add writes nothing that would have mistakes", async () => {
   const directory = directoryOf(own);
 

@@ -1,4 +1,4 @@
-/** YAML 1.2, with anchors and merge keys. */
+/** YAML 1.2, with anchors and merge keys. JSON is YAML. */
 import {
   type Document,
   isAlias,
@@ -9,17 +9,20 @@ import {
   type Pair,
   parseDocument,
 } from "yaml";
-import { Offsets, type Path, placeAt } from "#definitions/file/offsets.ts";
-import { Malformed, type Parsed } from "./format.ts";
+import { Malformed } from "./fault.ts";
+import { Offsets, type Parsed, type Path, placeAt } from "./offsets.ts";
 
 export const yamlOptions = { merge: true, prettyErrors: false, uniqueKeys: true } as const;
 
-export function parseYaml(text: string): Parsed {
-  const document = parseDocument(text, yamlOptions);
+/** Takes JSON with comments, too, by the name of the file. */
+export function parseYaml(text: string, file: string): Parsed {
+  const isJson = file.endsWith(".json");
+  const format = isJson ? "JSON" : "YAML";
+  const document = parseDocument(isJson ? blankComments(text) : text, yamlOptions);
   const faults = document.errors.map(({ message, pos: [offset] }) => ({
     place: placeAt(text, offset),
     where: "",
-    message: `is not valid YAML: ${withoutQuote(message)}`,
+    message: `is not valid ${format}: ${withoutQuote(message)}`,
   }));
   if (faults.length > 0) throw new Malformed(faults);
   const data: unknown = toData(document);
@@ -29,9 +32,16 @@ export function parseYaml(text: string): Parsed {
   return { data: data ?? {}, offsets };
 }
 
+/** Comments of JSON are none of YAML. Everything else keeps its place. */
+function blankComments(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*.*?\*\//gs, (found) =>
+    found.startsWith('"') ? found : found.replace(/./g, " "),
+  );
+}
+
 /** What follows a colon quotes the file, which may have secrets. */
 function withoutQuote(message: string): string {
-  return message.split(": ")[0] ?? "";
+  return message.split(/(?<! or ): /)[0] ?? "";
 }
 
 function toData(document: Document.Parsed): unknown {
