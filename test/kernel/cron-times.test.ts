@@ -78,6 +78,17 @@ describe("a time in a zone", () => {
   });
 
   it.each([
+    ["debian", ["01T05:00", "01T08:00", "01T10:00"]],
+    ["kubernetes", ["01T05:00", "01T06:00", "01T08:00"]],
+  ] as const)("in New York hour 1 comes twice: by the rules of %s", (dialect, expected) => {
+    const times = { expression: "0 1-23/2 * * *", timezone: "America/New_York", dialect };
+
+    expect(next(times, "2026-11-01T04:00Z", 3)).toEqual(
+      expected.map((time) => `2026-11-${time}:00.000Z`),
+    );
+  });
+
+  it.each([
     ["30 2 * * *", "2027-03-27T12:00Z", "2027-03-28T01:00:00.000Z"],
     ["0-59/30 2 * * *", "2027-03-27T12:00Z", "2027-03-28T01:00:00.000Z"],
     ["*/30 2 * * *", "2027-03-27T12:00Z", "2027-03-29T00:00:00.000Z"],

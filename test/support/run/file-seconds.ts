@@ -21,6 +21,7 @@ export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/program/cancel-sweep.test.ts": 65,
   "test/sweeps/program/alert-sweep.test.ts": 75,
   "test/sweeps/monitor/heartbeat/restored.test.ts": 60,
+  "test/sweeps/kernel/year.test.ts": 55,
   "test/sweeps/monitor/check/kills.test.ts": 45,
   "test/sweeps/program/told-to-stop.test.ts": 40,
   "test/sweeps/program/hung-servers.test.ts": 40,

@@ -7,15 +7,20 @@ import { existsSync, globSync, readFileSync, renameSync, writeFileSync } from "n
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { timeAfter } from "#kernel/cron-times.ts";
+import { hasNeeded } from "../../support/servers/programs.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 const [faketime] = globSync("/usr/lib/*/faketime/libfaketime.so.1");
-const canUnshare = () => spawnSync("unshare", ["-m", "true"]).status === 0;
-const isInstalled = existsSync("/usr/sbin/cron") && faketime !== undefined;
-const real = it.skipIf(!isInstalled || process.getuid?.() !== 0 || !canUnshare());
+const real = it.skipIf(
+  !hasNeeded({
+    "Debian's cron": existsSync("/usr/sbin/cron"),
+    libfaketime: faketime !== undefined,
+    "root, and mounts of its own": spawnSync("unshare", ["-m", "true"]).status === 0,
+  }),
+);
 
 /** It sees no other crontab, and no other daemon sees it. */
 const alone = `set -e
