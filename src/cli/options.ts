@@ -6,7 +6,7 @@ import { parseDuration } from "#kernel/duration.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import { readPairs } from "#kernel/pairs.ts";
 import { Role } from "#kernel/roles.ts";
-import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
+import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
 import { Gate, NotBefore, SoakSeconds } from "#rollout/policy/contract.ts";
@@ -26,11 +26,7 @@ export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean
 
 /** An address to which paths are added, without a slash at the end. */
 export function parseUrl(text: string): string {
-  const fault = findUrlFault(text, {
-    schemes: httpSchemes,
-    example: "https://api.example.com",
-    isBase: true,
-  });
+  const fault = findUrlFault(text, baseUrl("https://api.example.com"));
   if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}.`);
   return text.replace(/\/+$/, "");
 }

@@ -3,11 +3,10 @@ import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine } from "#kernel/address.ts";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
-import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
+import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
 export type TargetOptions = {
@@ -57,10 +56,11 @@ function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string
 
 function checkUrl(text: string): URL {
   const example = "http://127.0.0.1:7071";
-  const insteadOfUser = "name the token by --token-file";
-  const fault = findUrlFault(text, { schemes: httpSchemes, example, insteadOfUser, isBase: true });
+  const fault = findUrlFault(text, baseUrl(example, "name the token by --token-file"));
   if (fault === undefined) return new URL(text);
-  throw new Error(`${maskSecrets(text)} is not an address such as ${example}: it ${fault}`);
+  // Any part of a damaged address may be a password.
+  const shown = /[@?#]/.test(text) ? "the url" : text;
+  throw new Error(`${shown} is not an address such as ${example}: it ${fault}`);
 }
 
 function readToken(file: string): string {

@@ -4,17 +4,12 @@ import { isLoopback } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
 import { Role } from "#kernel/roles.ts";
 import { optionalText, secretText, textList, wholeNumber } from "#kernel/setting.ts";
-import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
+import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
 
 /** Plain http only on this machine: over a network anybody could answer instead of the provider. */
 const issuer = z.string().trim().superRefine(refuseBy(findIssuerFault)).default("");
 
-const issuerUrl = {
-  schemes: httpSchemes,
-  example: "https://login.example.com",
-  insteadOfUser: "leave it out",
-  isBase: true,
-};
+const issuerUrl = baseUrl("https://login.example.com", "leave it out");
 
 function findIssuerFault(text: string): string | undefined {
   if (text === "") return undefined;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isNetwork } from "./address.ts";
 import { got } from "./fault-words.ts";
 import { refuseBy } from "./faults.ts";
-import { findUrlFault, httpSchemes, type WantedUrl } from "./url-fault.ts";
+import { baseUrl, findUrlFault, httpSchemes, type WantedUrl } from "./url-fault.ts";
 
 /**
  * A whole number; `"12"` from the environment is one. An empty value, as of a variable that is set to
@@ -40,16 +40,14 @@ export const urlSetting = (wanted: WantedUrl) =>
     .superRefine(refuseBy((url) => (url === "" ? undefined : findUrlFault(url, wanted))))
     .default("");
 
-/** An http(s) address without a trailing slash, to which paths are added, or empty for "not set". */
-export const optionalUrl = (
-  wanted: Partial<WantedUrl> = {
-    isBase: true,
-    insteadOfUser: "it is shown, so that it may have no user and no password",
-  },
-) =>
-  urlSetting({ schemes: httpSchemes, example: "https://example.com", ...wanted }).transform((url) =>
-    url.replace(/\/+$/, ""),
-  );
+/** An http(s) address without a trailing slash, or empty for "not set". */
+const webUrl = (wanted: WantedUrl) =>
+  urlSetting(wanted).transform((url) => url.replace(/\/+$/, ""));
+
+const noUser = "it is shown, so that it may have no user and no password";
+
+/** One that is shown, and to which paths are added. */
+export const optionalUrl = () => webUrl(baseUrl("https://example.com", noUser));
 
 const secretSettings = z.registry<Record<never, never>>();
 
@@ -62,7 +60,8 @@ export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => {
 export const secretText = () => secret(optionalText());
 
 /** An address that contains a secret, such as a password or a token. */
-export const secretUrl = () => secret(optionalUrl({}));
+export const secretUrl = () =>
+  secret(webUrl({ schemes: httpSchemes, example: "https://example.com" }));
 
 export const secretList = () => secret(textList());
 

@@ -5,12 +5,17 @@ export type WantedUrl = {
   schemes?: readonly string[];
   example: string;
   /** What to do instead of a user or password in it; absent: it may have them. */
-  insteadOfUser?: string;
+  insteadOfUser?: string | undefined;
   /** Whether paths are added to it, so that it has no query. */
   isBase?: boolean;
 };
 
 export const httpSchemes = ["https", "http"] as const;
+
+/** One of http to which paths are added. */
+export const baseUrl = (example: string, insteadOfUser?: string): WantedUrl => ({
+  ...{ schemes: httpSchemes, example, insteadOfUser, isBase: true },
+});
 
 /** Each `{{NAME}}` of a secret as a letter. */
 export const fillPlaceholders = (text: string) => text.replace(/\{\{[^{}]*\}\}/g, "x");
@@ -33,8 +38,9 @@ function partFaultOf(given: string, wanted: WantedUrl): string | undefined {
   const [, scheme, authority = "", rest = ""] =
     /^([a-z][a-z\d+.-]*):\/\/([^/?]*)(.*)$/i.exec(given) ?? [];
   if (scheme === undefined) return `has to be a whole address such as ${example}`;
-  if (schemes?.includes(scheme.toLowerCase()) === false)
-    return `has to begin with ${startsOf(schemes)}`;
+  if (schemes?.includes(scheme.toLowerCase()) === false) {
+    return `has to begin with ${schemes.map((one) => `${one}://`).join(" or ")}`;
+  }
   if (/^[a-z]+:?$/i.test(authority) && rest.startsWith("//")) return "has two schemes: leave one";
   const user = /^.*@/.exec(authority)?.[0] ?? "";
   if (user !== "" && insteadOfUser) return `has a user or a password: ${insteadOfUser}`;
@@ -44,14 +50,10 @@ function partFaultOf(given: string, wanted: WantedUrl): string | undefined {
   return isSplit ? splitPassword : hostFaultOf(authority.slice(user.length), scheme, rest);
 }
 
-function startsOf(schemes: readonly string[]): string {
-  return schemes.map((scheme) => `${scheme}://`).join(" or ");
-}
-
 function hostFaultOf(host: string, scheme: string, rest: string): string | undefined {
   // Postgres may be at a socket, and Redis on this machine.
   if (host === "" && !/^(?:postgres|redis)/i.test(scheme)) return "names no host";
-  if (/^[^[]*:[^[]*:/.test(host)) {
+  if (/^[^[,]*:[^[,]*:/.test(host)) {
     return "has an address of IPv6 without brackets: write it as [2001:db8::1]";
   }
   const port = /:([^\]:]*)$/.exec(host)?.[1] ?? "";

@@ -51,6 +51,10 @@ describe("an address is refused with what is wrong with it", () => {
     ],
     ["host=db.example user=v", "has a blank or a line end in it: a blank is written %20"],
     ["mysql://db.example/v", "has to begin with postgresql:// or postgres://"],
+    [
+      "postgres://a.example:5432,b.example:5432/v",
+      "is no address such as postgresql://user:password@db.example.com/vedette",
+    ],
   ])("of Postgres: %j", (given, fault) => {
     expect(findUrlFault(given, postgres)).toBe(fault);
   });
