@@ -15,9 +15,9 @@ type Offer = { scheme: string; fields: Map<string, string> };
  * we support, in the order to try them: a token before the password.
  */
 export function parseChallenges(headers: readonly string[]): Challenge[] {
+  const rank = ({ scheme }: Challenge) => (scheme === "bearer" ? 0 : 1);
   const known = headers.flatMap(parseHeader).flatMap(toChallenge);
-  const isToken = ({ scheme }: Challenge) => scheme === "bearer";
-  return [...known.filter(isToken), ...known.filter((one) => !isToken(one))];
+  return known.sort((one, other) => rank(one) - rank(other));
 }
 
 const token = String.raw`[\w!#$%&'*+.^|~-]+`;

@@ -121,7 +121,7 @@ function loginsOf({ credsStore, credHelpers, auths, ...others }: z.infer<typeof 
   const logins = new Map(auths ? Object.entries(auths) : bare);
   const helpers = new Map(Object.entries(credHelpers ?? {}));
   const keys = new Set([...logins.keys(), ...helpers.keys()]);
-  if (keys.size === 0 && !auths) keys.add(credsStore === "" ? "auths" : "credsStore");
+  if (keys.size === 0) keys.add(credsStore === "" ? "auths" : "credsStore");
   return [...keys].map((key) => [key, logins.get(key), helpers.get(key) ?? credsStore] as const);
 }
 

@@ -23,18 +23,11 @@ const TokenText = z
  * Lifetimes are in seconds; the default is 60 (distribution, "Token authentication"). Services leave out what they have
  * under another name, or write null, nothing or a text for it.
  */
-const TokenAnswer = z
-  .object({
-    token: TokenText.optional().catch(undefined),
-    access_token: TokenText.optional().catch(undefined),
-    expires_in: z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).catch(60),
-  })
-  .transform(({ token, access_token, expires_in }, context) => {
-    const value = token ?? access_token;
-    if (value !== undefined) return { value, lifetimeSeconds: expires_in };
-    context.addIssue({ code: "custom", message: "no token" });
-    return z.NEVER;
-  });
+const TokenAnswer = z.object({
+  token: TokenText.optional().catch(undefined),
+  access_token: TokenText.optional().catch(undefined),
+  expires_in: z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).catch(60),
+});
 
 /** A token is not used in its last seconds, so that it doesn't expire before the registry reads it. */
 const marginSeconds = 10;
@@ -124,9 +117,10 @@ function exchangeIdentity(address: URL, fields: Record<string, string>): Registr
   };
 }
 
-function readToken({ body }: Answer, host: string): z.infer<typeof TokenAnswer> {
+function readToken({ body }: Answer, host: string) {
   try {
-    return TokenAnswer.parse(JSON.parse(body.toString()));
+    const { token, access_token, expires_in } = TokenAnswer.parse(JSON.parse(body.toString()));
+    return { value: TokenText.parse(token ?? access_token), lifetimeSeconds: expires_in };
   } catch {
     // Without the cause: it could quote the token.
     throw new RegistryTrouble(`the token service of ${host} answered without a valid token`);

@@ -204,6 +204,7 @@ describe("a login of Docker's configuration", () => {
     ["credHelpers", { [registry]: {} }, { credHelpers: { [registry]: "desktop" } }, registry],
     ["credHelpers alone", {}, { credHelpers: { [registry]: "desktop" } }, registry],
     ["credsStore alone", undefined, { credsStore: "desktop" }, "credsStore"],
+    ["credsStore beside an empty table", {}, { credsStore: "desktop" }, "credsStore"],
   ])("is reported with the helper that has it, of %s", (_, auths, more, entry) => {
     const useless: UselessEntry[] = [];
     const file = writeConfig({ ...(auths && { auths }), ...more });

@@ -1,5 +1,5 @@
 /** The fields of checks of other kinds than HTTP. */
-import { isIP, isIPv4, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 import { z } from "zod";
 import {
   maxSteps,
@@ -24,7 +24,11 @@ const Host = z
 
 const Port = z.int().min(1).max(65_535);
 
-const Text = z.string().min(1, "is empty").max(4_096);
+const Text = z
+  .string()
+  .min(1, "is empty")
+  .max(4_096)
+  .refine((given) => Buffer.byteLength(given) <= 4_096, "is longer than 4 KB");
 
 const Server = z
   .string()
@@ -50,14 +54,9 @@ export const kindRows = {
     host: Host.describe("The name or address of the server."),
     port: Port,
     send: Text.optional().describe("Sent when connected. May have {{NAME}} of a secret."),
-    expect: Text.refine(
-      (given) => Buffer.byteLength(given) <= 4_096,
-      "is longer than 4 KB, and no more of an answer is read",
-    )
-      .optional()
-      .describe(
-        "A text that the first 4 KB of the answer contain. Default: a connection is enough.",
-      ),
+    expect: Text.optional().describe(
+      "A text that the first 4 KB of the answer contain. Default: a connection is enough.",
+    ),
   },
   dns: {
     kind: z.literal("dns").describe("A question to name servers."),
@@ -122,33 +121,27 @@ export function lintKind(
     complain(["failedBelowDays"], "must not be above degradedBelowDays");
   }
   if (row.kind === "dns") {
-    const { type, expect } = row;
-    for (const [index, value] of expect.entries()) {
-      if (recordForms[type].is(value)) continue;
-      complain(
-        ["expect", index],
-        `is no record of type ${type}, such as ${recordForms[type].such}`,
-      );
+    const [form, example] = recordForms[row.type];
+    for (const [index, value] of row.expect.entries()) {
+      if (form.safeParse(value).success) continue;
+      complain(["expect", index], `is no record of type ${row.type}, such as ${example}`);
     }
   }
   if (row.kind === "steps") lintSteps(row.steps, complain);
 }
 
-const looksLike = (pattern: RegExp, such: string) => ({
-  is: (value: string) => pattern.test(value),
-  such,
-});
-const ofName = looksLike(/^[^\s"]+$/, "www.example.com");
+const Form = z.string();
+const ofName: [z.ZodType, string] = [Form.regex(/^[^\s"]+$/), "www.example.com"];
 
-/** How the values of records are written, as in zone files. */
-const recordForms: Record<RecordType, ReturnType<typeof looksLike>> = {
-  A: { is: isIPv4, such: "192.0.2.1" },
-  AAAA: { is: (value) => isIPv6(value) && !value.includes("%"), such: "2001:db8::1" },
-  CAA: looksLike(/^\d{1,3} [a-z0-9]+ ".*"$/i, '0 issue "ca.example.com"'),
+/** How the values of records are written, as in zone files, with an example. */
+const recordForms: Record<RecordType, [z.ZodType, string]> = {
+  A: [z.ipv4(), "192.0.2.1"],
+  AAAA: [z.ipv6(), "2001:db8::1"],
+  CAA: [Form.regex(/^\d{1,3} [a-z0-9]+ ".*"$/i), '0 issue "ca.example.com"'],
   CNAME: ofName,
-  MX: looksLike(/^\d{1,5} \S*$/, "10 mail.example.com"),
+  MX: [Form.regex(/^\d{1,5} \S*$/), "10 mail.example.com"],
   NS: ofName,
   PTR: ofName,
-  SRV: looksLike(/^\d{1,5} \d{1,5} \d{1,5} \S+$/, "0 5 443 host.example.com"),
-  TXT: looksLike(/./s, "v=spf1 -all"),
+  SRV: [Form.regex(/^\d{1,5} \d{1,5} \d{1,5} \S+$/), "0 5 443 host.example.com"],
+  TXT: [Form.min(1), "v=spf1 -all"],
 };

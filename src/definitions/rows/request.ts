@@ -77,35 +77,27 @@ export function lintRequest(row: RequestRow, keyField: string, complain: Complai
     complain(row.url === undefined ? keyField : "path", "a check has either url or path");
   }
   if (row.method === "GET" && row.body !== null) complain("body", "a GET has no body");
-  for (const fault of faultsOf(row.assertions)) complain("assertions", fault);
-  if (hasNoBody(row.assertions) && Object.values(row.extract ?? {}).some(isOfBody)) {
-    complain("extract", `takes a value of a body, ${noBody}`);
-  }
+  for (const fault of faultsOf(row)) complain("assertions", fault);
 }
 
-/** Why no answer can have all that is asserted. */
-function faultsOf(assertions: readonly Assertion[]): string[] {
-  const isTwice = assertions.filter(({ source }) => source === "status").length > 1;
+/** Why no answer can have all that is asserted and taken. */
+function faultsOf({ assertions, extract = {} }: RequestRow): string[] {
+  const statuses = assertions.flatMap((one) => (one.source === "status" ? [one.equals] : []));
   const values = assertions.flatMap((one) =>
     one.source === "json" ? { ...one, where: writeJsonPath(parseJsonPath(one.path) ?? []) } : [],
   );
   const differs = values.find(({ where, equals }, index) =>
     values.slice(0, index).some((other) => other.where === where && other.equals !== equals),
   );
+  const isOfBody = [...assertions, ...Object.values(extract)].some((one) => one.source === "json");
+  const hasNoBody = expandStatuses(statuses[0] ?? 200).every((one) =>
+    [204, 205, 304].includes(one),
+  );
   return [
-    isTwice && "asserts more than one status: name them in one list, as [200, 204]",
+    statuses.length > 1 && "asserts more than one status: name them in one list, as [200, 204]",
     differs !== undefined && `asserts two values of ${differs.path}`,
-    hasNoBody(assertions) && assertions.some(isOfBody) && `asserts a value of a body, ${noBody}`,
+    isOfBody &&
+      hasNoBody &&
+      "takes a value of a body, which an answer of the asserted status does not have",
   ].filter((fault) => fault !== false);
-}
-
-const isOfBody = ({ source }: Assertion | Extraction) => source === "json";
-
-const noBody = "which an answer of the asserted status does not have";
-
-/** Whether each asserted status is one of answers without a body. */
-function hasNoBody(assertions: readonly Assertion[]): boolean {
-  const asserted = assertions.find((one) => one.source === "status");
-  const statuses = asserted === undefined ? [200] : expandStatuses(asserted.equals);
-  return statuses.every((status) => [204, 205, 304].includes(status));
 }

@@ -2,7 +2,6 @@
 import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
-import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { findPlaceholders } from "./placeholders.ts";
 
@@ -23,7 +22,6 @@ export function warnOfChecks(
   const unregistered = heartbeats.filter(({ id, job }) => job === undefined && !registered.has(id));
   return [
     ...checks.flatMap((row) => warnOfChannels("checks", row, needs)),
-    ...checks.flatMap(warnOfTexts),
     ...heartbeats.flatMap((row) => warnOfChannels("heartbeats", row, needs)),
     ...drills.flatMap(({ id, channels: tested, alert = [] }) =>
       warnOfChannels("drills", { id, channels: [...new Set([...tested, ...alert])] }, needs),
@@ -34,18 +32,6 @@ export function warnOfChecks(
       message: `has no ping URL: \`vedette heartbeats register ${id}\` makes it`,
     })),
   ];
-}
-
-/** A text never equals a number, true, false or null, of which it has the characters. */
-function warnOfTexts(row: CheckRow): Warning[] {
-  const requests = row.kind === "steps" ? row.steps : row.kind === "http" ? [row] : [];
-  const asserted = requests.flatMap(({ assertions }) => assertions);
-  return asserted.flatMap((one): Warning[] => {
-    if (one.source !== "json" || typeof one.equals !== "string") return [];
-    if (!/^(?:-?\d+(?:\.\d+)?|true|false|null)$/.test(one.equals)) return [];
-    const message = `${one.path} has to be the text "${one.equals}": without quotes, ${one.equals} is not a text`;
-    return [{ section: "checks", key: row.id, message }];
-  });
 }
 
 /** The settings without which nothing can be sent to a channel; empty: it can. */

@@ -8,7 +8,10 @@ export const checkKinds = ["http", "tcp", "dns", "tls", "steps"] as const;
 export type CheckKind = (typeof checkKinds)[number];
 
 /** A status that ends a request, or all of a hundred. */
-const Status = z.union([z.int().min(200).max(599), z.string().regex(/^[2-5][xX]{2}$/)]);
+const Status = z.union([
+  z.int().min(200).max(599),
+  z.string().regex(/^[2-5][xX]{2}$/, "is no class of statuses, such as 2xx"),
+]);
 
 const Statuses = z.union([Status, z.array(Status).min(1).max(50)], {
   error: "has to be a status from 200 to 599, a class such as 2xx, or a list such as [200, 204]",

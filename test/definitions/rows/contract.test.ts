@@ -109,10 +109,16 @@ describe("assertions that cannot hold together", () => {
     [
       "a value of a body that no answer of the status has",
       [status([204, 304]), json("ok", true)],
-      "asserts a value of a body, which an answer of the asserted status does not have",
+      "takes a value of a body, which an answer of the asserted status does not have",
     ],
   ])("are refused: %s", (_, assertions, message) => {
     expect(faultsOf({ ...shop, assertions })).toEqual([["assertions", message]]);
+  });
+
+  it.each(["200", "1xx", ["200-299"], ["2xx", "ok"]])("a text is no status: %j", (equals) => {
+    expect(faultsOf({ ...shop, assertions: [status(equals)] })).toEqual([
+      ["assertions", "is no class of statuses, such as 2xx"],
+    ]);
   });
 
   it("are refused in a step, with what it takes from an answer without a body", () => {

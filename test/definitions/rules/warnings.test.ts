@@ -85,16 +85,3 @@ it("has nothing to say about what alerts somebody", () => {
 
   expect(warnOfChecks(set, known)).toEqual([]);
 });
-
-it.each(["200", "-1.5", "true", "null"])(
-  "warns of the text %s, which no number equals",
-  (equals) => {
-    const assertions = [{ source: "json" as const, path: "data.code", equals }];
-    const row = { ...checkOf(["pager"]), assertions };
-    const set = { ...emptySet, channels: [channel], checks: [CheckRow.parse(row)] };
-
-    expect(warnOfChecks(set, known).map(({ message }) => message)).toEqual([
-      `data.code has to be the text "${equals}": without quotes, ${equals} is not a text`,
-    ]);
-  },
-);
