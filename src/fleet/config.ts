@@ -58,16 +58,13 @@ function readHosts(given: unknown): unknown {
 
 const namespaceName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Registries that copy to one another take minutes. */
-export const defaultImageWaitSeconds = 120;
-
 /** The settings of a fleet by itself: of the default one, and of each that has a name. */
 export const fleetFields = {
   driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
   /** How long a sentinel may take to become ready before its deploy fails. */
   deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
   /** How long a registry may not have an image yet that was ordered by its digest. */
-  image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: defaultImageWaitSeconds }),
+  image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: 120 }),
   /** The interval at which the fleet is listed in the background. */
   list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
   /**

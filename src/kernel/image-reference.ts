@@ -94,8 +94,16 @@ export function isSameImage(one: string, other: string): boolean {
 
 /** True if they also have the same content for certain: the tag that one of two names has alone may have been moved. */
 export function isSameContent(one: string, other: string): boolean {
-  const hasDigest = (text: string) => parseImageReference(text)?.digest !== undefined;
   return isSameImage(one, other) && (one === other || hasDigest(one) === hasDigest(other));
+}
+
+/** True if they certainly have not: names alone may be those of mirrors. */
+export function isOtherContent(one: string, other: string): boolean {
+  return hasDigest(one) && hasDigest(other) && !isSameImage(one, other);
+}
+
+export function hasDigest(image: string): boolean {
+  return parseImageReference(image)?.digest !== undefined;
 }
 
 /** Whether a sentinel needs no deploy of this image: it is to run it, and certainly does. */

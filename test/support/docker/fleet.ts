@@ -25,6 +25,7 @@ export function createTestDriver(
     label: "vedette.sentinel",
     stableMs: 500,
     readyTimeoutMs: 60_000,
+    imageWaitMs: 120_000,
     findCredential: () => undefined,
     log: createLog({ level: "silent", format: "json" }),
     ...over,

@@ -151,6 +151,7 @@ export function createTestDriver(
     fieldManager: "vedette",
     isForced: false,
     readyTimeoutMs: 60_000,
+    imageWaitMs: 120_000,
     stableMs: 0,
     environment: { KUBECONFIG: kubeconfig.path },
     log: createLog({ level: "silent", format: "json" }),

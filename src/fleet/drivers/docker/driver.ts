@@ -1,5 +1,4 @@
 /** A fleet of containers on Docker hosts (docs/fleets.md, "Docker"). */
-import { defaultImageWaitSeconds } from "#fleet/config.ts";
 import {
   type DeployOrder,
   type Driver,
@@ -25,19 +24,18 @@ export type DockerDriverSettings = {
   stableMs: number;
   readyTimeoutMs: number;
   /** How long an image with a digest may be missing at its registry. */
-  imageWaitMs?: number;
+  imageWaitMs: number;
   findCredential: FindCredential;
   log: Log;
 };
 
 export function createDockerDriver(settings: DockerDriverSettings): Driver {
   const { log, stableMs, readyTimeoutMs } = settings;
-  const { imageWaitMs = defaultImageWaitSeconds * 1_000 } = settings;
   const hosts = new Map(
     settings.hosts.map((one) => {
       const engine = createEngine(one.name, createConnect(one));
       const limits = { stableMs, readyTimeoutMs };
-      const host = new DockerHost({ ...settings, ...one, engine, limits, imageWaitMs });
+      const host = new DockerHost({ ...settings, ...one, engine, limits });
       return [one.name, { ...one, host }];
     }),
   );

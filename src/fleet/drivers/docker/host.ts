@@ -11,7 +11,7 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import { hasDigest, isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { hasDigest, isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createContainer } from "./changes.ts";
@@ -109,7 +109,7 @@ export class DockerHost {
     const old = family.current ?? family.previous;
     if (old === undefined) return { failure: gone(order.name) };
     const images = createImages(this.#containers, signal);
-    if (runsWell(old) && isOrderedImage(await images.nameOf(old), order.image)) return {};
+    if (runsWell(old) && isSameContent(await images.nameOf(old), order.image)) return {};
     const obstacle = findObstacle(old);
     if (obstacle !== undefined) return { failure: obstacle };
     const failure = await within(this.#pull(order.image), signal);

@@ -1,7 +1,7 @@
 /** What a sentinel's containers say of a deploy. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { DeployOrder, SentinelObservation } from "#fleet/drivers/driver.ts";
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import { type Family, findOfDeploy } from "./family.ts";
 import { type JudgeLimits, judgeContainer, runsWell, type Verdict } from "./judge.ts";
 import { planStep } from "./plan.ts";
@@ -55,7 +55,7 @@ function observeUnordered(
   if (current === undefined && previous === undefined && next === undefined) {
     return { status: "failed", reason: "target_gone: there is no such container" };
   }
-  const isSame = runningImage !== undefined && isOrderedImage(runningImage, image);
+  const isSame = runningImage !== undefined && isSameContent(runningImage, image);
   if (isSame && current !== undefined && runsWell(current)) return { status: "ready" };
   return { status: "progressing", isOrdered: false, reason: removed };
 }

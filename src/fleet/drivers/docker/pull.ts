@@ -1,6 +1,7 @@
 /** Brings an image to a host. */
 import type { Readable } from "node:stream";
 import { cleanText } from "#kernel/clean-text.ts";
+import { parseImageReference } from "#kernel/image-reference.ts";
 import { type Engine, messageOf, RefusedError } from "./engine.ts";
 import {
   type Credential,
@@ -8,10 +9,8 @@ import {
   nameForEngine,
   type PullFailure,
   parseReference,
-  pathOf,
   pullFailure,
   registryAuth,
-  registryOf,
 } from "./reference.ts";
 import { PullError } from "./schemas.ts";
 
@@ -67,10 +66,10 @@ async function pull(
   { findCredential, limitMs }: PullSettings,
 ): Promise<PullFailure | undefined> {
   const { repository, tag, digest } = reference;
-  const registry = registryOf(reference);
+  const { registry = "", repository: path = "" } = parseImageReference(repository) ?? {};
   let credential: Credential | undefined;
   try {
-    credential = findCredential(registry, pathOf(reference));
+    credential = findCredential(registry, path);
   } catch (error) {
     return { reason: `image_auth: ${(error as Error).message}`, isPermanent: true };
   }

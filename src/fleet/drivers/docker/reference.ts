@@ -1,5 +1,6 @@
 /** How an image's name is given to an engine. Pure. */
-import type { ReasonCode } from "#fleet/contract.ts";
+import { classifyPull } from "#fleet/drivers/pull-failure.ts";
+import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 
 /** By digest where the name has one: engines before 25 refuse a tag beside it. */
 export type ImageReference = { repository: string; tag: string; digest: string | undefined };
@@ -25,19 +26,6 @@ export function nameForEngine(image: string): string {
   return digest === undefined ? `${repository}:${tag}` : `${repository}@${digest}`;
 }
 
-/** The registry of an image, as people write it. */
-export function registryOf({ repository }: ImageReference): string {
-  const [first = "", ...rest] = repository.split("/");
-  const isHost = rest.length > 0 && (first === "localhost" || /[.:]/.test(first));
-  return isHost ? first.toLowerCase().replace(/^index\.(?=docker\.io$)/, "") : "docker.io";
-}
-
-/** The repository of an image in its registry. */
-export function pathOf(reference: ImageReference): string {
-  const path = reference.repository.replace(/^(localhost|[^/]*[.:][^/]*)\//, "");
-  return registryOf(reference) === "docker.io" && !path.includes("/") ? `library/${path}` : path;
-}
-
 /**
  * The name of a container's image, so that the same one can be put back later: with its digest, since a tag may mean
  * another image by then; of an image without one, as it is built on the host, the tag if that still means it, else its
@@ -48,29 +36,19 @@ export function pinnedName(image: string, { Id, RepoDigests, RepoTags }: ImageNa
   const reference = parseReference(name);
   if (reference === undefined || reference.digest !== undefined) return name;
   const { repository, tag } = reference;
-  const own = RepoDigests.map(splitDigest).find(([of]) => familiar(of) === familiar(repository));
-  if (own !== undefined) return `${repository}:${tag}@${own[1]}`;
-  const isStill = RepoTags.some((one) => familiar(one) === familiar(`${repository}:${tag}`));
-  return isStill ? name : Id;
+  // Of the same repository: one of the names has only the digest, the other only the tag.
+  const own = RepoDigests.find((one) => compareImages(one, name) === "unknown");
+  if (own !== undefined) return `${repository}:${tag}${own.slice(own.indexOf("@"))}`;
+  return RepoTags.some((one) => isSameContent(one, name)) ? name : Id;
 }
 
 /** The name by which an image was ordered, as long as that means it. */
 export function orderedName(ordered: string, image: ImageNames): string {
-  const isStill = image.RepoTags.some((one) => familiar(one) === familiar(nameForEngine(ordered)));
+  const isStill = image.RepoTags.some((one) => isSameContent(one, ordered));
   return isStill ? ordered : pinnedName(ordered, image);
 }
 
 type ImageNames = { Id: string; RepoDigests: readonly string[]; RepoTags: readonly string[] };
-
-function splitDigest(name: string): [repository: string, digest: string] {
-  const at = name.indexOf("@");
-  return [name.slice(0, at), name.slice(at + 1)];
-}
-
-/** As an engine names images of Docker Hub. */
-function familiar(name: string): string {
-  return name.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
-}
 
 export type Credential = { user: string; password: string } | { identityToken: string };
 
@@ -94,19 +72,7 @@ export type PullFailure = { reason: string; isPermanent: boolean };
 
 /** What an engine says of a pull that failed, in the words of the registry. */
 export function pullFailure(words: string): PullFailure {
-  const [code, isPermanent] = classify(words);
+  const known = classifyPull(words);
+  const { code = "registry_unavailable", isPermanent = false } = known ?? {};
   return { reason: `${code}: ${words}`, isPermanent };
-}
-
-function classify(words: string): [ReasonCode, isPermanent: boolean] {
-  if (/toomanyrequests|too many requests/i.test(words)) return ["registry_unavailable", false];
-  if (/no matching manifest|does not match the specified platform/i.test(words)) {
-    return ["image_platform", true];
-  }
-  if (/no basic auth|unauthorized|denied|authentication required/i.test(words)) {
-    return ["image_auth", true];
-  }
-  if (/invalid reference|invalid repository name/i.test(words)) return ["invalid_image", true];
-  if (/manifest unknown|name unknown|not found/i.test(words)) return ["image_not_found", true];
-  return ["registry_unavailable", false];
 }

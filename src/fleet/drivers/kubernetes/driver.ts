@@ -1,5 +1,4 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
-import { defaultImageWaitSeconds } from "#fleet/config.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
@@ -28,7 +27,7 @@ export type KubernetesSettings = {
   /** How long new pods have to be ready, unless the workload says it by its minReadySeconds. */
   stableMs: number;
   /** How long an image with a digest may be missing at its registry. */
-  imageWaitMs?: number;
+  imageWaitMs: number;
   environment: NodeJS.ProcessEnv;
   log: Log;
 };
@@ -44,8 +43,7 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
   const { selector, log } = settings;
   const fleet = createFleet(calls, { namespaces, kinds, selector }, log);
   const { nowMs, orderedAtMs } = cluster;
-  const { imageWaitMs = defaultImageWaitSeconds * 1_000 } = settings;
-  const sentinels = createSentinels({ ...settings, imageWaitMs, calls, nowMs, orderedAtMs });
+  const sentinels = createSentinels({ ...settings, calls, nowMs, orderedAtMs });
   const stopped = new AbortController();
   let isFinishing = false;
 

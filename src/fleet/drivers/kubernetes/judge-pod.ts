@@ -1,7 +1,8 @@
 /** Why a pod does not run its container, by what the kubelet says of it. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { hasDigest } from "#fleet/drivers/ordered-image.ts";
+import { classifyPull } from "#fleet/drivers/pull-failure.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { hasDigest } from "#kernel/image-reference.ts";
 import type { ContainerStatus, Pod } from "./schemas.ts";
 
 /** `isFinal`: waiting longer does not help. */
@@ -136,25 +137,10 @@ function startErrorOf(last: Ended | undefined): PodFault | undefined {
 
 /** Before Kubernetes 1.32 a back-off does not repeat why: what it waits for is unknown then. */
 function faultOfPull(message: string, mayCome: boolean): PodFault {
-  if (/toomanyrequests|too many requests/i.test(message)) {
-    return later("registry_unavailable", message);
-  }
-  if (/no matching manifest|does not match the specified platform/i.test(message)) {
-    return final("image_platform", message);
-  }
-  // A helper or a token that is not found is no image that is not found, whose name may have such words.
-  if (/docker-credential-|(oauth|anonymous) token/i.test(message)) {
-    return later("image_auth", message);
-  }
-  if (/manifest unknown|name unknown|not found/i.test(message)) {
-    return mayCome ? later("image_not_found", message) : final("image_not_found", message);
-  }
-  if (/no basic auth|unauthorized|denied|authentication required/i.test(message)) {
-    return later("image_auth", message);
-  }
-  return /back-off/i.test(message)
-    ? later("pull_backoff", message)
-    : later("registry_unavailable", message);
+  const unknown = /back-off/i.test(message) ? "pull_backoff" : "registry_unavailable";
+  const { code, isPermanent } = classifyPull(message) ?? { code: unknown, isPermanent: false };
+  const mayPass = code === "image_auth" || (code === "image_not_found" && mayCome);
+  return isPermanent && !mayPass ? final(code, message) : later(code, message);
 }
 
 function loop(exitCode = 0): PodFault {

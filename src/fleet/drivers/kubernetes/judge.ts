@@ -1,10 +1,10 @@
 /** Whether a workload, or one pod, runs the ordered image, by what the API server says. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { hasOtherDigest, policyReason } from "#fleet/drivers/ordered-image.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { isOtherContent } from "#kernel/image-reference.ts";
 import { worstFault } from "./judge-pod.ts";
 import { countsOf } from "./kinds.ts";
-import { type ImageOwner, isAdmitted } from "./owners.ts";
+import { type ImageOwner, isAdmitted, policyReason } from "./owners.ts";
 import type { Condition, Pod, Workload } from "./schemas.ts";
 
 export type Verdict =
@@ -63,7 +63,7 @@ export function findExchanged(
 ): string | undefined {
   return pods
     .map((pod) => pod.spec.containers.find(({ name }) => name === container)?.image ?? "")
-    .find((image) => hasOtherDigest(image, ordered));
+    .find((image) => isOtherContent(image, ordered));
 }
 
 /** A container without a probe is ready as soon as it runs, and may end right after. */

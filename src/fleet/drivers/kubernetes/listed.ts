@@ -1,14 +1,14 @@
 /** What the fleet's list says of a workload, and of the members of a set. Pure. */
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
 import { boundLabels } from "#fleet/labels.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import { chooseContainer } from "./container.ts";
 import { isAvailable, isComplete, isReady } from "./judge.ts";
 import { livingPod, madeImage, membersOf, type SetLook, templateOf } from "./members/look.ts";
 import { findRecord } from "./members/records.ts";
 import { isOpen, readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
-import { imageNow } from "./template-image.ts";
+import { oursIn, templateImage } from "./template-image.ts";
 import type { WorkloadParts } from "./workload.ts";
 
 const regionLabel = "topology.kubernetes.io/region";
@@ -16,8 +16,8 @@ const regionLabel = "topology.kubernetes.io/region";
 export function toListed(workload: Workload, parts: ListParts): ListedSentinel {
   const record = readRecord(workload);
   const container = chooseContainer(workload, parts.container) ?? "";
-  const image = imageNow(workload, record, { container, parts });
-  const isUnderWay = isOpen(record) && isOrderedImage(image, record.image) && !isComplete(workload);
+  const image = templateImage(workload, container, { ...parts, ours: oursIn(record) });
+  const isUnderWay = isOpen(record) && isSameContent(image, record.image) && !isComplete(workload);
   return {
     ...aboutOf(workload),
     image,

@@ -1,6 +1,8 @@
 /** Who has set a container's image, by the API server's own record of its fields. Pure. */
-import { hasOtherDigest, isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+
+import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
 import type { Workload } from "./schemas.ts";
 
 /** `isApplied`: by server-side apply, again and again; otherwise it was written once. */
@@ -37,8 +39,14 @@ export function isAdmitted(
   present: string,
   { applied, owners }: { applied: string; owners: readonly ImageOwner[] },
 ): boolean {
-  if (isOrderedImage(present, applied)) return true;
-  return present !== "" && owners.length === 0 && !hasOtherDigest(present, applied);
+  if (isSameContent(present, applied)) return true;
+  return present !== "" && owners.length === 0 && !isOtherContent(present, applied);
+}
+
+/** Why a deploy fails whose image a cluster has exchanged on its way. */
+export function policyReason(image: string, ordered: string): string {
+  const code: ReasonCode = "config_invalid";
+  return `${code}: a policy of the cluster (an admission policy or webhook) sets ${image} in place of ${ordered}`;
 }
 
 function keyOf(container: string): string {

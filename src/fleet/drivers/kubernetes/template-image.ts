@@ -2,8 +2,8 @@
  * By which name a template's image is known. An admission policy may make another one of what we apply, as that of a
  * mirror: what the API server answers to our apply is our image, unless it has another digest. Pure.
  */
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
-import { type ChangeParts, type Ours, ourselves } from "./change.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
+import { type Ours, ourselves } from "./change.ts";
 import type { Generations } from "./generations.ts";
 import { imageOf, isComplete, isReady, isSeen } from "./judge.ts";
 import { changersOfImage, isAdmitted } from "./owners.ts";
@@ -19,15 +19,6 @@ export type TemplateLook = {
   image: string;
   pods: Generations;
 };
-
-/** By the name that was ordered, if that is what stands there. */
-export function imageNow(
-  workload: Workload,
-  record: DeployRecord | undefined,
-  { container, parts }: { container: string; parts: Pick<ChangeParts, "fieldManager"> },
-): string {
-  return templateImage(workload, container, { ...parts, ours: oursIn(record) });
-}
 
 /**
  * The template's image by the name that we have applied, as long as it is what the API server has made of that; else as
@@ -66,5 +57,5 @@ export function servingImage({
   const earlier = pods.earlier.find(isReady);
   if (earlier === undefined) return pods.present.some(isReady) ? present : before;
   const image = earlier.spec.containers.find(({ name }) => name === container)?.image ?? before;
-  return isOrderedImage(image, before) ? before : image;
+  return isSameContent(image, before) ? before : image;
 }

@@ -7,17 +7,17 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import { hasOtherDigest, isOrderedImage, policyReason } from "#fleet/drivers/ordered-image.ts";
+import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
 import type { ChangeResult, Place } from "./calls.ts";
 import { type ChangeParts, changeImage, ourselves } from "./change.ts";
 import { chooseContainer, unknownContainer } from "./container.ts";
 import { noPods } from "./generations.ts";
 import { imageOf, isComplete, isReady, isSeen, judgeWorkload, type Verdict } from "./judge.ts";
 import { hasMembers, nameOfKind } from "./kinds.ts";
-import { changersOfImage } from "./owners.ts";
+import { changersOfImage, policyReason } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
-import { imageNow, oursIn, servingImage, type TemplateLook } from "./template-image.ts";
+import { oursIn, servingImage, type TemplateLook, templateImage } from "./template-image.ts";
 
 export type WorkloadParts = ChangeParts & {
   /** The container's name; empty: the workload says it, or has only one. */
@@ -98,10 +98,10 @@ async function observe(
   const container = record?.id === order.deployId ? record.container : nameOf(workload, parts);
   const needsPods = !isComplete(workload) || isOpen(record);
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
-  const image = imageNow(workload, record, { container, parts });
+  const image = templateImage(workload, container, { ...parts, ours: oursIn(record) });
   const look = { place, workload, record, container, image, pods };
   const running_image = servingImage(look);
-  if (record === undefined && isOrderedImage(image, order.image)) {
+  if (record === undefined && isSameContent(image, order.image)) {
     return { ...observationOf(judge(look, spanUnrecorded(order), parts)), running_image };
   }
   if (record?.id !== order.deployId) {
@@ -121,7 +121,7 @@ async function endStuckPods(
   { parts, signal }: { parts: WorkloadParts; signal: AbortSignal | undefined },
 ): Promise<void> {
   const wanted = record.failed === undefined ? record.image : record.previous;
-  const isOurs = isSeen(workload) && isOrderedImage(image, wanted);
+  const isOurs = isSeen(workload) && isSameContent(image, wanted);
   if (workload.resource !== "statefulsets" || record.done === true || !isOurs) return;
   for (const pod of pods.earlier) if (!isReady(pod)) await parts.calls.remove(pod, signal);
 }
@@ -133,7 +133,7 @@ async function conclude(
 ): Promise<SentinelObservation> {
   const { record } = look;
   if (record.failed !== undefined) return observeFailed(look, record.failed);
-  const isStill = isOrderedImage(look.image, record.image);
+  const isStill = isSameContent(look.image, record.image);
   if (record.done === true && isStill) return { status: "ready", isOrdered: true };
   const verdict = judge(look, spanOf(record, by.parts), by.parts);
   if (verdict.status === "ready") {
@@ -178,7 +178,7 @@ function obstacleIn(
   if (changed.kind === "refused") return changed.reason;
   if (changed.kind === "stale") return undefined;
   const present = imageOf(changed.workload, container);
-  const isOther = hasOtherDigest(present, record.previous);
+  const isOther = isOtherContent(present, record.previous);
   return isOther ? policyReason(present, record.previous) : undefined;
 }
 
@@ -263,9 +263,9 @@ function recordOf(
   { image, deployId, parts }: Order & { parts: WorkloadParts },
 ): DeployRecord {
   const container = nameOf(workload, parts);
-  const present = imageNow(workload, before, { container, parts });
+  const present = templateImage(workload, container, { ...parts, ours: oursIn(before) });
   const isUnproven =
-    isOpen(before) && isOrderedImage(present, before.image) && !isComplete(workload);
+    isOpen(before) && isSameContent(present, before.image) && !isComplete(workload);
   const { uid } = workload.metadata;
   const previous = isUnproven ? before.previous : present;
   const by = { container, manager: parts.fieldManager };
@@ -277,7 +277,7 @@ function observeFailed(
   { workload, image, record }: Look & { record: DeployRecord },
   reason: string,
 ): SentinelObservation {
-  const isBack = isComplete(workload) || !isOrderedImage(image, record.previous);
+  const isBack = isComplete(workload) || !isSameContent(image, record.previous);
   if (!isBack && record.previous !== record.image) return progressing(reason);
   return { status: "failed", reason, isOrdered: true };
 }

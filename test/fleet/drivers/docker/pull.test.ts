@@ -25,6 +25,10 @@ async function pull(image: string, findCredential: FindCredential) {
 
 it.each([
   ["r.io:5000/team/gateway:v1", ["r.io:5000", "team/gateway"]],
+  ["localhost/gateway:v1", ["localhost", "gateway"]],
+  ["R.io:5000/a/b:v1", ["r.io:5000", "a/b"]],
+  ["team/gateway:v1", ["docker.io", "team/gateway"]],
+  ["gateway:v1", ["docker.io", "library/gateway"]],
   ["docker.io/gateway:v1", ["docker.io", "library/gateway"]],
   ["index.docker.io/team/gateway:v1", ["docker.io", "team/gateway"]],
 ])("an engine pulls %s with the credential of its repository", async (image, where) => {

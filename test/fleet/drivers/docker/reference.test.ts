@@ -3,11 +3,9 @@ import {
   nameForEngine,
   orderedName,
   parseReference,
-  pathOf,
   pinnedName,
   pullFailure,
   registryAuth,
-  registryOf,
 } from "#fleet/drivers/docker/reference.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -26,33 +24,6 @@ describe("nameForEngine", () => {
 describe("parseReference", () => {
   it.each(["", "A B", "r.io/a:v1@sha256:short", "-a", digest])("knows none in %j", (image) => {
     expect(parseReference(image)).toBeUndefined();
-  });
-});
-
-describe("registryOf", () => {
-  it.each([
-    ["localhost/a", "localhost"],
-    ["R.io:5000/a/b", "r.io:5000"],
-    ["team/a", "docker.io"],
-    ["nginx", "docker.io"],
-    ["docker.io/team/a", "docker.io"],
-    ["index.docker.io/team/a", "docker.io"],
-    ["index.example.com/team/a", "index.example.com"],
-  ])("of %s is %s", (repository, registry) => {
-    expect(registryOf({ repository, tag: "v1", digest: undefined })).toBe(registry);
-  });
-});
-
-describe("pathOf", () => {
-  it.each([
-    ["localhost/a", "a"],
-    ["r.io:5000/a/b", "a/b"],
-    ["team/a", "team/a"],
-    ["nginx", "library/nginx"],
-    ["docker.io/nginx", "library/nginx"],
-    ["index.docker.io/team/a.b", "team/a.b"],
-  ])("of %s is %s", (repository, path) => {
-    expect(pathOf({ repository, tag: "v1", digest: undefined })).toBe(path);
   });
 });
 
@@ -133,6 +104,10 @@ describe("pullFailure", () => {
     ["image_not_found", true, "manifest for r.io/a:v9 not found: manifest unknown"],
     ["image_auth", true, "Head https://r.io/v2/: no basic auth credentials"],
     ["image_auth", true, "pull access denied for a, repository does not exist"],
+    ["image_not_found", true, "r.io/access-denied/a:v2: not found"],
+    ["image_auth", true, "failed to fetch oauth token: unexpected status: 401 Unauthorized"],
+    ["image_auth", false, "failed to fetch oauth token: unexpected status: 404 Not Found"],
+    ["registry_unavailable", false, "parent snapshot sha256:aa does not exist: not found"],
     ["image_platform", true, "no matching manifest for linux/amd64 in the manifest list"],
     ["invalid_image", true, "invalid reference format"],
     ["registry_unavailable", false, "dial tcp 10.0.0.1:443: connect: connection refused"],

@@ -3,7 +3,7 @@
  * keeps an image until the pod of the member that it was set for is made. Pure.
  */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import { findBlocker, isMadeOf, livingPod, type SetLook, templateOf } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
 
@@ -20,7 +20,7 @@ export type Wish = {
 /** The member that the template must not be taken from now; undefined: it has the image, or may be given it. */
 export function findHolder(look: SetLook, wish: Wish): string | undefined {
   const template = templateOf(look, wish.container);
-  if (isOrderedImage(template, wish.image)) return undefined;
+  if (isSameContent(template, wish.image)) return undefined;
   const others = Object.entries(look.records?.members ?? {});
   return others.find(
     ([name, record]) => name !== wish.member && holds(look, { name, record, template, wish }),
@@ -36,7 +36,7 @@ type Candidate = { name: string; record: MemberRecord; template: string; wish: W
 
 function holds(look: SetLook, { name, record, template, wish }: Candidate): boolean {
   const image = targetOf(record);
-  if (record.ended === true || !isOrderedImage(template, image)) return false;
+  if (record.ended === true || !isSameContent(template, image)) return false;
   if (isMadeOf(look, name, { container: record.container, image })) return false;
   if (wish.nowMs >= endMsOf(record, wish.readyTimeoutMs)) return false;
   const isServing = livingPod(look, name) !== undefined;

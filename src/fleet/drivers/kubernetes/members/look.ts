@@ -4,7 +4,7 @@ import { imageMadeOf, lasts } from "#fleet/drivers/kubernetes/generations.ts";
 import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import type { Pod, Revision, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 import { templateImage } from "#fleet/drivers/kubernetes/template-image.ts";
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import { type MemberRecord, type MemberRecords, readRecords } from "./records.ts";
 
 export type MemberPlace = { set: Place; member: string };
@@ -84,7 +84,7 @@ export function isMadeOf(
   of: Pick<MemberRecord, "container"> & { image: string },
 ): boolean {
   const isThere = livingPod(look, member) !== undefined;
-  return isThere && isOrderedImage(madeImage(look, member, of.container), of.image);
+  return isThere && isSameContent(madeImage(look, member, of.container), of.image);
 }
 
 /**

@@ -18,7 +18,7 @@ import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
-import { isOrderedImage } from "#fleet/drivers/ordered-image.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import { pause } from "#kernel/pause.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
 import {
@@ -115,7 +115,7 @@ function buildRecord(look: SetLook, { member, container, order, parts }: Build):
   const present = madeImage(look, member, container);
   const known = present || (before === undefined ? templateOf(look, container) : targetOf(before));
   const isServing = pod !== undefined && isReady(pod) && before?.failed === undefined;
-  const isUnproven = present === "" || (!isServing && isOrderedImage(present, before?.image ?? ""));
+  const isUnproven = present === "" || (!isServing && isSameContent(present, before?.image ?? ""));
   const previous =
     before !== undefined && before.ended !== true && isUnproven ? before.previous : known;
   const { image, deployId: id } = order;

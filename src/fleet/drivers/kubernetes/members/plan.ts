@@ -9,9 +9,9 @@ import {
   readySinceMs,
 } from "#fleet/drivers/kubernetes/judge.ts";
 import { findFault } from "#fleet/drivers/kubernetes/judge-pod.ts";
-import type { ImageOwner } from "#fleet/drivers/kubernetes/owners.ts";
+import { type ImageOwner, policyReason } from "#fleet/drivers/kubernetes/owners.ts";
 import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
-import { hasOtherDigest, isOrderedImage, policyReason } from "#fleet/drivers/ordered-image.ts";
+import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
 import { findBlocker, isMadeOf, livingPod, type SetLook, templateOf } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
@@ -93,7 +93,7 @@ function planReplacement(view: MemberView): Step {
   const holder = findHolder(look, wishOf(view));
   if (holder !== undefined) return wait(wordsOfHolder(holder));
   const template = templateOf(look, record.container);
-  if (!isOrderedImage(template, targetOf(record))) return { do: "set-template" };
+  if (!isSameContent(template, targetOf(record))) return { do: "set-template" };
   const pod = livingPod(look, member);
   if (!isSeen(look.set) || pod === undefined) return { do: "wait", isBrief: true };
   // What fails is not waited for: it serves nobody.
@@ -127,10 +127,10 @@ function wishOf({ member, record, nowMs, readyTimeoutMs }: MemberView) {
 function findForeign({ look, record, owners }: MemberView): string | undefined {
   const template = templateOf(look, record.container);
   const [owner] = owners;
-  if (owner === undefined || isOrderedImage(template, targetOf(record))) return undefined;
+  if (owner === undefined || isSameContent(template, targetOf(record))) return undefined;
   const ours = Object.values(look.records?.members ?? {}).filter(({ ended }) => ended !== true);
   const isOurs = ours.some((one) =>
-    [one.image, targetOf(one)].some((image) => isOrderedImage(template, image)),
+    [one.image, targetOf(one)].some((image) => isSameContent(template, image)),
   );
   return isOurs ? undefined : `the image was changed by ${owner.manager}`;
 }
@@ -141,7 +141,7 @@ function findExchange({ look, record, owners }: MemberView): string | undefined 
   const target = targetOf(record);
   if (owners.length > 0 || container !== record.container || image !== target) return undefined;
   const present = imageOf(look.set, container);
-  return hasOtherDigest(present, target) ? policyReason(present, target) : undefined;
+  return isOtherContent(present, target) ? policyReason(present, target) : undefined;
 }
 
 export type PodVerdict =
