@@ -1,6 +1,6 @@
 /** Freezes a fleet into waves and batches. */
 import type { FleetMember } from "#fleet/contract.ts";
-import { alreadyRuns, isSameContent } from "#kernel/image-reference.ts";
+import { alreadyRuns, hasDigest, isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { capsOf, mostWaves, splitByCap } from "#rollout/choice/cap.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
@@ -112,11 +112,8 @@ export function toBatches(waves: readonly WaveMembers[]): Batch[] {
   );
 }
 
-/** The previous image, which a rollback restores, is the one that runs; by the name that was ordered, if it is that. */
 function toBatch(wave: number, members: readonly FleetMember[]): Batch {
-  const previous = members.map(({ image, running_image: running }) =>
-    running === "" || isSameContent(running, image) ? image : running,
-  );
+  const previous = members.map(previousOf);
   const images = [...new Set(previous)];
   return {
     wave,
@@ -124,4 +121,10 @@ function toBatch(wave: number, members: readonly FleetMember[]): Batch {
     images,
     imageOf: previous.map((image) => images.indexOf(image)),
   };
+}
+
+/** What a rollback restores: the image that runs, by the name that was ordered if it is that, and says no less. */
+function previousOf({ image, running_image: running }: FleetMember): string {
+  const isOrdered = isSameImage(running, image) && (hasDigest(image) || !hasDigest(running));
+  return running === "" || isOrdered ? image : running;
 }

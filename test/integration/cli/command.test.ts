@@ -292,6 +292,22 @@ describe("the other commands", () => {
     expect(stdout).toContain("the run ended early: killed");
   });
 
+  it("rollback ends with 2 when it has reverted nothing and failed sentinels keep the new image", async () => {
+    control.stand({ state: "paused", failed: 2 });
+    control.play({
+      state: "cancelled",
+      reverted: 0,
+      not_reverted: [],
+      still_ordered: [{ id: "gw-3", reason: "oom_killed" }],
+      still_ordered_count: 2,
+    } as never);
+
+    const { stdout, code } = await run(["rollout", "rollback"]);
+
+    expect(stdout).toMatch(/cancelled: nothing was reverted[\s\S]* rollback --include-failed/);
+    expect(code).toBe(2);
+  });
+
   it.each([
     ["status", "Status", {}],
     ["cancel", "Cancel", {}],

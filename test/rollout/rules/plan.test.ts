@@ -82,6 +82,24 @@ describe("toBatches", () => {
     expect(batch?.images).toEqual([ordered]);
   });
 
+  it("remembers the digest of an image that its fleet calls by its tag alone", () => {
+    const ordered = `${imageV1}${digest("a")}`;
+    const { waves } = planRollout([{ ...aMember, image: ordered }], request);
+
+    const [batch] = toBatches(waves);
+
+    expect(batch?.images).toEqual([ordered]);
+  });
+
+  it("remembers the digest of an image that was ordered by its tag alone", () => {
+    const running_image = `${imageV1}${digest("a")}`;
+    const { waves } = planRollout([{ ...aMember, running_image }], request);
+
+    const [batch] = toBatches(waves);
+
+    expect(batch?.images).toEqual([running_image]);
+  });
+
   it("remembers the image that runs, not the one that was ordered", () => {
     const fleet = [{ ...aMember, image: "r.io/x:never-came-up" }];
 

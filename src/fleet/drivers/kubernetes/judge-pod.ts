@@ -77,12 +77,13 @@ function faultOf(container: ContainerStatus, seen: Seen): PodFault | undefined {
   );
   const ended = terminated ?? last;
   // Of a run from before the order it is the first end since, whatever the count says.
-  const beganMs = Date.parse(ended?.startedAt ?? "") || seen.createdMs;
-  const isLoop = beganMs >= seen.fromMs && container.restartCount >= loopRestarts;
+  const isOfOrder = (Date.parse(ended?.startedAt ?? "") || seen.createdMs) >= seen.fromMs;
+  const isLoop = isOfOrder && container.restartCount >= loopRestarts;
   if (last?.reason === "OOMKilled" || terminated?.reason === "OOMKilled") {
-    return final("oom_killed", "its memory limit was reached");
+    return { ...final("oom_killed", "its memory limit was reached"), isFinal: isOfOrder };
   }
-  if (waiting) return faultOfWaiting({ ...waiting, last, before, isLoop, mayCome: seen.mayCome });
+  const { mayCome } = seen;
+  if (waiting) return faultOfWaiting({ ...waiting, last, before, isOfOrder, isLoop, mayCome });
   if (!ended || container.restartCount === 0) return undefined;
   return { ...loop(ended.exitCode), isFinal: isLoop };
 }
@@ -95,12 +96,14 @@ type Waiting = {
   message: string;
   last: Ended | undefined;
   before: Ended | undefined;
+  /** That run has begun since, too. */
+  isOfOrder: boolean;
   isLoop: boolean;
   mayCome: boolean;
 };
 
 function faultOfWaiting(waiting: Waiting): PodFault | undefined {
-  const { reason, message, last, before, isLoop, mayCome } = waiting;
+  const { reason, message, last, before, isOfOrder, isLoop, mayCome } = waiting;
   switch (reason) {
     case "InvalidImageName":
       return final("invalid_image", message);
@@ -117,7 +120,10 @@ function faultOfWaiting(waiting: Waiting): PodFault | undefined {
     case "CrashLoopBackOff":
       // The kubelet may go on waiting for minutes for what happened before the order.
       return (
-        startErrorOf(last) ?? { ...loop((last ?? before)?.exitCode), isFinal: last === before }
+        startErrorOf(last) ?? {
+          ...loop((last ?? before)?.exitCode),
+          isFinal: isOfOrder && last === before,
+        }
       );
     default:
       return startErrorOf(last) ?? (last && isLoop ? loop(last.exitCode) : undefined);

@@ -64,6 +64,27 @@ describe("findFault", () => {
   });
 
   it.each([
+    ["waits for its next run", { state: { waiting: { reason: "CrashLoopBackOff" } } }, "Error"],
+    ["was out of memory", { state: { running: {} } }, "OOMKilled"],
+    [
+      "was out of memory and waits",
+      { state: { waiting: { reason: "CrashLoopBackOff" } } },
+      "OOMKilled",
+    ],
+  ])(
+    "calls nothing final of a container that %s after a run of before the order",
+    (_, container, reason) => {
+      const of = (startedAt: string) => {
+        const terminated = { exitCode: 137, reason, startedAt, finishedAt: "2026-01-01T12:00:30Z" };
+        const status = { restartCount: 7, ...container, lastState: { terminated } };
+        return findFault(ofContainer(status), atMs)?.isFinal;
+      };
+
+      expect([of("2025-11-01T00:00:00Z"), of("2026-01-01T12:00:20Z")]).toEqual([false, true]);
+    },
+  );
+
+  it.each([
     ["ended", { state: { ...endedAt("2025-11-01T00:00:00Z") } }],
     ["was out of memory", { state: ended(137, "OOMKilled", "2025-11-01T00:00:00Z") }],
   ])("does not count that a container %s before the order", (_, container) => {

@@ -157,6 +157,24 @@ describe("a policy that puts a mirror before images", () => {
       ]);
     },
   );
+
+  it("keeps the name of a member's image when the next member's fails and the template goes back", async () => {
+    const server = await startApiServer({ admit: mirror("workload") });
+    addSet(server, "gw");
+    await untilAvailable(server);
+    const driver = createTestDriver(server.url, { kinds: ["statefulsets"] });
+    const of = (member: number, tag: string) => ({
+      ...orderOf(kubeImage(tag), `${member}-${tag}`),
+      sentinelId: `edge/gw/${member}`,
+    });
+    await deploy(driver, of(0, "v2"));
+
+    const failed = await deploy(driver, of(1, "v3-crash"));
+
+    expect(failed.status).toBe("failed");
+    const v2 = { image: kubeImage("v2"), running_image: kubeImage("v2") };
+    expect(await driver.list()).toMatchObject([v2, { running_image: kubeImage("v1") }]);
+  });
 });
 
 describe("a policy that sets another digest", () => {
