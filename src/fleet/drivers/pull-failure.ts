@@ -1,37 +1,24 @@
 /** Why an image could not be pulled, by what a runtime says of it in its registry's words. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 
+type PullFault = { code: ReasonCode; isPermanent: boolean };
+
 /** `isPermanent`: no repetition can help. undefined: the words say nothing that is known. */
-export function classifyPull(
-  words: string,
-): { code: ReasonCode; isPermanent: boolean } | undefined {
-  return faults.find(({ sign }) => sign.test(words));
+export function classifyPull(words: string): PullFault | undefined {
+  const found = faults.find(([sign]) => sign.test(words));
+  return found && { code: found[1], isPermanent: found[2] };
 }
 
-/** The first that fits: the name of an image, which is repeated, may have such words itself. */
-const faults: readonly { sign: RegExp; code: ReasonCode; isPermanent: boolean }[] = [
-  { sign: /toomanyrequests|too many requests/i, code: "registry_unavailable", isPermanent: false },
-  {
-    sign: /no matching manifest|does not match the specified platform/i,
-    code: "image_platform",
-    isPermanent: true,
-  },
-  { sign: /invalid reference|invalid repository name/i, code: "invalid_image", isPermanent: true },
-  // What else may be not found: a helper, the address of tokens, a layer on the node.
-  {
-    sign: /docker-credential-|(oauth|anonymous) token(?!.*(unauthorized|denied))/i,
-    code: "image_auth",
-    isPermanent: false,
-  },
-  {
-    sign: /(parent|extraction) snapshot|failed to extract layer/i,
-    code: "registry_unavailable",
-    isPermanent: false,
-  },
-  { sign: /manifest unknown|name unknown|not found/i, code: "image_not_found", isPermanent: true },
-  {
-    sign: /no basic auth|unauthorized|denied|authentication required/i,
-    code: "image_auth",
-    isPermanent: true,
-  },
+/**
+ * The first that fits. The name of an image, which is repeated, may have such words itself; and what is not found may
+ * be a helper, the address of tokens, or a layer on the node.
+ */
+const faults: readonly (readonly [RegExp, ReasonCode, boolean])[] = [
+  [/toomanyrequests|too many requests/i, "registry_unavailable", false],
+  [/no matching manifest|does not match the specified platform/i, "image_platform", true],
+  [/invalid reference|invalid repository name/i, "invalid_image", true],
+  [/docker-credential-|(oauth|anonymous) token(?!.*(unauthorized|denied))/i, "image_auth", false],
+  [/(parent|extraction) snapshot|failed to extract layer/i, "registry_unavailable", false],
+  [/manifest unknown|name unknown|not found/i, "image_not_found", true],
+  [/no basic auth|unauthorized|denied|authentication required/i, "image_auth", true],
 ];

@@ -1,5 +1,4 @@
 /** Whether an image may go on to the next fleet. Pure. */
-
 import { isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";

@@ -72,7 +72,6 @@ export type PullFailure = { reason: string; isPermanent: boolean };
 
 /** What an engine says of a pull that failed, in the words of the registry. */
 export function pullFailure(words: string): PullFailure {
-  const known = classifyPull(words);
-  const { code = "registry_unavailable", isPermanent = false } = known ?? {};
+  const { code = "registry_unavailable", isPermanent = false } = classifyPull(words) ?? {};
   return { reason: `${code}: ${words}`, isPermanent };
 }

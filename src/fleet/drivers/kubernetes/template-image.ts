@@ -44,13 +44,8 @@ export function oursIn(record: DeployRecord | undefined): Ours | undefined {
 }
 
 /** The image that answers requests: until all of the new one are there it is the earlier one. */
-export function servingImage({
-  workload,
-  record,
-  container,
-  image: present,
-  pods,
-}: TemplateLook): string {
+export function servingImage(look: TemplateLook): string {
+  const { workload, record, container, image: present, pods } = look;
   if (isComplete(workload)) return present;
   const before = record !== undefined && record.done !== true ? record.previous : present;
   if (!isSeen(workload)) return before;

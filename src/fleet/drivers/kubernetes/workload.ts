@@ -187,18 +187,8 @@ type Span = { image: string; sinceMs: number; untilMs: number };
 function judge(look: Look, span: Span, parts: WorkloadParts): Verdict {
   const { workload, container, record, pods } = look;
   const owners = changersOfImage(workload, container, ourselves(parts, oursIn(record)));
-  const { stableMs, imageWaitMs } = parts;
-  const nowMs = parts.nowMs();
-  return judgeWorkload({
-    workload,
-    pods: pods.present,
-    container,
-    owners,
-    stableMs,
-    imageWaitMs,
-    nowMs,
-    ...span,
-  });
+  const ofNow = { workload, pods: pods.present, owners, nowMs: parts.nowMs() };
+  return judgeWorkload({ ...parts, ...ofNow, ...span, container });
 }
 
 function spanOf({ image, atMs }: DeployRecord, { readyTimeoutMs }: WorkloadParts): Span {

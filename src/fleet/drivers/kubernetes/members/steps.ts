@@ -35,15 +35,13 @@ export function createSteps(parts: StepParts): Steps {
     [set.resource, set.namespace, set.name, member].join("/");
 
   const viewOf = ({ at, look, record }: Omit<Taken, "call">): MemberView => ({
+    ...parts,
     look,
     member: at.member,
     record,
     owners: otherOwners(look, { container: record.container, parts }),
     nowMs: parts.nowMs(),
-    readyTimeoutMs: parts.readyTimeoutMs,
     judgedWithinMs: timeToJudge(parts.readyTimeoutMs),
-    stableMs: parts.stableMs,
-    imageWaitMs: parts.imageWaitMs,
     brake: brakes.get(nameOf(at)),
   });
 
