@@ -31,7 +31,6 @@ export function findFault(
       type === "PodScheduled" && is === "False" && reason === "Unschedulable",
   );
   if (unscheduled !== undefined) return later("unschedulable", unscheduled.message);
-  if (status.reason === "Evicted") return later("unschedulable", `evicted: ${status.message}`);
   const createdMs = Date.parse(pod.metadata.creationTimestamp) || sinceMs;
   const fromMs = sinceMs - skewMs;
   const isWaitOver = wait.nowMs >= Math.max(sinceMs, createdMs) + (wait.imageWaitMs ?? 0);

@@ -172,8 +172,6 @@ export const Pod = z.object({
     (status) => status ?? {},
     z.object({
       phase: text(),
-      reason: text(),
-      message: text(),
       conditions: many(Condition),
       initContainerStatuses: many(ContainerStatus),
       containerStatuses: many(ContainerStatus),

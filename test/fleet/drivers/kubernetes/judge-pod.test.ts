@@ -230,7 +230,6 @@ describe("findFault", () => {
         ],
       }),
     ],
-    ["unschedulable: evicted: disk", false, buildPod({ reason: "Evicted", message: "disk" })],
     ["probe_failing: gateway is not ready", false, ofContainer({ state: { running: {} } })],
   ])("finds %s (final: %s)", (reason, isFinal, pod) => {
     expect(findFault(pod, 0)).toEqual({ reason, isFinal });
