@@ -15,10 +15,10 @@ export function classifyPull(words: string): PullFault | undefined {
  */
 const faults: readonly (readonly [RegExp, ReasonCode, boolean])[] = [
   [/toomanyrequests|too many requests/i, "registry_unavailable", false],
-  [/no matching manifest|does not match the specified platform/i, "image_platform", true],
+  [/no match(ing | for platform)|no image found in|specified platform/i, "image_platform", true],
   [/invalid reference|invalid repository name/i, "invalid_image", true],
-  [/docker-credential-|(oauth|anonymous) token(?!.*(unauthorized|denied))/i, "image_auth", false],
+  [/docker-credential-|(oauth|anonymous) token(?!.* 401 )|403 forbidden/i, "image_auth", false],
   [/(parent|extraction) snapshot|failed to extract layer/i, "registry_unavailable", false],
-  [/manifest unknown|name unknown|not found/i, "image_not_found", true],
+  [/manifest unknown|name (unknown|not known)|not found|statuscode: 404/i, "image_not_found", true],
   [/no basic auth|unauthorized|denied|authentication required/i, "image_auth", true],
 ];
