@@ -64,6 +64,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     doors,
     signIn: parts.signIn,
     isKeyReused: createIsKeyReused(database, log),
+    askDatabase: () => database.query("SELECT 1"),
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({
       logouts: parts.logouts,

@@ -58,6 +58,8 @@ export type ControlSettings = {
   silenceMs?: number;
   /** How long closing waits for short responses; absent: the default. */
   closeGraceMs?: number;
+  /** Fails with a `HungError` when the database, for which handlers wait, hangs; absent: nobody asks it. */
+  askDatabase?: () => Promise<unknown>;
   /** Timeouts of calls to Restate; absent ones are the defaults. */
   ingressLimits?: Partial<IngressLimits>;
   /** The fleets that name their operators, or not; absent: the default one alone. */
@@ -183,6 +185,7 @@ function openIngress({ registry, ...settings }: ControlSettings): Ingress {
   const ingress = createIngress({
     url: settings.ingressUrl,
     actorKey: settings.actorKey ?? randomBytes(32),
+    askDatabase: settings.askDatabase,
     ...settings.ingressLimits,
   });
   return registry === undefined ? ingress : timeCalls(ingress, registry);

@@ -1,7 +1,7 @@
 /** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
 import { readBody } from "#kernel/body.ts";
-import { createHangWatch, type HangWatch, HungError } from "#kernel/hang-watch.ts";
+import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate-address.ts";
@@ -48,6 +48,8 @@ type IngressSettings = Partial<IngressLimits> & {
   url: string;
   /** Shared with the worker: callers' names are signed with it. */
   actorKey: Uint8Array;
+  /** Asks the database, for which handlers wait, for a sign of life; fails with a `HungError` when it hangs. */
+  askDatabase?: (() => Promise<unknown>) | undefined;
 };
 
 export function createIngress(settings: IngressSettings): Ingress {
@@ -68,35 +70,52 @@ export function createIngress(settings: IngressSettings): Ingress {
   });
 
   /** A blocking call that began while Restate lived goes on, as through an upgrade of Restate. */
-  const findHang = (attempt: Attempt, { blocks }: IngressCall, startedMs: number) =>
-    attempt.isHung === true && !(blocks && watch.isAliveSince(startedMs));
-
-  const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
+  const mayWait = (blocks: boolean, startedMs: number) => blocks && watch.isAliveSince(startedMs);
+  const transport = { url, actorKey: settings.actorKey, agent, limits, watch };
+  const callRestate = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const startedMs = performance.now();
+    const { blocks, idempotencyKey } = wanted;
+    const isRead = idempotencyKey === undefined;
     let isTaken = false;
     for (;;) {
-      const attempt = await attemptCall(wanted, {
-        url,
-        actorKey: settings.actorKey,
-        agent,
-        limits,
-        watch,
-      });
+      const attempt = await attemptCall(wanted, transport);
       if (attempt.outcome === "answered") return attempt.answer;
       isTaken ||= attempt.outcome !== "absent";
       const afterMs = performance.now() - startedMs;
-      const isHung = findHang(attempt, wanted, startedMs);
-      const isRead = wanted.idempotencyKey === undefined;
-      const refusal = refusalAfter(
-        { afterMs, isTaken, isHung, isRead, blocks: wanted.blocks },
-        limits,
-      );
+      const isHung = attempt.isHung === true && !mayWait(blocks, startedMs);
+      const refusal = refusalAfter({ afterMs, isTaken, isHung, isRead, blocks }, limits);
       if (refusal !== undefined) throw refusal;
       if (attempt.outcome !== "waiting") await delay(retryEveryMs);
     }
   };
 
+  const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
+    const over = new AbortController();
+    const signal = AbortSignal.any([wanted.signal, over.signal]);
+    const hang = failOnceHung({ ...wanted, signal }, settings.askDatabase);
+    return Promise.race([callRestate({ ...wanted, signal }), hang]).finally(() => over.abort());
+  };
+
   return { call, close: () => agent.destroy().finally(watch.close) };
+}
+
+/** How long a call has lasted, and lasts from one question to the next, when the database is asked. */
+const askDatabaseAfterMs = 500;
+const ownRefusalWithinMs = 500;
+
+/** Ends only with the 503 when the database hangs. A blocking call that began while it lived goes on, as a rollout does. */
+async function failOnceHung(
+  { signal, idempotencyKey, blocks }: IngressCall,
+  askDatabase: IngressSettings["askDatabase"] = () => Promise.resolve(),
+): Promise<never> {
+  do {
+    await delay(askDatabaseAfterMs, undefined, { signal });
+    if (!(await askDatabase().then(() => false, isHung))) continue;
+    // Handlers that do not wait for it refuse the call themselves.
+    await delay(ownRefusalWithinMs, undefined, { signal });
+    throw databaseHung(idempotencyKey === undefined);
+  } while (!blocks);
+  return new Promise(() => {});
 }
 
 type WaitOptions = {
@@ -225,22 +244,28 @@ function readJson(text: string): unknown {
   }
 }
 
-function unreachable(): ProblemError {
-  const detail = "Restate cannot be reached; nothing was started. Try again in a moment";
-  return new ProblemError({ status: 503, code: "unavailable", detail });
-}
+const unavailable = (detail: string) =>
+  new ProblemError({ status: 503, code: "unavailable", detail });
+
+const unreachable = () =>
+  unavailable("Restate cannot be reached; nothing was started. Try again in a moment");
+
+const thenRepeat = "and repeat the call with the same idempotency-key if it has not";
 
 function hung(isRead: boolean): ProblemError {
-  const detail = isRead
-    ? "Restate does not answer: try again in a moment"
-    : "Restate does not answer, so that it is not known whether it has taken the call: once it answers call " +
-      "Status to see, and repeat the call with the same idempotency-key if it has not";
-  return new ProblemError({ status: 503, code: "unavailable", detail });
+  if (isRead) return unavailable("Restate does not answer: try again in a moment");
+  const doubt = "Restate does not answer, so that it is not known whether it has taken the call";
+  return unavailable(`${doubt}: once it answers call Status to see, ${thenRepeat}`);
+}
+
+function databaseHung(isRead: boolean): ProblemError {
+  if (isRead) return unavailable("the database does not answer: try again in a moment");
+  const kept =
+    "the database does not answer. Once it does, Restate carries out the call if it has it";
+  return unavailable(`${kept}: call Status or List to see, ${thenRepeat}`);
 }
 
 function tooLong(): ProblemError {
-  const detail =
-    "there was no answer in time. If Restate has accepted the call, its work continues: call Status to see, " +
-    "and repeat the call with the same idempotency-key if it has not";
+  const detail = `there was no answer in time. If Restate has accepted the call, its work continues: call Status to see, ${thenRepeat}`;
   return new ProblemError({ status: 504, code: "timeout", detail });
 }

@@ -80,6 +80,7 @@ describe("while Postgres hangs", () => {
     ["the list of alert events", "vedette.v1.AlertEvents/List"],
     ["the list of windows", "vedette.v1.RolloutWindows/List"],
     ["a plan", `${rollouts}/Plan`, { image }],
+    ["a run of a timed job, which blocks", "vedette.v1.CronService/key-refill/Run"],
     ["the console's history", "console/api/read/history"],
     ["the console's list of checks", "console/api/read/checks"],
     ["the console's past rollout", "console/api/read/past-rollout", { rollout_id: "none" }],
@@ -88,6 +89,34 @@ describe("while Postgres hangs", () => {
     await hang("postgres");
 
     await expectUnavailable(() => ask(where, body), 5_000);
+  });
+
+  it.each<Asked>([
+    ["Mute of a check", "vedette.v1.ApiCheck/api-liveness/Mute"],
+    ["Maintenance of a heartbeat", "vedette.v1.Heartbeat/usage-rollup/EndMaintenance"],
+    ["the removal of a runner", "vedette.v1.MonitorRunners/Remove", { location: "fra" }],
+    ["the removal of a window", "vedette.v1.RolloutWindows/Remove", { id: "a", reason: "old" }],
+  ])("%s is answered 503 within five seconds, also when this is known", async (_, where, body) => {
+    await hang("postgres");
+
+    await expectUnavailable(() => ask(where, body), 5_000);
+    await expectUnavailable(() => ask(where, body), 5_000);
+  });
+
+  it("Rollout and Cancel are answered 503, and carried out once Postgres continues", async () => {
+    const resume = await hang("postgres");
+
+    const details = [
+      await expectUnavailable(() => ask(`${rollouts}/Rollout`, { image }), 5_000),
+      await expectUnavailable(() => ask(`${rollouts}/Cancel`), 5_000),
+    ];
+    resume();
+
+    expect(details.join()).toMatch(/Once it does, Restate carries out.*Once it does, Restate/);
+    const status = async () => (await (await ask(`${rollouts}/Status`)).json()) as object;
+    const isCancelled = async () => JSON.stringify(await status()).includes('"state":"cancelled"');
+    await waitFor(isCancelled, { withinMs: 10_000, what: "the Cancel" });
+    expect(await status()).toMatchObject({ image, outcome: "cancelled" });
   });
 
   it("Status is answered", async () => {

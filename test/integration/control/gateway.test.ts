@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
+import { HungError } from "#kernel/hang-watch.ts";
 import { createLog } from "#kernel/log.ts";
 import { dial } from "../../support/rollout/sentinel.ts";
 
@@ -15,14 +16,20 @@ const token = "the-ingress-token";
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
 const image = "registry.example.com/vedette/sentinel:v2";
 
-async function startBench(replies: IngressReply[] = [], ingressLimits: Limits = {}) {
+type AskDatabase = NonNullable<Parameters<typeof createControl>[0]["askDatabase"]>;
+
+async function startBench(
+  replies: (IngressReply | Promise<IngressReply>)[] = [],
+  ingressLimits: Limits = {},
+  askDatabase: AskDatabase = async () => {},
+) {
   const reached: Reached[] = [];
   const ingress = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     reached.push({ path: incoming.url ?? "", headers: incoming.headers, body });
-    const reply = replies.shift() ?? { status: 200, body: { state: "idle" } };
+    const reply = (await replies.shift()) ?? { status: 200, body: { state: "idle" } };
     if (reply === "hang") return;
     if (reply === "reset") incoming.socket.resetAndDestroy();
     else
@@ -38,6 +45,7 @@ async function startBench(replies: IngressReply[] = [], ingressLimits: Limits = 
     // No shorter, so that a short pause of the machine closes no other connection.
     receiveTimeoutMs: 1_500,
     ingressLimits,
+    askDatabase,
   });
   const url = await control.listen({ host: "127.0.0.1", port: 0 });
   const call = async (path: string, init: RequestInit = {}) => {
@@ -366,6 +374,43 @@ describe("requests that the gateway forwards", () => {
     bench = await startBench(["hang"], { timeoutMs: 300 });
 
     expect((await bench.call(`${rollout}/Status`)).status).toBe(504);
+  });
+
+  it("lets a blocking call that began while the database lived wait through its hang, and no other", async () => {
+    let isHung = false;
+    const ask = async () => {
+      if (isHung) throw new HungError("the database does not answer");
+      isHung = true;
+    };
+    bench = await startBench(["hang", "hang", "hang"], {}, ask);
+    const body = JSON.stringify({ image });
+    const gone = new AbortController();
+    const first = bench.call(`${rollout}/Rollout`, { body, signal: gone.signal });
+    await expect.poll(() => isHung).toBe(true);
+
+    const others = [bench.call(`${rollout}/Rollout`, { body }), bench.call(`${rollout}/Cancel`)];
+    const refused = (await Promise.all(others)).map(({ status }) => status);
+    const ended = await Promise.race([first, "waiting"]);
+
+    gone.abort();
+    await first.catch(() => {});
+    expect([...refused, ended]).toEqual([503, 503, "waiting"]);
+  });
+
+  it("prefers a handler's own refusal to the one for a database that hangs", async () => {
+    const refusal = { message: "no windows now", metadata: { code: "unavailable" } };
+    let answer = (_: IngressReply) => {};
+    const reply = new Promise<IngressReply>((resolve) => {
+      answer = resolve;
+    });
+    bench = await startBench([reply], {}, async () => {
+      answer({ status: 503, body: refusal });
+      throw new HungError("the database does not answer");
+    });
+
+    const { body } = await bench.call(`${rollout}/Status`);
+
+    expect(body.detail).toBe("no windows now");
   });
 
   it("answers 503 with retry-after while Restate cannot be reached", async () => {
