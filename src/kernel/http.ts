@@ -62,9 +62,12 @@ const nothing = Buffer.alloc(0);
 
 function awaitAnswer(socket: Socket): void {
   const known = receptions.get(socket);
-  const reception = known ?? { isBeforeAnswer: true, held: nothing };
-  Object.assign(reception, { isBeforeAnswer: true, held: nothing });
-  if (known !== undefined) return;
+  if (known !== undefined) {
+    known.isBeforeAnswer = true;
+    known.held = nothing;
+    return;
+  }
+  const reception = { isBeforeAnswer: true, held: nothing };
   receptions.set(socket, reception);
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null, encoding) => {
@@ -82,13 +85,14 @@ const longestHead = 65_536;
 
 /** What undici shall receive of what was held and the chunk. */
 function passOver(reception: Reception, chunk: Buffer): Buffer {
-  let rest = Buffer.concat([reception.held, chunk]);
+  let rest = reception.held.length === 0 ? chunk : Buffer.concat([reception.held, chunk]);
   let passed = "";
   reception.held = nothing;
   while (rest.length > 0) {
     // Parsers accept empty lines before a status line.
-    const start = rest.findIndex((byte) => byte !== 13 && byte !== 10);
-    rest = start < 0 ? nothing : rest.subarray(start);
+    let start = 0;
+    while (rest[start] === 13 || rest[start] === 10) start += 1;
+    rest = rest.subarray(start);
     const text = rest.toString("latin1", 0, bareInterim.length);
     const isInterim = interimStart.test(text + bareInterim.slice(text.length));
     reception.isBeforeAnswer = isInterim && rest.length <= longestHead;
@@ -102,5 +106,5 @@ function passOver(reception: Reception, chunk: Buffer): Buffer {
       rest = rest.subarray(end + headEnd.length);
     }
   }
-  return Buffer.concat([Buffer.from(passed), rest]);
+  return passed === "" ? rest : Buffer.concat([Buffer.from(passed), rest]);
 }
