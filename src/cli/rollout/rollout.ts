@@ -183,7 +183,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-/** Exit code 0 when all sentinels were reverted, 2 when some were not, when only failed ones have the image, or when it ended early. */
+/** Exit code 0 when all sentinels were reverted, 2 when some were not, or the rollback ended early. */
 export async function rollBack(
   options: GlobalOptions & { includeFailed?: boolean },
 ): Promise<number> {
@@ -206,9 +206,8 @@ export async function rollBack(
 }
 
 /** `succeeded` counts, too: an older server does not list sentinels that an early-ended rollback has not tried. */
-function isWhole({ not_reverted, succeeded, reason, ...result }: RollbackResult): boolean {
-  const isOfNone = result.reverted === 0 && (result.still_ordered_count ?? 0) > 0;
-  return not_reverted.length === 0 && succeeded === 0 && reason === undefined && !isOfNone;
+function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
+  return not_reverted.length === 0 && succeeded === 0 && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {
