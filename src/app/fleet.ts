@@ -91,7 +91,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   return { store, fleets, listed: Promise.all(listed), populate };
 }
 
-/** What cannot be used is named once, however many fleets have the same file. */
+/** Logs each unusable key once, however many fleets have the same file. */
 function readLogins(fleets: readonly Fleet[], log: Log): FleetWithLogins[] {
   const named = new Set<string>();
   const onUseless = (useless: UselessEntry) => {

@@ -57,7 +57,7 @@ function isDeploying(row: FleetRow, { image, state }: Shown): boolean {
   return state === "in_progress" && row.is_ordered && isOf(row, image);
 }
 
-/** Whether it was ordered to run the image. */
+/** True if the sentinel was ordered to run the image. */
 function isOf(row: FleetRow, image: string | null): boolean {
   return image !== null && compareImages(row.image, image) !== "other";
 }

@@ -123,7 +123,7 @@ type WaitOptions = {
   /** Whether Restate has, or may have, the call. */
   isTaken: boolean;
   blocks: boolean;
-  /** Whether Restate hangs. */
+  /** True while Restate hangs. */
   isHung?: boolean;
   isRead?: boolean;
 };

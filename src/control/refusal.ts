@@ -70,7 +70,7 @@ function translate(error: unknown): unknown {
   return new ProblemError({ status, ...known });
 }
 
-/** What pages read is in Postgres. */
+/** Returns the 503 for a page, whose reads need Postgres. */
 function unavailable(cause: Error): ProblemError {
   const detail = "the database does not answer: try again in a moment";
   return new ProblemError({ status: 503, code: "unavailable", detail }, { cause });

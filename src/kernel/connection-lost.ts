@@ -13,7 +13,7 @@ export function isConnectionLost(error: unknown): boolean {
 const sqlState = /^(?!E)[0-9A-Z]{5}$/;
 
 /**
- * Whether somebody who waits is to try again in a moment: Postgres cannot be reached, hangs or is overloaded (SQLSTATE
+ * True if a caller should try again in a moment: Postgres cannot be reached, hangs or is overloaded (SQLSTATE
  * classes 08, 53, 57), or there was no connection at all.
  */
 export function isUnavailable({ code, message }: Error & { code?: unknown }): boolean {

@@ -151,7 +151,7 @@ function nextOfDebian(fields: CronFields, timezone: string, ms: number): number 
   return null;
 }
 
-/** Whether it has run when the clocks showed the same some hours before: they were set back since. */
+/** True if it ran when the clocks showed the same time before they were set back. */
 function isRepeated({ isByClock }: CronFields, timezone: string, atMs: number): boolean {
   const [offset, before] = [offsetAt(timezone, atMs), offsetAt(timezone, atMs - 3 * hourMs)];
   const isSetBack = !isByClock && before > offset;
@@ -211,7 +211,7 @@ function walkToNext(fields: CronFields, timezone: string, ms: number): number | 
   };
   const isHour = ({ hours }: CronFields, date: Date) => hours.includes(date.getUTCHours());
   const isMinute = ({ minutes }: CronFields, date: Date) => minutes.includes(date.getUTCMinutes());
-  // Whether it fits; how to go on; and when all has to be looked at again.
+  // If the field fits; how to continue; and when all fields have to be checked again.
   const steps = [
     { isFitting: isFittingMonth, goOn: goToNextMonth, isOver: () => shown().getUTCMonth() === 0 },
     { isFitting: isFittingDay, goOn: goToNextDay, isOver: () => shown().getUTCDate() === 1 },

@@ -9,7 +9,7 @@ export class HungError extends Error {
   readonly code = "08006";
 }
 
-/** Whether this is the cause of an error, however it was worded since. */
+/** True if a `HungError` is the error or one of its causes. */
 export function isHung(error: unknown): boolean {
   return error instanceof HungError || (error instanceof Error && isHung(error.cause));
 }
@@ -22,7 +22,7 @@ export type HangWatch = {
    * after that is given to `onLate`.
    */
   run: <Result>(work: () => Promise<Result>, onLate?: (result: Result) => void) => Promise<Result>;
-  /** Whether the server was asked for a sign of life and gave one after that time (`performance.now()`). */
+  /** True if the server gave a sign of life that it was asked for after that time (`performance.now()`). */
   isAliveSince: (sinceMs: number) => boolean;
   close: () => void;
 };

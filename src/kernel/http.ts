@@ -54,7 +54,7 @@ subscribe("undici:client:sendHeaders", (message) => {
   awaitAnswer((message as { socket: Socket }).socket);
 });
 
-/** What a socket receives; `held`: the beginning of a head that may be that of an interim answer. */
+/** The state of a socket's answer; `held`: the start of a head that may belong to an interim answer. */
 type Reception = { isBeforeAnswer: boolean; held: Buffer };
 
 const receptions = new WeakMap<Socket, Reception>();
@@ -83,7 +83,7 @@ const bareInterim = "HTTP/1.1 102 Processing\r\n\r\n";
 const headEnd = "\r\n\r\n";
 const longestHead = 65_536;
 
-/** What undici shall receive of what was held and the chunk. */
+/** Returns the bytes that undici gets of those held and the chunk. */
 function passOver(reception: Reception, chunk: Buffer): Buffer {
   let rest = reception.held.length === 0 ? chunk : Buffer.concat([reception.held, chunk]);
   let passed = "";

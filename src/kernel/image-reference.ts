@@ -21,7 +21,7 @@ const dockerHosts: readonly string[] = ["docker.io", "index.docker.io", "registr
 /** Longer texts are no references. */
 const maxChars = 1_024;
 
-/** What was parsed lately: a fleet has few images, and very many sentinels. */
+/** Recently parsed references: a fleet has few images and very many sentinels. */
 const parsed = new Map<string, ImageReference>();
 const maxParsed = 1_000;
 
@@ -106,7 +106,7 @@ export function hasDigest(image: string): boolean {
   return parseImageReference(image)?.digest !== undefined;
 }
 
-/** Whether a sentinel needs no deploy of this image: it is to run it, and certainly does. */
+/** True if a sentinel needs no deploy of this image: it was ordered and certainly runs. */
 export function alreadyRuns(of: { image: string; running_image: string }, image: string): boolean {
   return isSameImage(of.image, image) && isSameContent(of.running_image, image);
 }
@@ -117,13 +117,13 @@ export function shortenImage(image: string): string {
 }
 
 /**
- * What a request may name: a registry, a repository, and a tag or a digest or both. Of digests only sha256, which is
+ * The grammar of a request's image: a registry, a repository, and a tag or a digest or both. Of digests only sha256, which is
  * what all later steps compute; no part of a repository may be `.` or `..`, because URLs are normalized by those.
  */
 export const requestedImage =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+(?::\w[\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$/;
 
-/** What an image has to be, and what is wrong with this one, after "must be" or "is not". */
+/** Describes the expected form and the fault of an image, to follow "must be" or "is not". */
 export function describeRequestedImage(image: string): string {
   const forms = "{registry}/{repository}:<tag> or {registry}/{repository}@sha256:<digest>";
   const right = spellRight(image);

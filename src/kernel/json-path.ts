@@ -44,7 +44,7 @@ function unquote(quoted: string): string | undefined {
   }
 }
 
-/** What is wrong with a path, with the right spelling where there is one; undefined: nothing. */
+/** Describes the fault of a path, with the right spelling where there is one; undefined: none. */
 export function findJsonPathFault(text: string): string | undefined {
   if (parseJsonPath(text) !== undefined) return undefined;
   if (text.trim() === "") return "is empty: write $ for the whole body";
@@ -57,7 +57,7 @@ export function findJsonPathFault(text: string): string | undefined {
   return `is no path to one value: ${isRight ? `write ${meant}` : 'write it as data.roles[0] or labels["app.name"]'}`;
 }
 
-/** What was probably meant, from the words that are in it; also of a JSON pointer. */
+/** Returns the path that was probably meant, from the words in it; also of a JSON pointer. */
 function spell(text: string): string {
   const pointer = /^\s*#?\/(.*)/s.exec(text)?.[1]?.split("/");
   const words = pointer?.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));

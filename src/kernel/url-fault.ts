@@ -1,12 +1,12 @@
-/** What is wrong with an address that people write. Nothing of it is quoted: it may have a secret. */
+/** Describes the fault of an address that people write, without quoting it: it may have a secret. */
 
 export type WantedUrl = {
   /** Without `://`; absent: any, as Postgres' client takes them. */
   schemes?: readonly string[];
   example: string;
-  /** What to do instead of a user or password in it; absent: it may have them. */
+  /** Advice instead of a user or password in it; absent: it may have them. */
   insteadOfUser?: string | undefined;
-  /** Whether paths are added to it, so that it has no query. */
+  /** True if paths are added to it, so that it may have no query. */
   isBase?: boolean;
 };
 

@@ -23,7 +23,7 @@ export type Readiness = {
 export function createReadiness(of: {
   isLeaving: () => boolean;
   dependencies: () => Record<string, DependencyState>;
-  /** Whether a process without its dependencies should get no requests. */
+  /** True if a process without its dependencies should get no requests. */
   needsDependencies: boolean;
 }): Readiness {
   let isStarted = false;

@@ -13,7 +13,7 @@ import { type DefinitionSet, keyOf, sections } from "#definitions/rows/contract.
 export type AddedRow = {
   /** The name of the file. */
   file: string;
-  /** What is to be added by hand, and where; absent: the file has the row. */
+  /** The row to add by hand, and where; absent: the file has the row. */
   paste?: Paste;
 };
 
@@ -132,7 +132,7 @@ async function check(request: ReadRequest & { file: string }, name: string) {
   return set;
 }
 
-/** Whether the row is the only difference. */
+/** True if the row is the only difference. */
 function isAdded(set: DefinitionSet, before: DefinitionSet, { section, row }: NewRow): boolean {
   const key = keyOf(section, row);
   const others = set[section].filter((one) => keyOf(section, one) !== key);

@@ -1,7 +1,7 @@
 /** Where the values of a file stand in its text. */
 import type { Place } from "./fault.ts";
 
-/** What a format reads in a text. */
+/** The rows that a format reads in a text, with their places. */
 export type Parsed = { data: unknown; offsets: Offsets };
 
 /** Keys and indexes, from the top of the file. */

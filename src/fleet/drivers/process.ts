@@ -77,7 +77,7 @@ class ProcessFleet {
   readonly #limit = pLimit(startsAtOnce);
   readonly #pauses = new Map<string, { pauseMs: number; untilMs: number }>();
   readonly #revived = Promise.withResolvers<void>();
-  /** Those whose state is not stored, because the disk is full. */
+  /** The sentinels whose state is not stored, because the disk is full. */
   readonly #unstored = new Set<string>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -258,7 +258,7 @@ class ProcessFleet {
     this.#replacing.set(id, work);
   }
 
-  /** What cannot be stored now is known until then, so that its processes end with this one. */
+  /** Keeps in memory what cannot be stored now, so that its processes stop with this one. */
   #keep(state: SentinelState): void {
     const { id } = state;
     this.#states.set(id, state);

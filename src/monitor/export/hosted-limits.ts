@@ -46,7 +46,7 @@ function faultsOf(check: CheckOf<"http">): string[] {
   ].filter((fault) => fault !== false);
 }
 
-/** Whether an asserted status is 400 or above: without `shouldFail` it fails at the hosted monitor, whatever is asserted. */
+/** True if an asserted status is 400 or above: without `shouldFail` it fails at the hosted monitor, whatever is asserted. */
 export function assertsFailure(assertions: readonly Assertion[]): boolean {
   return statusesOf(assertions).some((status) => status >= 400);
 }

@@ -1,4 +1,4 @@
-/** What is said on a plain connection before TLS starts on it. */
+/** Speaks on a plain connection until TLS may start on it. */
 import type { Socket } from "node:net";
 import type { StartTlsProtocol } from "#monitor/kinds/contract.ts";
 import { show } from "#monitor/rules/assertions.ts";

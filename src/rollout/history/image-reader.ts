@@ -8,7 +8,7 @@ const maxImages = 50;
 /** How far back rollouts are looked at: more of them repeat images, or are of nobody's interest any more. */
 const maxRollouts = 500;
 
-/** Those that run, that ran before on some sentinel, or that were rolled out, each by its newest name; the newest rollout first. */
+/** Lists the images that run, ran before on a sentinel, or were rolled out, by their newest names; newest rollout first. */
 export type ReadSeenImages = (fleet: string) => Promise<SeenImage[]>;
 
 export function createImageReader(database: Database): ReadSeenImages {

@@ -123,7 +123,7 @@ function toBatch(wave: number, members: readonly FleetMember[]): Batch {
   };
 }
 
-/** What a rollback restores: the image that runs, by the name that was ordered if it is that, and says no less. */
+/** Returns the image that a rollback restores: the running one, by its ordered name unless only its own has a digest. */
 function previousOf({ image, running_image: running }: FleetMember): string {
   const isOrdered = isSameImage(running, image) && (hasDigest(image) || !hasDigest(running));
   return running === "" || isOrdered ? image : running;

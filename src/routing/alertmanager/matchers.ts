@@ -20,7 +20,7 @@ export function writeLabel(label: string): string {
   return isPlain(label) ? label : quoteLabel(label);
 }
 
-/** Whether every Alertmanager takes the name, without quotes. */
+/** True if every Alertmanager takes the name without quotes. */
 export function isPlain(label: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label);
 }

@@ -13,7 +13,7 @@ export function overlay(current: Content, declared: Content, aliases: Aliases = 
   return { ...current, ...Object.fromEntries(members) };
 }
 
-/** Whether `declared` is what the route means already: writing it would change nothing. */
+/** True if the route already means `declared`: writing it would change nothing. */
 export function isInStep(current: Content, declared: Content, aliases: Aliases = {}): boolean {
   return digestOf(overlay(current, declared, aliases)) === digestOf(current);
 }

@@ -28,7 +28,7 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/));
 }
 
-/** Whether it is no alias without an AS before it. */
+/** True if the word cannot be an alias without an AS before it. */
 export function isReserved(token: Token): boolean {
   return token.kind === "word" && (keywords.has(token.word) || clauses.has(token.word));
 }
@@ -111,7 +111,7 @@ function readCase(cursor: Cursor, read: () => Piece): Piece {
   return { sql: `(${parts.join(" ")} END)`, ...carriedState(choices) };
 }
 
-/** Whether INTERVAL is followed by a value; else it is a name. */
+/** True if a value follows INTERVAL; else INTERVAL is a name. */
 function isInterval(cursor: Cursor): boolean {
   const token = cursor.peek(1);
   if (token.kind === "mark")

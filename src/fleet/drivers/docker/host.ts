@@ -150,7 +150,7 @@ export class DockerHost {
     const askedMs = performance.now() - (this.#askedAtMs.get(deployId) ?? 0);
     const isMissing = reason.startsWith("image_not_found" satisfies ReasonCode);
     const { imageWaitMs, limits } = this.#parts;
-    // What is still unknown at the deploy's own end would count as the engine's failure.
+    // An image that is still missing when the deploy's time ends would count as the engine's failure.
     const waitMs = Math.min(imageWaitMs, 0.9 * limits.readyTimeoutMs);
     return isMissing && hasDigest(image) && askedMs < waitMs;
   }

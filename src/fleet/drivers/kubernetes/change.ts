@@ -26,7 +26,7 @@ export type ImageChange = {
 export type Ours = {
   containers: readonly string[];
   manager: string;
-  /** What was sent last. */
+  /** The image that was sent last. */
   applied?: { container: string; image: string } | undefined;
 };
 

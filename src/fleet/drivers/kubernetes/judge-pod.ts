@@ -95,7 +95,7 @@ type Waiting = {
   message: string;
   last: Ended | undefined;
   before: Ended | undefined;
-  /** That run has begun since, too. */
+  /** True if that run has started since, too. */
   isOfOrder: boolean;
   isLoop: boolean;
   mayCome: boolean;
@@ -129,7 +129,7 @@ function faultOfWaiting(waiting: Waiting): PodFault | undefined {
   }
 }
 
-/** What a busy runtime says, which the kubelet asks again. */
+/** The words of a busy runtime, which the kubelet asks again. */
 function isPassing(message: string): boolean {
   return /deadline exceeded|timed? ?out|is reserved for|image not known/i.test(message);
 }

@@ -21,7 +21,7 @@ export function ownersOfImage(
     }));
 }
 
-/** Those who have changed the image since we have applied it, which takes the field from us; an admission policy does not. */
+/** Returns the managers that changed the image since we applied it and so own the field; an admission policy owns nothing. */
 export function changersOfImage(...of: Parameters<typeof ownersOfImage>): ImageOwner[] {
   const [workload, container, ourselves] = of;
   const isOurs = managersOf(workload, container).some(({ manager }) => ourselves.includes(manager));
@@ -33,7 +33,7 @@ function managersOf({ metadata }: Pick<Workload, "metadata">, container: string)
   return metadata.managedFields.filter(({ fieldsV1 }) => hasField(fieldsV1, path));
 }
 
-/** Whether the template's image is what the API server has made of this one when we applied it. */
+/** True if the API server made the template's image of this one when we applied it. */
 export function isAdmitted(
   present: string,
   { applied, owners }: { applied: string; owners: readonly ImageOwner[] },

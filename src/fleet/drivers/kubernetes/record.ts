@@ -14,7 +14,7 @@ const DeployRecord = z.object({
   /** Whose image it is, and the field manager that has set it: settings may have changed since. */
   container: z.string(),
   manager: z.string(),
-  /** What was sent last as the image: a policy may have made another name of it, which is ours all the same. */
+  /** The image that was sent last: a policy may have given it another name, and it is ours all the same. */
   applied: z.string().optional(),
   /** When it was ordered (Unix ms). */
   atMs: z.number(),

@@ -170,7 +170,7 @@ async function restore(
   return { status: "failed", reason: stuck.failed, isOrdered: true };
 }
 
-/** What the API server answers may hold another image than was sent. */
+/** The API server's answer may hold another image than was sent. */
 function obstacleIn(
   changed: ChangeResult,
   { record, container }: Look & { record: DeployRecord },

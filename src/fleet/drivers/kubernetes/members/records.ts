@@ -32,7 +32,7 @@ const MemberRecords = z.object({
   /** Whose images we have set, and the field manager that has: settings may have changed since. */
   containers: z.array(z.string()),
   manager: z.string(),
-  /** What was sent last as the template's image, which an admission policy may have changed. */
+  /** The template's image that was sent last; an admission policy may have changed it. */
   applied: z.object({ container: z.string(), image: z.string() }).optional(),
   /** Of images that such a policy has made: each with the name that was sent. */
   names: z.array(z.tuple([z.string(), z.string()])).optional(),
