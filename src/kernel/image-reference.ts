@@ -62,7 +62,8 @@ type ImageRelation = "same" | "other" | "unknown";
 
 /**
  * Compares two references. Digests decide where both have one, whatever name or mirror they stand behind; else names
- * and tags do. `unknown`: one has only a tag and the other only a digest of the same repository, or is an id.
+ * and tags do. `unknown`: one has only a tag and the other only a digest of the same repository, is an id, or has
+ * the name of a mirror.
  */
 export function compareImages(one: string, other: string): ImageRelation {
   if (one === other) return "same";
@@ -75,9 +76,16 @@ function compareReferences(a: ImageReference, b: ImageReference): ImageRelation 
   if (a.digest !== undefined && b.digest !== undefined) {
     return a.digest === b.digest ? "same" : "other";
   }
-  if (a.registry !== b.registry || a.repository !== b.repository) return "other";
+  const isNamedAlike = a.registry === b.registry && a.repository === b.repository;
+  if (!isNamedAlike && !isMirrorOf(a, b) && !isMirrorOf(b, a)) return "other";
   if (a.tag === undefined || b.tag === undefined) return "unknown";
-  return a.tag === b.tag ? "same" : "other";
+  if (a.tag !== b.tag) return "other";
+  return isNamedAlike ? "same" : "unknown";
+}
+
+/** True if one name stands within the other, as mirrors that are told apart by a path name what they copy. */
+function isMirrorOf({ repository }: ImageReference, origin: ImageReference): boolean {
+  return `/${repository}`.endsWith(`/${origin.registry}/${origin.repository}`);
 }
 
 /** The digest of a configuration is another one than that of its manifest, so that only an equal one says something. */

@@ -31,6 +31,7 @@ it.each([
   ["its digest alone", pinned, `${gateway}@${b}`],
   ["its tag alone", pinned, `${gateway}:v2`],
   ["a mirror's name", pinned, `mirror.example.com/${gateway}:v2@${b}`],
+  ["a mirror's name and the tag alone", pinned, `mirror.example.com/${gateway}:v2`],
   ["another tag of the digest", pinned, `${gateway}:latest@${b}`],
   ["the name that kubelets had", pinned, `docker-pullable://${gateway}@${b}`],
   ["a host in capitals", `${gateway}:v2`, "Registry.Example.COM/team/gateway:v2"],
