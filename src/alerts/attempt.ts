@@ -1,5 +1,4 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
-
 import { readBeginning } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";

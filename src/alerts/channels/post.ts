@@ -1,5 +1,4 @@
 /** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
-
 import { readBeginning } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 import { credentialsIn } from "./secrets.ts";

@@ -1,5 +1,4 @@
 /** Calls of the addresses of `control` that sign people in and out. */
-
 import type { z } from "zod";
 import { answerLimits, OversizeError, readAnswer } from "#cli/answer.ts";
 import { ConnectionError } from "#cli/connection.ts";

@@ -1,5 +1,4 @@
 /** Requests to the identity provider, within limits of time and size. */
-
 import { isLoopback } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";

@@ -1,5 +1,4 @@
 /** The request of a check of HTTP, and of a step. */
-
 import { z } from "zod";
 import { refuseBy } from "#kernel/faults.ts";
 import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";

@@ -1,5 +1,4 @@
 /** The optional call of the HTTP protocol that reads a log (docs/fleets.md, "Your own fleet"). */
-
 import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { maxRawLog } from "#kernel/log-text.ts";

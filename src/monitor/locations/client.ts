@@ -1,5 +1,4 @@
 /** The client by which a runner calls the gateway. */
-
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import type { CheckResult } from "#monitor/contract.ts";

@@ -1,5 +1,4 @@
 /** Makes one request on a new connection, as an external client would, and times its phases. */
-
 import { readBody } from "#kernel/body.ts";
 import { codingsOf, decodeBody } from "#kernel/content-coding.ts";
 import { Client, type Dispatcher, userAgent } from "#kernel/http.ts";

@@ -1,5 +1,4 @@
 /** Judges the answer of a request by its assertions, and takes values from it. */
-
 import { codingsOf, findUnknown } from "#kernel/content-coding.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";

@@ -1,5 +1,4 @@
 /** The API of one Docker engine (https://docs.docker.com/reference/api/engine/). */
-
 import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
