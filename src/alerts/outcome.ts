@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
 import { isPage } from "#kernel/body.ts";
+import { ClosedAddressError } from "#kernel/reach.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 /** `cause` is shown to people: statuses, codes and ids, never a part of a token. */
@@ -81,6 +82,9 @@ export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number)
 
 /** A network error or a timeout: the event may have arrived all the same. It is sent again. */
 export function judgeNetworkError(error: unknown): Outcome {
+  if (error instanceof ClosedAddressError) {
+    return { kind: "retry", cause: error.message, isChannelFault: true };
+  }
   return { kind: "retry", cause: `not reached: ${nameOf(error)}` };
 }
 

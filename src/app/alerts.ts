@@ -7,14 +7,17 @@ import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { createReach, type OwnService } from "#kernel/reach.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
+import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 
 type AlertParts = {
   config: Config;
+  services: readonly OwnService[];
   database: Database;
   registry: Registry;
   readActor: ReadActor;
@@ -26,7 +29,7 @@ type AlertParts = {
 const dayMs = 24 * 60 * 60_000;
 
 export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
-  const { config, database, registry, readActor, results } = parts;
+  const { config, services, database, registry, readActor, results } = parts;
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
   return createAlertDelivery({
@@ -38,6 +41,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
       readSecret: createReadSecret({}, config.definitions.secrets_dir),
       timeoutMs: attemptTimeoutMs,
       nowMs: Date.now,
+      reach: createReach({ services, closed: closedBy(config.monitor) }),
     }),
     readChannels: parts.definitions.readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,

@@ -11,10 +11,12 @@ import { publishEndpoints } from "#embedded/endpoints.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
+import { serviceAt } from "#kernel/reach.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import type { Base } from "./base.ts";
 import { startMetrics } from "./metrics.ts";
+import { servicesOf } from "./own-services.ts";
 import type { Parts } from "./parts.ts";
 import { refuseSettings } from "./refusals.ts";
 import type { Role } from "./roles.ts";
@@ -83,16 +85,20 @@ async function startAll(
   const credentials = withSettings(loadCredentials(dataDir.path), config);
   const registry = createRegistry(of.roles);
   const departure = createDeparture(failure.promise);
+  const services = servicesOf(config);
   const base: Base = {
     config,
     log: of.log,
     dataDir: dataDir.path,
     credentials,
+    services,
+    own: (name, url) => services.push(...serviceAt(name, url)),
     registry,
     departure,
     fail: failure.resolve,
   };
   const metrics = await startMetrics(base, stops);
+  base.own("metrics", metrics.url);
   const servers = beginServers(base, stops);
   // Loading keeps this process busy, and so would delay what begins the server.
   await servers.launched;

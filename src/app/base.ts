@@ -4,12 +4,16 @@ import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import type { Departure } from "#kernel/departure.ts";
 import type { Log } from "#kernel/log.ts";
+import type { OwnService } from "#kernel/reach.ts";
 
 export type Base = {
   config: Config;
   log: Log;
   dataDir: string;
   credentials: Credentials;
+  /** Those of the settings; every part that listens adds its own. Nothing that others name may lead there. */
+  services: readonly OwnService[];
+  own: (name: string, url: string) => void;
   /** Every part adds its own metrics to it. */
   registry: Registry;
   /** Whether this process is about to end. */

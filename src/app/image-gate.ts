@@ -20,7 +20,7 @@ import { type Fleet, type FleetWithLogins, fleetsOf, settingOf } from "./fleets.
 
 export function createResolveImage(base: Base, of: FleetWithLogins): ResolveImage {
   const { registry, rollout, fleet } = of;
-  const client = createRegistryClient(registry, of.findCredential);
+  const client = createRegistryClient(registry, of.findCredential, base.services);
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
     const checkCi = createChecks(base, of, client);

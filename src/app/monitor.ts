@@ -4,6 +4,7 @@ import type { Door } from "#control/door.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
+import { createReach } from "#kernel/reach.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
@@ -19,6 +20,7 @@ import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
 import type { Base } from "./base.ts";
 import { createLocationWitness } from "./location-witness.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
+import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -55,7 +57,13 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const deadlines = createDeadlines(inboxDatabase);
   const runners = createRunners(database);
   const witness = createLocationWitness(config.monitor, log, base.registry);
-  const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
+  const reach = createReach({
+    services: base.services,
+    closed: closedBy(config.monitor),
+    named: () => [new URL(target.baseUrl).host],
+  });
+  const probe = createProbe();
+  const runCheck = createRunCheck({ probe, reach, target, location, nowMs: Date.now });
   const { whyOff } = results;
   return {
     createServices: (readActor) =>
@@ -92,6 +100,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
           readChecks: async () => (await readDefinitions()).apiChecks,
           whyOff,
           baseUrl,
+          services: base.services,
           sendReport: createSendReport(ingressUrl),
           nowMs: Date.now,
         }),

@@ -14,6 +14,7 @@ import { createDefinitions, readGiven } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createMissingOfJob } from "./own-jobs.ts";
+import { postgresServer } from "./own-services.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import type { Role } from "./roles.ts";
@@ -54,6 +55,7 @@ export async function startParts(
       if (usesRestate) restate = servers.beginRestate();
     },
   });
+  base.own("Postgres", postgresServer(databaseUrl));
   metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
   const servesApi = wanted.includes("api");
   const missingOfJob = createMissingOfJob(base.config, { servesApi });

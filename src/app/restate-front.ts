@@ -43,6 +43,7 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
   const start = async ({ server, close }: Front, port: number, setting: string) => {
     const address = await listening(listen(server, { host, port }), { port, setting });
     stops.add(setting, close);
+    base.own("Restate", address);
     return address;
   };
   const fronts = { ingress: createIngressFront(settings), admin: createAdminFront(settings) };

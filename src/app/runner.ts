@@ -1,6 +1,7 @@
 /** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
+import { createReach, type OwnService, serviceAt } from "#kernel/reach.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
@@ -9,6 +10,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createReadSecret } from "#monitor/probe/secrets.ts";
 import { createLocationWitness } from "./location-witness.ts";
+import { closedBy, unlessShared } from "./own-services.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 
@@ -21,6 +23,10 @@ export async function startMonitorRunner(
   const readSecret = createReadSecret(given, definitions.secrets_dir);
   const client = createRunnerClient({ control, token });
   const probe = createProbe();
+  // Replaced by those of each work.
+  const services: OwnService[] = [];
+  const named: string[] = [];
+  const reach = createReach({ services, closed: closedBy(monitor), named: () => named });
   const witness = createLocationWitness(monitor, log);
   let leftOut = 0;
   /** Logs only when the number changes. */
@@ -47,6 +53,13 @@ export async function startMonitorRunner(
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
     const baseUrl = monitor.base_url || work.base_url;
+    named[0] = URL.parse(baseUrl)?.host ?? "";
+    services.splice(
+      0,
+      services.length,
+      ...(work.services ?? []),
+      ...serviceAt("control", unlessShared(control)),
+    );
     const byRunning = Map.groupBy(
       work.checks,
       (check) => missingSettings(check, readSecret).length === 0,
@@ -60,7 +73,7 @@ export async function startMonitorRunner(
     report: client.report,
     run: async (check, { scheduledAtMs, work: { base_url: baseUrl } }) => {
       const target = { baseUrl, readSecret };
-      const runCheck = createRunCheck({ probe, target, location, nowMs: Date.now });
+      const runCheck = createRunCheck({ probe, reach, target, location, nowMs: Date.now });
       return witness.judge(await runCheck(check, scheduledAtMs), { check, baseUrl });
     },
     log,

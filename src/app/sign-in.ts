@@ -5,13 +5,14 @@ import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
 import type { Database } from "#kernel/database.ts";
+import { createReach } from "#kernel/reach.ts";
 import type { Base } from "./base.ts";
 
 type SignInParts = { actorKey: Uint8Array; database: Database; logouts: Logouts };
 
 /** undefined: no provider is set. Does not ask the provider: `control` starts also while that is down. */
 export function prepareSignIn(
-  { config, credentials, log }: Base,
+  { config, credentials, log, services }: Base,
   { actorKey, database, logouts }: SignInParts,
 ): SignIn | undefined {
   const { oidc, operators } = config.control;
@@ -19,7 +20,7 @@ export function prepareSignIn(
   return createSignIn({
     oidc,
     operators,
-    provider: createProvider(oidc),
+    provider: createProvider(oidc, { reach: createReach({ services }) }),
     names: createNames(database, log),
     secret: secretOf(actorKey, credentials.ingress_token),
     logouts,

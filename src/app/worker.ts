@@ -77,6 +77,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   });
   const endpoint = await listening(serving, { port, setting: "worker.port" });
   stops.add("worker", endpoint.stop);
+  base.own("worker", endpoint.url);
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
   const installation = await readInstallation(database);
@@ -161,6 +162,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createReleaseService(endInvocations),
     ...createAlerts({
       config,
+      services: base.services,
       database,
       registry,
       readActor,

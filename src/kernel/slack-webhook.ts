@@ -6,7 +6,8 @@ import {
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
 import { isPage, readBeginning } from "./body.ts";
-import "./http.ts";
+import { fetch } from "./http.ts";
+import { ClosedAddressError, type Reach } from "./reach.ts";
 import { readRetryAfter } from "./retry-after.ts";
 
 /** `cause` is for the log: a status or a network error's code, never a part of the URL. */
@@ -17,11 +18,11 @@ export type Delivery =
   /** The service rejects this message, or the webhook; a retry does not help. */
   | { outcome: "refused"; cause: string; status: number };
 
-/** Posts once. Never throws; the result never contains the URL, which is a secret. */
+/** Posts once. Throws only a `ClosedAddressError`; the result never contains the URL, which is a secret. */
 export async function postToSlack(
   url: string,
   message: IncomingWebhookSendArguments,
-  { timeoutMs }: { timeoutMs: number },
+  { timeoutMs, reach }: { timeoutMs: number; reach?: Reach },
 ): Promise<Delivery> {
   let retryAfter: string | null = null;
   const webhook = new IncomingWebhook(url, {
@@ -29,7 +30,8 @@ export async function postToSlack(
     // The library's error does not have the header, so it is read here.
     fetch: async (input, init) => {
       // A redirect is not followed. By default the library would report it as a network error.
-      const answer = await fetch(input, { ...init, redirect: "manual" });
+      const options = { ...init, body: String(init?.body), redirect: "manual" as const };
+      const answer = await fetch(input, { ...options, ...(reach && { dispatcher: reach.agent }) });
       retryAfter = answer.headers.get("retry-after");
       return shorten(answer);
     },
@@ -40,6 +42,8 @@ export async function postToSlack(
     if (isPage(text)) return { outcome: "retry", cause: "status 200 with a page" };
     return { outcome: "delivered" };
   } catch (error) {
+    const { cause } = (error as IncomingWebhookRequestError).original ?? {};
+    if (cause instanceof ClosedAddressError) throw cause;
     if (!(error instanceof IncomingWebhookHTTPError)) return judgeNetworkError(error);
     const { statusCode, body } = error;
     return judgeRefusal({ status: statusCode, body, retryAfter }, Date.now());

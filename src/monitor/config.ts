@@ -33,6 +33,8 @@ export const monitorConfig = {
           (given) => given.every((address) => readWitness(address) !== undefined),
           "has to be addresses such as https://example.com or tcp://192.0.2.1:443",
         ),
+      /** Whether checks and channels may lead to private networks and this machine; our own services are always closed. */
+      private_networks: flag().default(true),
       /** The hosted monitor's locations of the rate-limit check. */
       rate_limit_locations: textList().default([...rateLimitLocations]),
       /** A run fails when this many percent of the locations that reported failed; 0: when any did. */

@@ -1,10 +1,10 @@
 /** Sends requests about images to their registries, and authenticates when those require it. */
+import { createReach, type OwnService, type Reach } from "#kernel/reach.ts";
 import { type Challenge, parseChallenges } from "./challenge.ts";
 import type { RegistryConfig } from "./config.ts";
 import type { FindCredential } from "./credentials.ts";
-import { type Answer, type RegistryRequest, reachLimits, sendFollowing } from "./exchange.ts";
+import { type Answer, type RegistryRequest, sendFollowing } from "./exchange.ts";
 import { type ImageName, isPlainHttp } from "./image-name.ts";
-import { createReach, type Reach } from "./reach.ts";
 import { basicAuthorization, createTokenSource, type TokenSource } from "./token.ts";
 
 /**
@@ -25,10 +25,13 @@ type Settings = Pick<RegistryConfig, "allowed" | "insecure" | "token_hosts">;
 export function createRegistryClient(
   settings: Settings,
   findCredential: FindCredential,
+  services: readonly OwnService[] = [],
 ): RegistryClient {
   const { insecure, token_hosts: tokenHosts } = settings;
   const allowedHosts = settings.allowed.map((entry) => entry.split("/")[0] ?? "");
-  const reach = createReach([...allowedHosts, ...insecure, ...tokenHosts], reachLimits);
+  const named = [...allowedHosts, ...insecure, ...tokenHosts];
+  const closed = ["metadata", "loopback"] as const;
+  const reach = createReach({ services, closed, named: () => named, closedIfNamed: [] });
   const tokens = createTokenSource({ insecure, tokenHosts, reach });
   return (image, signal) =>
     createExchange({ image, insecure, reach, tokens, findCredential, signal });

@@ -1,8 +1,9 @@
 /** Sends requests to registries, with limits of time and size, and follows redirects. */
+import { readBody } from "#kernel/body.ts";
 import { type Dispatcher, request as requestHttp } from "#kernel/http.ts";
+import { ClosedAddressError, type Reach } from "#kernel/reach.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
-import { isClosedError, type Reach, type ReachLimits, refuseClosed } from "./reach.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 /** Of a whole request. */
@@ -10,8 +11,6 @@ const timeoutMs = 5_000;
 /** Registries take manifests of up to 4 MiB (OCI distribution specification, "Pushing manifests"). */
 const largestAnswer = 4 * 1_024 * 1_024;
 const mostRedirects = 5;
-
-export const reachLimits: ReachLimits = { timeoutMs, largestAnswer };
 
 export type RegistryRequest = {
   method: Dispatcher.HttpMethod;
@@ -38,24 +37,26 @@ export type Answer = {
  */
 export async function send(request: RegistryRequest, reach: Reach): Promise<Answer> {
   const { address, signal: given, ...options } = request;
-  const dispatcher = reach.dispatcherFor(address);
   try {
     const late = AbortSignal.timeout(timeoutMs);
     const signal = given === undefined ? late : AbortSignal.any([late, given]);
-    const answer = await requestHttp(address, { ...options, signal, dispatcher });
-    const body = Buffer.from(await answer.body.arrayBuffer());
+    const answer = await requestHttp(address, { ...options, signal, dispatcher: reach.agent });
+    const body = await readBody(answer.body, largestAnswer);
+    if (body === undefined) throw new TooLarge(`too large an answer from ${address.host}`);
     const headers = (name: string) => [answer.headers[name] ?? []].flat();
     const header = (name: string) => headers(name)[0];
     return { status: answer.statusCode, header, headers, body, address };
   } catch (error) {
-    if (isClosedError(error)) throw refuseClosed(address.host);
-    if (isTooLarge(error)) throw new TooLarge(`too large an answer from ${address.host}`);
+    if (error instanceof TooLarge) throw error;
+    if (error instanceof ClosedAddressError) throw refuseClosed(address.host, error);
     throw new RegistryTrouble(`${describeFailure(error)} from ${address.host}`);
   }
 }
 
-function isTooLarge(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+function refuseClosed(host: string, { message, cause }: ClosedAddressError) {
+  const hint =
+    "; name the host in registry.allowed, registry.insecure or registry.token_hosts if that is intended";
+  return refuse("image_not_allowed", `${host}: ${message}${cause === undefined ? hint : ""}`);
 }
 
 function describeFailure(error: unknown): string {

@@ -1,6 +1,7 @@
 /** Fetches tokens for registries from the token service of their challenge, and caches them. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import type { Reach } from "#kernel/reach.ts";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
 import {
@@ -10,7 +11,6 @@ import {
   sendFollowing,
   throwTrouble,
 } from "./exchange.ts";
-import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
 /** Visible ASCII (RFC 6750, section 2.1), of a length that servers accept as a header by default. */

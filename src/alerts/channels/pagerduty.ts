@@ -13,12 +13,12 @@ import type { Send } from "./sender.ts";
 import { factsOf, headline, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
-  const { channel, address, secret = "", message, timeoutMs, nowMs } = delivery;
+  const { channel, address, secret = "", message, timeoutMs, nowMs, reach } = delivery;
   const body = JSON.stringify({
     routing_key: secret,
     ...renderPagerDuty(message, channel),
   });
-  return judgePagerDuty(await postJson(address, { body, timeoutMs }), nowMs);
+  return judgePagerDuty(await postJson(address, { body, timeoutMs, reach }), nowMs);
 };
 
 /** PagerDuty's limits, in characters. A body of at most 512 KB follows from those of our own. */

@@ -1,6 +1,7 @@
 /** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
 import { readBeginning } from "#kernel/body.ts";
-import { Agent, request } from "#kernel/http.ts";
+import { request } from "#kernel/http.ts";
+import type { Reach } from "#kernel/reach.ts";
 import { credentialsIn } from "./secrets.ts";
 
 export type Answer = {
@@ -16,16 +17,17 @@ type Post = {
   body: string;
   /** Of the whole request. */
   timeoutMs: number;
+  reach: Reach;
 };
 
 const readBytes = 16_384;
-const agent = new Agent();
 
 /** A redirect is an answer like any other: it is not followed. Throws when there is none in time. */
-export async function postJson(address: URL, { headers, body, timeoutMs }: Post): Promise<Answer> {
+export async function postJson(address: URL, post: Post): Promise<Answer> {
+  const { headers, body, timeoutMs, reach } = post;
   const answer = await request(withoutUser(address), {
     method: "POST",
-    dispatcher: agent,
+    dispatcher: reach.agent,
     headers: {
       "content-type": "application/json",
       ...authorizationOf(address),

@@ -1,6 +1,7 @@
 /** One attempt to send an event to a channel, whatever its kind. */
 import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
+import { createReach, type Reach } from "#kernel/reach.ts";
 import { createSendEmail } from "./email/email.ts";
 import type { AlertMessage, SendToChannel } from "./message.ts";
 import { createPacer, type Pace, type Pacer } from "./pacer.ts";
@@ -16,6 +17,8 @@ type Parts = {
   timeoutMs: number;
   nowMs: () => number;
   pacer?: Pacer;
+  /** Where channels may lead; absent: everywhere but to metadata services. */
+  reach?: Reach;
 };
 
 /** The limits that services have, and for those without one what does not overload a server. */
@@ -33,7 +36,7 @@ const paces: Record<DirectChannel["kind"], Pace> = {
  * wait for its turn at a destination; if that is not enough nothing is sent, and the outcome `isPaced`.
  */
 export function createSendToChannel(parts: Parts): SendToChannel {
-  const { readSecret, nowMs, pacer = createPacer() } = parts;
+  const { readSecret, nowMs, pacer = createPacer(), reach = createReach() } = parts;
   const senders: Senders = {
     slack: sendToSlack,
     webhook: sendToWebhook,
@@ -48,7 +51,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     if ("afterMs" in turn) return { ...paced, afterMs: turn.afterMs };
     const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
     try {
-      const terms = { ...found, channel, message, timeoutMs, nowMs: nowMs() };
+      const terms = { ...found, channel, message, timeoutMs, nowMs: nowMs(), reach };
       const outcome = await sendBy(senders, terms);
       if (outcome.kind === "retry" && outcome.afterMs !== undefined) {
         pacer.hold(key, outcome.afterMs);
@@ -80,6 +83,7 @@ type Terms = Destination & {
   message: AlertMessage;
   timeoutMs: number;
   nowMs: number;
+  reach: Reach;
 };
 
 function sendBy(senders: Senders, { channel, ...terms }: Terms): Promise<Outcome> {

@@ -1,6 +1,7 @@
 /** What the sender of each kind of channel is given. */
 import type { Outcome } from "#alerts/outcome.ts";
 import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
+import type { Reach } from "#kernel/reach.ts";
 import type { AlertMessage } from "./message.ts";
 import type { Destination } from "./secrets.ts";
 
@@ -10,6 +11,8 @@ export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
   /** Of the whole attempt. */
   timeoutMs: number;
   nowMs: number;
+  /** Where it may lead. */
+  reach: Reach;
 };
 
 /** May throw what the network throws. */

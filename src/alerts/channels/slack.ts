@@ -8,9 +8,10 @@ import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
 import { factsOf, headline, markOf } from "./words.ts";
 
-export const sendToSlack: Send<"slack"> = async ({ channel, address, message, timeoutMs }) => {
+export const sendToSlack: Send<"slack"> = async (delivery) => {
+  const { channel, address, message, timeoutMs, reach } = delivery;
   const rendered = renderSlack(message, channel);
-  return judgeSlack(await postToSlack(address.href, rendered, { timeoutMs }));
+  return judgeSlack(await postToSlack(address.href, rendered, { timeoutMs, reach }));
 };
 
 /** Slack's limits, in characters (docs.slack.dev/reference/block-kit/blocks). */

@@ -11,14 +11,14 @@ import type { Send } from "./sender.ts";
 import { headline, shorten } from "./words.ts";
 
 export const sendToWebhook: Send<"webhook"> = async (delivery) => {
-  const { address, secret, message, timeoutMs, nowMs } = delivery;
+  const { address, secret, message, timeoutMs, nowMs, reach } = delivery;
   const body = JSON.stringify(renderWebhook(message));
   const keys = secret === undefined ? [] : readKeys(secret);
   if (keys === undefined) {
     return channelFault("the secret has to be whsec_ and base64, of at least 16 bytes");
   }
   const headers = signatureOf(body, { id: idOf(message), keys, nowMs });
-  return judgeWebhook(await postJson(address, { headers, body, timeoutMs }), nowMs);
+  return judgeWebhook(await postJson(address, { headers, body, timeoutMs, reach }), nowMs);
 };
 
 /** Texts of peers have no limit of their own: a body should stay below 20 KB. */

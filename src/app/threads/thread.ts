@@ -50,6 +50,8 @@ function createBase(): Base {
     log,
     dataDir,
     credentials,
+    services: [],
+    own: () => {},
     registry,
     departure: {
       isAnnounced: () => Atomics.load(states, stateWords.isLeaving) === 1,

@@ -2,6 +2,7 @@
 import { isLoopback } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
+import { ClosedAddressError, createReach } from "#kernel/reach.ts";
 import { ProviderTrouble } from "./refusals.ts";
 
 export type FetchLimits = {
@@ -26,7 +27,11 @@ export type BoundedFetch = (url: string, options: FetchOptions) => Promise<Respo
  * Follows no redirect. Throws `ProviderTrouble`, which says what is wrong but not what was sent, also for an
  * address that the provider names and that is neither https nor, with `mayBePlain`, on this machine.
  */
-export function createBoundedFetch(mayBePlain: boolean, limits = fetchLimits): BoundedFetch {
+export function createBoundedFetch(
+  mayBePlain: boolean,
+  limits = fetchLimits,
+  reach = createReach(),
+): BoundedFetch {
   return async (address, { method, headers, body, signal }) => {
     requireSafe(address, mayBePlain);
     const late = AbortSignal.timeout(limits.timeoutMs);
@@ -34,6 +39,7 @@ export function createBoundedFetch(mayBePlain: boolean, limits = fetchLimits): B
       const answer = await request(address, {
         method: method === "POST" ? "POST" : "GET",
         headers,
+        dispatcher: reach.agent,
         ...(body !== undefined && body !== null && { body: String(body) }),
         signal: signal === undefined ? late : AbortSignal.any([late, signal]),
       });
@@ -69,6 +75,7 @@ function toResponse({ statusCode: status, headers }: Answer, body: Buffer): Resp
 }
 
 function describe(error: unknown, { timeoutMs }: FetchLimits): string {
+  if (error instanceof ClosedAddressError) return error.message;
   const { name, code } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError") return `it did not answer in ${timeoutMs / 1_000} s`;
   return `it cannot be reached (${code ?? name})`;

@@ -1,6 +1,7 @@
 /** Reads the identity provider's addresses (OpenID Connect Discovery 1.0), when they are needed first. */
 import type * as Client from "openid-client";
 import type { OidcSettings } from "#control/oidc-config.ts";
+import type { Reach } from "#kernel/reach.ts";
 import { type BoundedFetch, createBoundedFetch, type FetchLimits } from "./bounded-fetch.ts";
 
 type Library = typeof Client;
@@ -8,7 +9,7 @@ type Library = typeof Client;
 /** The library, and what it has found out about the provider. */
 export type ProviderHandle = { client: Library; found: Client.Configuration };
 
-export type DiscoveryOptions = { nowMs?: () => number; limits?: FetchLimits };
+export type DiscoveryOptions = { nowMs?: () => number; limits?: FetchLimits; reach?: Reach };
 
 /** How long the provider's addresses are used without being read again. */
 const freshForMs = 3_600_000;
@@ -16,10 +17,10 @@ const freshForMs = 3_600_000;
 /** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */
 export function createDiscovery(
   oidc: OidcSettings,
-  { nowMs = Date.now, limits }: DiscoveryOptions,
+  { nowMs = Date.now, limits, reach }: DiscoveryOptions,
 ) {
   const isPlain = oidc.issuer.startsWith("http:");
-  const fetch = createBoundedFetch(isPlain, limits);
+  const fetch = createBoundedFetch(isPlain, limits, reach);
   let known: { ready: Promise<ProviderHandle>; atMs: number } | undefined;
   return (): Promise<ProviderHandle> => {
     if (known !== undefined && nowMs() - known.atMs < freshForMs) return known.ready;

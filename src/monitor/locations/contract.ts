@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
 import { listOf } from "#kernel/list-of.ts";
+import { OwnService } from "#kernel/reach.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { maxSteps } from "#monitor/kinds/contract.ts";
 export const workPath = "/runner/work";
@@ -42,6 +43,8 @@ export const Work = z.object({
   now_ms: z.int(),
   /** The address of the API. */
   base_url: z.string(),
+  /** Services of the installation, to which no check may lead. */
+  services: listOf(OwnService, 1_000).optional(),
   /** With placeholders for secrets: a runner has its own. */
   checks: listOf(ShortCheck, 100_000),
 });

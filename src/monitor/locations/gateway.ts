@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import pLimit from "p-limit";
 import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { OwnService } from "#kernel/reach.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
@@ -23,12 +24,13 @@ type Parts = {
   /** Checks that are off run nowhere. Asked only of those that a call is about: it may read files. */
   whyOff: WhyOff;
   baseUrl: string;
+  services?: readonly OwnService[];
   sendReport: SendReport;
   nowMs: () => number;
 };
 
 export function createRunnerDoor(parts: Parts) {
-  const { runners, readChecks, baseUrl, sendReport, nowMs } = parts;
+  const { runners, readChecks, baseUrl, services = [], sendReport, nowMs } = parts;
   const isOff = (check: ApiCheck) => parts.whyOff(check).length > 0;
   const locations = new WeakMap<FastifyRequest, string>();
   const locationOf = (request: FastifyRequest) => {
@@ -47,7 +49,8 @@ export function createRunnerDoor(parts: Parts) {
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
         .filter((check) => isKnownTo(asked, check) && !isOff(check));
-      return { location, now_ms: nowMs(), base_url: baseUrl, checks: own.map(toWork) };
+      const fixed = { location, base_url: baseUrl, services: [...services] };
+      return { ...fixed, now_ms: nowMs(), checks: own.map(toWork) };
     });
     app.post(reportPath, async (request, reply) => {
       const location = locationOf(request);

@@ -1,9 +1,9 @@
 /** Opens the connection of a probe step by step, to measure the time of each step. */
-import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { isIP, connect as openSocket, type Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
+import { connectTo, type Reach } from "#kernel/reach.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import type { StartTlsProtocol } from "#monitor/kinds/contract.ts";
 import { findChainEnd } from "./chain.ts";
@@ -11,7 +11,7 @@ import { ProbeFault } from "./fault.ts";
 import { startTls } from "./starttls.ts";
 import type { PhaseTimes } from "./timing.ts";
 
-type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; ca?: string };
+type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; reach: Reach; ca?: string };
 
 type Address = { hostname: string; port: number };
 
@@ -61,9 +61,12 @@ export async function openTlsConnection(
 
 /** A plain connection. The signal ends it also later. */
 export async function open(address: Address, opening: ConnectOptions): Promise<Socket> {
-  const { timing, signal } = opening;
-  const found = await findAddresses(address.hostname, opening);
-  const socket = await timed(timing, "connect", () => connect(address, found, signal));
+  const { timing, signal, reach } = opening;
+  // A lookup of the system cannot be ended, and may take longer than the run may.
+  const resolve = () => unlessAborted(reach.resolve(address.hostname, address.port), signal);
+  const isLiteral = isIP(address.hostname) !== 0;
+  const found = await (isLiteral ? resolve() : timed(timing, "dns", resolve));
+  const socket = await timed(timing, "connect", () => connectTo(found, address.port, signal));
   timing.connectedAtMs = performance.now();
   return socket;
 }
@@ -78,37 +81,6 @@ export async function timed<Result>(
   const result = await step();
   timing.phases[phase] = performance.now() - startedMs;
   return result;
-}
-
-type Addresses = { address: string; family: number }[];
-
-async function findAddresses(
-  hostname: string,
-  { timing, signal }: ConnectOptions,
-): Promise<Addresses> {
-  const family = isIP(hostname);
-  if (family !== 0) return [{ address: hostname, family }];
-  // A lookup of the system cannot be ended, and may take longer than the run may.
-  return timed(timing, "dns", () => unlessAborted(lookup(hostname, { all: true }), signal));
-}
-
-async function connect(
-  { hostname, port }: Address,
-  addresses: Addresses,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const socket = openSocket({
-    host: hostname,
-    port,
-    signal,
-    // All addresses are tried in turn, as a browser does.
-    autoSelectFamily: true,
-    lookup: (_hostname, _options, callback) => callback(null, addresses),
-  });
-  socket.setNoDelay(true);
-  socket.on("error", ignore);
-  await once(socket, "connect", { signal });
-  return socket;
 }
 
 /** Verifies the certificate itself, because the days left are recorded of an untrusted one too. */

@@ -1,5 +1,6 @@
 /** Asks name servers for the records of a name. */
 import { Resolver } from "node:dns/promises";
+import { bareAddress } from "#kernel/address.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
@@ -12,7 +13,13 @@ type DnsTarget = Pick<RunnableOf<"dns">, "domain" | "type" | "servers">;
 
 /** Never throws. The limit is over all servers and tries. */
 export function probeDns(target: DnsTarget, limits: TimeLimit): Promise<ProbeObservation> {
-  return observe(limits, (run) => ask(target, run, limits.timeoutMs));
+  return observe(limits, async (run) => {
+    for (const server of target.servers) {
+      const [, port = "53"] = /^(?:\[.+\]|[^:]+):(\d+)$/.exec(server) ?? [];
+      await run.reach.resolve(bareAddress(server), Number(port));
+    }
+    return ask(target, run, limits.timeoutMs);
+  });
 }
 
 async function ask(

@@ -1,6 +1,7 @@
 /** Describes why a request failed, without quoting an address or a header. */
 import { ContentCodingError } from "#kernel/content-coding.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { ClosedAddressError } from "#kernel/reach.ts";
 import type { PhaseTimes } from "./timing.ts";
 
 /** An error whose message is the description. */
@@ -19,8 +20,8 @@ export function describeFault(error: unknown, { signal, limits, timing }: FaultC
       ? `no connection within ${limit}`
       : `no whole answer within ${limit}`;
   }
-  const isDescribed = error instanceof ProbeFault || error instanceof ContentCodingError;
-  if (isDescribed) return error.message;
+  const described = [ProbeFault, ContentCodingError, ClosedAddressError];
+  if (described.some((kind) => error instanceof kind)) return (error as Error).message;
   const { code, name } = innermost(error);
   const word = code ?? name;
   if (word.startsWith("ERR_SSL_")) return `the TLS connection failed (${word})`;

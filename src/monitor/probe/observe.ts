@@ -1,4 +1,5 @@
 /** Times one run of a probe, whatever its kind, and turns its errors into outcomes. */
+import { createReach, type Reach } from "#kernel/reach.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { describeFault, isUnreached } from "./fault.ts";
@@ -9,10 +10,14 @@ export type TimeLimit = {
   timeoutMs: number;
   /** Aborts then, for requests that share a limit; absent: the limit begins with the run. */
   signal?: AbortSignal;
+  /** Absent: only metadata services are closed. */
+  reach?: Reach | undefined;
 };
 
-/** What a run fills in, and what ends it. */
-export type Run = { timing: PhaseTimes; signal: AbortSignal };
+/** What a run fills in, what ends it, and where it may lead. */
+export type Run = { timing: PhaseTimes; signal: AbortSignal; reach: Reach };
+
+const anyReach = createReach();
 
 /** Never throws: an error is an outcome. `attempt` has to end when the signal is aborted. */
 export async function observe(
@@ -22,7 +27,8 @@ export async function observe(
   const timing: PhaseTimes = { phases: { ...noPhases }, tlsDaysLeft: null };
   const startedMs = performance.now();
   const signal = limits.signal ?? AbortSignal.timeout(limits.timeoutMs);
-  const outcome = await attempt({ timing, signal }).catch((error: unknown) => ({
+  const { reach = anyReach } = limits;
+  const outcome = await attempt({ timing, signal, reach }).catch((error: unknown) => ({
     kind: "error" as const,
     reason: describeFault(error, { signal, limits, timing }),
     ...(isUnreached(error, signal) && { isUnreached: true as const }),

@@ -26,10 +26,10 @@ export function createProbe(options: { ca?: string } = {}): Probe {
 type Attempt = Run & { request: ProbeRequest; limits: ProbeLimits; ca?: string };
 
 async function attempt(of: Attempt): Promise<ProbeObservation["outcome"]> {
-  const { request, timing, signal, ca } = of;
+  const { request } = of;
   const { origin, pathname, search } = new URL(request.url);
   const client = new Client(origin, {
-    connect: createConnector({ timing, signal, ...(ca !== undefined && { ca }) }),
+    connect: createConnector(of),
     headersTimeout: 0,
     bodyTimeout: 0,
   });

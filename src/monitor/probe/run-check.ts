@@ -1,5 +1,6 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
 import { cleanText } from "#kernel/clean-text.ts";
+import type { Reach } from "#kernel/reach.ts";
 import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import { probeDns } from "./dns.ts";
@@ -23,19 +24,23 @@ const longestReason = 1_000;
 type Parts = {
   /** Makes the requests of HTTP, also those of steps. */
   probe: Probe;
+  /** Where a check may lead; absent: everywhere but to metadata services. */
+  reach?: Reach;
   target: Target;
   location: string;
   nowMs: () => number;
 };
 
-export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCheck {
+export function createRunCheck({ probe, reach, target, location, nowMs }: Parts): RunCheck {
+  const request: Probe = (asked, limits) => probe(asked, { ...limits, reach });
   return async (check, scheduledAtMs) => {
     const startedAtMs = nowMs();
     // Read once: one that is replaced meanwhile must be hidden as it was sent.
     const secrets = readSecrets(check, target);
     const readSecret = (name: string) => secrets.get(name);
     const observation = await observe(check, {
-      probe,
+      probe: request,
+      reach,
       target: { baseUrl: target.baseUrl, readSecret },
     });
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
@@ -58,18 +63,18 @@ function hasReachedNothing({ outcome }: ProbeObservation): boolean {
 
 function observe(
   check: RunnableCheck,
-  { probe, target }: Pick<Parts, "probe" | "target">,
+  { probe, reach, target }: Pick<Parts, "probe" | "target"> & { reach: Reach | undefined },
 ): Promise<ProbeObservation> {
   const timeoutMs = timeLimitMs(check);
   switch (check.kind) {
     case "tcp": {
       const send = check.send === null ? null : fillSecrets(check.send, target.readSecret);
-      return probeTcp({ ...check, send }, { timeoutMs });
+      return probeTcp({ ...check, send }, { timeoutMs, reach });
     }
     case "dns":
-      return probeDns(check, { timeoutMs });
+      return probeDns(check, { timeoutMs, reach });
     case "tls":
-      return probeTls(check, { timeoutMs });
+      return probeTls(check, { timeoutMs, reach });
     case "steps":
       return probeSteps(check, { probe, target, timeoutMs });
     default:

@@ -1,5 +1,7 @@
 /** The image gate cannot be used to reach this machine's own services. */
 import { expect, it } from "vitest";
+import { createRegistryClient } from "#registry/client.ts";
+import { createPinImage as createPin } from "#registry/pin.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 import { createPinImage } from "../../support/servers/image-gate.ts";
 
@@ -54,4 +56,18 @@ it("connects to a registry of this machine that is allowed by name", async () =>
   const pinned = await pin(`${registry.host}/acme/sentinel:v1`);
 
   expect(pinned).toBe(`${registry.host}/acme/sentinel:v1@${digest}`);
+});
+
+it("does not connect to a service of ours, although the settings name this machine", async () => {
+  const service = await startFakeRegistry(() => found);
+  const named = { ...settings, insecure: ["127.0.0.1"] };
+  const services = [{ name: "Restate", host: "localhost", port: Number(portOf(service.host)) }];
+  const client = createRegistryClient(named, () => undefined, services);
+  const pin = createPin({ ...named, not_found_wait_seconds: 0 }, client);
+
+  await expect(pin(`${service.host}/acme/sentinel:v1`)).rejects.toThrow(
+    "one of Vedette's own services (Restate), to which we do not connect",
+  );
+
+  expect(service.requests).toEqual([]);
 });

@@ -2,6 +2,8 @@
 import { LRUCache } from "lru-cache";
 import { createTransport } from "nodemailer";
 import type { Delivery, Send } from "#alerts/channels/sender.ts";
+import { connectTo } from "#kernel/reach.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { combineFates, type Fate, judgeMailError } from "./judge.ts";
 import { renderMail } from "./mail.ts";
 import { serverOf } from "./server.ts";
@@ -36,9 +38,19 @@ export function createSendEmail(): Send<"email"> {
 
 /** Adds to `taken` the ids of the mails that the server has taken. */
 async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise<Fate[]> {
-  const { channel, message, timeoutMs } = delivery;
-  const transport = createTransport(serverOf(delivery));
+  const { channel, message, timeoutMs, reach } = delivery;
+  const server = serverOf(delivery);
   const signal = AbortSignal.timeout(timeoutMs);
+  const found = await unlessAborted(reach.resolve(server.host, server.port), signal);
+  const transport = createTransport({
+    ...server,
+    getSocket: (_options, callback) => {
+      connectTo(found, server.port, signal).then(
+        (connection) => callback(null, { connection }),
+        callback,
+      );
+    },
+  });
   const sendOne = async (to: string): Promise<Fate> => {
     const mail = renderMail(message, channel, to);
     if (taken.has(mail.messageId)) return { kind: "taken" };

@@ -1,5 +1,4 @@
 /** How the mail server of a channel is reached. */
-import type SMTPPool from "nodemailer/lib/smtp-pool";
 import { credentialsIn, type Destination } from "#alerts/channels/secrets.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isLoopback } from "#kernel/address.ts";
@@ -13,7 +12,7 @@ const connections = 3;
  * A password is sent over TLS with a certificate that is verified, except to this machine. Where TLS is
  * optional and no password is sent, TLS without a valid certificate is still better than none.
  */
-export function serverOf({ address, secret, channel, timeoutMs }: Terms): SMTPPool.Options {
+export function serverOf({ address, secret, channel, timeoutMs }: Terms) {
   const isSecure = address.protocol === "smtps:";
   const isLocal = isLoopback(address.hostname);
   const auth = credentialsOf({ address, secret, channel });
@@ -32,7 +31,6 @@ export function serverOf({ address, secret, channel, timeoutMs }: Terms): SMTPPo
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    dnsTimeout: Math.min(timeoutMs, 5_000),
     socketCloseTimeout: 500,
     logger: false,
   };

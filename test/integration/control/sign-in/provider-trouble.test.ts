@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createBoundedFetch } from "#control/sign-in/bounded-fetch.ts";
+import { createReach, type Reach } from "#kernel/reach.ts";
 import { freePort } from "../../../support/free-port.ts";
 import { signInAs } from "../../../support/http/form-browser.ts";
 import {
@@ -185,6 +187,48 @@ describe("a provider that answers with", () => {
 
     expect(answer.status).toBe(503);
     expect(answer.body["detail"]).toContain("it names an address that is not https");
+  });
+
+  it.each(["https://169.254.169.254/token", "https://[::ffff:a9fe:a9fe]/token"])(
+    "the address %s of a metadata service gets no request",
+    async (token_endpoint) => {
+      const issuer = await startStranger((_, response, own) =>
+        asJson(response, metadataOf(own, { token_endpoint })),
+      );
+      const { begin, call } = await startBench(issuer);
+      const { verifier, body } = await begin();
+      const query = `?code=c&state=${body["state"]}`;
+
+      const answer = await call("/sign-in/finish", {
+        body: { flow: body["flow"], verifier, query },
+      });
+
+      expect(answer.status).toBe(503);
+      expect(answer.body["detail"]).toContain("the address is a link-local or metadata address");
+    },
+  );
+
+  it("an address of one of our services gets no request", async () => {
+    const requests: string[] = [];
+    const service = await startStranger(({ url = "" }, response) => {
+      requests.push(url);
+      response.end("{}");
+    });
+    const port = Number(new URL(service).port);
+    const services = [{ name: "Restate", host: "127.0.0.1", port }];
+    const ask = (reach: Reach) =>
+      createBoundedFetch(
+        true,
+        undefined,
+        reach,
+      )(`${service}/token`, { method: "POST", headers: {} });
+
+    await expect(ask(createReach({ services }))).rejects.toThrow(
+      "one of Vedette's own services (Restate)",
+    );
+    expect(requests).toEqual([]);
+    await ask(createReach());
+    expect(requests).toEqual(["/token"]);
   });
 
   it("an ID token that it has not signed is refused", async () => {

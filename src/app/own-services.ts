@@ -1,0 +1,58 @@
+/** The servers of this installation, to which nothing that others name may lead: a check, a channel, a registry. */
+import pg from "pg";
+import type { Config } from "#config.ts";
+import { httpUrl } from "#kernel/address.ts";
+import { type Network, type OwnService, serviceAt } from "#kernel/reach.ts";
+import { fleetsOf } from "./fleets.ts";
+
+/** Those that the settings name, in whichever process they run. One at a port of 0 is added when it listens. */
+export function servicesOf(config: Config): OwnService[] {
+  const { restate, database, worker, control, metrics, redis, clickhouse } = config;
+  const { ingress_url, admin_url, ingress_port, admin_port } = restate;
+  const front = ingress_url === "" ? "127.0.0.1" : restate.front_host;
+  const fronts = front === "" ? [] : [ingress_port, admin_port];
+  const ownPostgres = httpUrl({ host: "127.0.0.1", port: database.port });
+  const postgres = [database.url, database.direct_url].filter((url) => url !== "");
+  const urls: Record<string, string[]> = {
+    Restate: [
+      ...[ingress_url, admin_url].flatMap((url) => [url, nodeUrlOf(url)]),
+      ...fronts.map((port) => httpUrl({ host: front, port })),
+    ],
+    Postgres: database.url === "" ? [ownPostgres] : postgres.map(postgresServer),
+    worker: [httpUrl(worker), worker.advertised_url],
+    control: [httpUrl(control), unlessShared(control.public_url)],
+    metrics: [httpUrl(metrics)],
+    Redis: [redis.url],
+    ClickHouse: [clickhouse.url],
+    "a fleet's API": fleetsOf(config).flatMap(({ fleet }) => fleetUrls(fleet)),
+  };
+  return Object.entries(urls).flatMap(([name, all]) => all.flatMap((url) => serviceAt(name, url)));
+}
+
+/** The networks to which checks and channels do not connect. */
+export function closedBy({ private_networks }: Config["monitor"]): Network[] {
+  return private_networks ? ["metadata"] : ["metadata", "loopback", "private"];
+}
+
+/** Empty for a public address without a port: it is often that of a proxy which serves what checks watch, too. */
+export function unlessShared(url: string): string {
+  return URL.parse(url)?.port ? url : "";
+}
+
+/** The server at a Postgres URL, as the driver reads that: its query may name it. */
+export function postgresServer(url: string): string {
+  const { host, port } = new pg.Client(url);
+  // A folder has a socket.
+  return host.startsWith("/") ? "" : httpUrl({ host, port });
+}
+
+/** Where servers of Restate call each other. */
+function nodeUrlOf(url: string): string {
+  return url && `http://${new URL(url).hostname}:5122`;
+}
+
+/** Those that deploy for whoever reaches them. */
+function fleetUrls({ driver, http, docker }: Config["fleet"]): string[] {
+  if (driver === "docker") return docker.hosts.map(({ url }) => url);
+  return driver === "http" && http.token === "" ? [http.url] : [];
+}
