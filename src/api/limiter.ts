@@ -13,3 +13,9 @@ export type Limiter = {
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer | Promise<TakeAnswer>;
   close: () => Promise<void>;
 };
+
+/** The key up to the first slash: the workspace, or what is counted for one by itself, as its calls of a minute. */
+export function ownerOf(key: string): string {
+  const slash = key.indexOf("/");
+  return slash === -1 ? key : key.slice(0, slash);
+}

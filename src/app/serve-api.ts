@@ -6,7 +6,7 @@ import { createKeyUses } from "#api/access/key-uses.ts";
 import { createApi } from "#api/api.ts";
 import { cachedKeysOf } from "#api/cache/cache-size.ts";
 import type { Invalidations } from "#api/cache/invalidation.ts";
-import type { CellStore } from "#api/ratelimit/limiter/cells.ts";
+import type { Cells } from "#api/ratelimit/limiter/cells.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
@@ -19,7 +19,7 @@ export type ServingParts = {
   database: Database;
   invalidations: Invalidations;
   /** The counters of limits, if threads share them. */
-  cells?: CellStore | undefined;
+  cells?: Cells | undefined;
   analytics: Pick<Analytics, "recorder" | "reading">;
   /** How many keys this thread caches at most. */
   cachedKeys: number;

@@ -6,7 +6,7 @@ import type { EngineQuery } from "#api/analytics/engine/engine-client.ts";
 import type { EngineFailure } from "#api/analytics/engine/engine-error.ts";
 import type { Retention } from "#api/analytics/retention.ts";
 import { createInvalidationMemory } from "#api/cache/thread-invalidations.ts";
-import { createCellMemory } from "#api/ratelimit/limiter/shared-cells.ts";
+import { createCellMemory } from "#api/ratelimit/limiter/cell-memory.ts";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
 

@@ -28,7 +28,7 @@ function setUp(record: KeyRecord | undefined, credits: number | null = null) {
   let left = credits;
   const verify = createVerify({
     findKey: () => record,
-    limiter: createLocalLimiter(),
+    limiter: createLocalLimiter({ maxCells: 10_000 }),
     region: "here",
     recorder: { verification: (row) => void rows.push(row) },
     readCredits: async () => left,

@@ -20,7 +20,7 @@ const slowNamespace = {
 };
 
 it("many limits with slow patterns let others have their turn in between", async () => {
-  const limiter = createLocalLimiter();
+  const limiter = createLocalLimiter({ maxCells: 10_000 });
   const parts: RatelimitParts = {
     ...neverAsked<RatelimitParts>(),
     namespaces: { ...neverAsked<RatelimitParts["namespaces"]>(), ensure: () => slowNamespace },

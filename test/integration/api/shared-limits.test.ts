@@ -66,7 +66,7 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
     let nowMs = 1_800_000_000_000;
     const startClocked = () =>
       startSharedLimiter({
-        local: createLocalLimiter(),
+        local: createLocalLimiter({ maxCells: 1_000 }),
         counters: createRedisCounters({
           url: redis.url,
           clock: () => nowMs,

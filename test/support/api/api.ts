@@ -73,7 +73,7 @@ function parts(database: Database, invalidations: Invalidations) {
   return {
     database,
     invalidations,
-    limiter: createLocalLimiter(),
+    limiter: createLocalLimiter({ maxCells: 10_000 }),
     recorder: unrecorded,
     log,
     keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),

@@ -14,7 +14,7 @@ export function unconnectedApi() {
       subscribe: () => {},
       close: async () => {},
     },
-    limiter: createLocalLimiter(),
+    limiter: createLocalLimiter({ maxCells: 10_000 }),
     recorder: {
       verification: () => {},
       ratelimit: () => {},

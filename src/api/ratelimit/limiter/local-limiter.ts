@@ -1,7 +1,8 @@
 /** The sliding window of one process, which may have several threads. */
 import { hash } from "node:crypto";
-import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
-import { type CellStore, Cells } from "./cells.ts";
+import { type Limiter, type LimitRequest, ownerOf, type TakeAnswer } from "#api/limiter.ts";
+import { createCellMemory } from "./cell-memory.ts";
+import { Cells } from "./cells.ts";
 import {
   answerBatch,
   answerOne,
@@ -24,13 +25,13 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
   size: () => number;
 };
 
-/** `maxCells`: the maximum of counters; beyond it the oldest are evicted. */
+/** `maxCells`: the maximum of counters; beyond it the workspace with the most loses one. */
 export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): LocalLimiter {
-  return createLimiterOn(new Cells(maxCells));
+  return createLimiterOn(new Cells(createCellMemory({ maxCells, parts: 1 })));
 }
 
 /** `cells`: of this limiter alone, or shared with those of other threads. */
-export function createLimiterOn(cells: CellStore): LocalLimiter {
+export function createLimiterOn(cells: Cells): LocalLimiter {
   return {
     take: (requests, nowMs) => {
       const [only] = requests;
@@ -63,23 +64,24 @@ function joined(kept: Cell | undefined, learnt: Cell): Cell {
   };
 }
 
-/** A longer name is replaced by its hash: an identifier may have 512 characters. */
+/** A longer one is replaced by its hash: an identifier may have 512 characters. */
 const nameAtMost = 128;
 
-/** The same key with another duration is another limit. */
+/** The same key with another duration is another limit. Its workspace is still in it. */
 function nameOf({ key, durationMs }: LimitRequest): string {
-  return `${durationMs}/${key.length > nameAtMost ? hash("sha256", key, "base64") : key}`;
+  if (key.length <= nameAtMost) return `${durationMs}/${key}`;
+  return `${durationMs}/${ownerOf(key)}/${hash("sha256", key, "base64")}`;
 }
 
 /** As `takeBatch`, but faster: nearly all batches have one request. */
-function takeOne(cells: CellStore, request: LimitRequest, nowMs: number): TakeAnswer {
+function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
   const name = nameOf(request);
   const look = cells.hold([name], () => countOne(cells, request, { name, nowMs }));
   return { passed: look.passed, answers: [answerOne(request, look, look.passed)] };
 }
 
 function countOne(
-  cells: CellStore,
+  cells: Cells,
   request: LimitRequest,
   { name, nowMs }: { name: string; nowMs: number },
 ): Look {
@@ -96,13 +98,13 @@ function countOne(
 /** A cell of a batch, and what the batch has taken from it so far. */
 type Tally = { cell: Cell; moment: Moment; durationMs: number; taken: number };
 
-function takeBatch(cells: CellStore, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
+function takeBatch(cells: Cells, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
   const names = requests.map(nameOf);
   return cells.hold(names, () => countBatch(cells, requests, { names, nowMs }));
 }
 
 function countBatch(
-  cells: CellStore,
+  cells: Cells,
   requests: readonly LimitRequest[],
   { names, nowMs }: { names: readonly string[]; nowMs: number },
 ): TakeAnswer {
@@ -123,7 +125,7 @@ function countBatch(
 }
 
 function tallyOf(
-  cells: CellStore,
+  cells: Cells,
   name: string,
   { request, nowMs }: { request: LimitRequest; nowMs: number },
 ): Tally {
@@ -134,7 +136,7 @@ function tallyOf(
 }
 
 /** A cost of 0, or a refusal, creates no counter. */
-function count(cells: CellStore, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
+function count(cells: Cells, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
   if (taken === 0) return;
   const { sequence, current, previous } = cell;
   cells.put(name, { sequence, current: current + taken, previous }, durationMs);

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Limiter } from "#api/limiter.ts";
 import type { Log } from "#kernel/log.ts";
-import { type CellStore, Cells } from "./cells.ts";
+import { Cells } from "./cells.ts";
 import { createLimiterOn } from "./local-limiter.ts";
 import { createRedisCounters } from "./redis-counters.ts";
 import { type Mode, startSharedLimiter } from "./shared-limiter.ts";
@@ -13,7 +13,7 @@ export type LimiterSettings = {
   log: Log;
   registry: Registry;
   /** The counters of all threads of this process; absent: it has one thread. */
-  cells?: CellStore | undefined;
+  cells?: Cells | undefined;
   /** How long Redis may take to answer; absent: the default of `redis-counters.ts`. */
   answerTimeoutMs?: number;
 };
@@ -21,6 +21,7 @@ export type LimiterSettings = {
 export async function startLimiter(settings: LimiterSettings): Promise<Limiter> {
   const { redisUrl, log, registry, answerTimeoutMs, cells = new Cells() } = settings;
   const local = createLimiterOn(cells);
+  countEvictions(cells, registry);
   if (redisUrl === "") return local;
   const show = showMode(registry);
   return startSharedLimiter({
@@ -30,6 +31,20 @@ export async function startLimiter(settings: LimiterSettings): Promise<Limiter> 
       show(mode);
       if (mode === "shared") log.info("rate limits are shared over Redis");
       else log.warn({ detail: reason }, "rate limits of this process alone: Redis is away");
+    },
+  });
+}
+
+function countEvictions({ evicted }: Cells, registry: Registry): void {
+  new Counter({
+    name: "vedette_api_ratelimit_counters_evicted_total",
+    help: "Counters removed while still needed, for lack of room: for the own workspace of them, or another.",
+    labelNames: ["for"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ for: "own" }, evicted.own);
+      this.inc({ for: "other" }, evicted.other);
     },
   });
 }

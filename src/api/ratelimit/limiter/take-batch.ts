@@ -1,5 +1,5 @@
 /** Batches of calls for take.lua: what a turn of the event loop asks of Redis for one workspace. */
-import type { LimitRequest } from "#api/limiter.ts";
+import { type LimitRequest, ownerOf } from "#api/limiter.ts";
 import type { Cell, Look } from "./window.ts";
 
 /** The state found, and the counter afterwards. */
@@ -88,12 +88,6 @@ export class TakeBatch {
   readonly fail = (error: Error): void => {
     for (const { reject } of this.#calls) reject(error);
   };
-}
-
-/** The key up to the first slash, the workspace: the same for all limits of a call. */
-function ownerOf(key: string): string {
-  const slash = key.indexOf("/");
-  return slash === -1 ? key : key.slice(0, slash);
 }
 
 /** In a cluster a script may only use keys of one slot, which the part in braces determines. */

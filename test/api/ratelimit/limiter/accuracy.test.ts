@@ -9,7 +9,7 @@ const startMs = 30_000_000 * durationMs;
 const calls = 200_000;
 
 function startLimit() {
-  const limiter = createLocalLimiter();
+  const limiter = createLocalLimiter({ maxCells: 1_000 });
   onTestFinished(limiter.close);
   return (nowMs: number) =>
     limiter.take([{ key: "ws_1/caller", limit, durationMs, cost: 1 }], nowMs).passed;

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LimitRequest } from "#api/limiter.ts";
+import { createCellMemory } from "#api/ratelimit/limiter/cell-memory.ts";
 import {
   createLimiterOn,
   createLocalLimiter,
   type LocalLimiter,
 } from "#api/ratelimit/limiter/local-limiter.ts";
-import { createCellMemory, SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
+import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
 import { createLimitModel, limitSteps } from "../../../support/api/limit-model.ts";
 
 const seed = 20_261_121;
@@ -31,7 +32,7 @@ const createShared: Create = ({ maxCells = 1_000 } = {}) => {
 };
 
 const limiters: [string, Create][] = [
-  ["of one thread", createLocalLimiter],
+  ["of one thread", ({ maxCells = 1_000 } = {}) => createLocalLimiter({ maxCells })],
   ["of counters that threads share", createShared],
 ];
 

@@ -1,6 +1,7 @@
 /** Counters in memory that real threads share. */
 import { expect, it } from "vitest";
-import { createCellMemory, SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
+import { createCellMemory } from "#api/ratelimit/limiter/cell-memory.ts";
+import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
 import { inThreads } from "../../../support/threads.ts";
 
 const startMs = 1_800_000_000_000;
