@@ -40,23 +40,36 @@ export type Asker = readonly [name: string, group?: string];
 
 export type MissGuard = ReturnType<typeof createMissGuard>;
 
+type Askers = ReturnType<typeof createAskers>;
+
+/** With `max`, each would take the memory for all of them now. */
+const createAskers = () =>
+  new LRUCache<string, Bucket>({ maxSize: maxAskers, sizeCalculation: () => 1 });
+
+const createGroup = (nowMs: number) => ({
+  bucket: new Bucket(budgets.group, nowMs),
+  askers: createAskers(),
+});
+
 /** `width`: of each lane; two, if nothing else is said. */
 export function createMissGuard(nowMs: () => number = () => performance.now(), width = laneWidth) {
-  const askers = new LRUCache<string, Bucket>({ max: maxAskers });
-  const groups = new LRUCache<string, Bucket>({ max: maxAskers });
+  const askers = createAskers();
+  // Of each group its own: one that makes up askers makes no other group's forgotten.
+  const groups = new LRUCache<string, ReturnType<typeof createGroup>>({ max: maxAskers });
   const everyone = new Bucket(budgets.everyone, nowMs());
   const lanes = { own: pLimit(width), shared: pLimit(width) };
-  const bucketOf = (known: LRUCache<string, Bucket>, name: string, budget: Budget): Bucket => {
-    const bucket = known.get(name) ?? new Bucket(budget, nowMs());
+  const bucketOf = (known: Askers, name: string): Bucket => {
+    const bucket = known.get(name) ?? new Bucket(budgets.asker, nowMs());
     known.set(name, bucket);
     return bucket;
   };
   /** The narrowest first. */
-  const bucketsOf = ([name, group]: Asker): Bucket[] => [
-    bucketOf(askers, name, budgets.asker),
-    ...(group === undefined ? [] : [bucketOf(groups, group, budgets.group)]),
-    everyone,
-  ];
+  const bucketsOf = ([name, group]: Asker): Bucket[] => {
+    if (group === undefined) return [bucketOf(askers, name), everyone];
+    const known = groups.get(group) ?? createGroup(nowMs());
+    groups.set(group, known);
+    return [bucketOf(known.askers, name), known.bucket, everyone];
+  };
   /** The lane to wait in, undefined: the budgets suffice; and the budgets that a miss is charged to. */
   const enter = async (asker: Asker) => {
     const entered: Bucket[] = [];

@@ -209,6 +209,18 @@ describe("those for whom a gateway asks", () => {
     expect(guard.isOver(["another of workspace ws_1", "workspace ws_1"])).toBe(true);
     expect(guard.isOver(["another of workspace ws_2", "workspace ws_2"])).toBe(false);
   });
+
+  it("make nobody else's used budget new, however many the gateway makes up", async () => {
+    const { guard, misses } = setUp();
+    const ofOthers: Asker[] = [["198.51.100.7"], ["a of workspace ws_2", "workspace ws_2"]];
+    for (const asker of ofOthers) await misses(200, asker);
+
+    for (let client = 0; client < 20_000; client += 1) {
+      guard.isOver([`${client} of workspace ws_1`, "workspace ws_1"]);
+    }
+
+    expect(ofOthers.map((asker) => guard.isOver(asker))).toEqual([true, true]);
+  });
 });
 
 it.each([
