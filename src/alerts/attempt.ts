@@ -5,7 +5,7 @@ import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
 import type { RoutedOrder } from "./order.ts";
-import { judgeAnswer, judgeNetworkError, type Outcome } from "./outcome.ts";
+import { judgeAnswer, judgeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
 
@@ -32,7 +32,7 @@ export function createAttempt(parts: AttemptParts): Attempt {
     const found = await findChannel(order.target.id);
     const isRemoved = found === "removed";
     const channel = isRemoved ? order.target : (found ?? order.target);
-    const outcome = await send(channel, toMessage(order, linkTo));
+    const outcome = maskOutcome(await send(channel, toMessage(order, linkTo)));
     return isRemoved ? judgeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
   };
 }

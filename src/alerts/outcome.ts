@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
 import { isPage } from "#kernel/body.ts";
+import { maskSecrets } from "#kernel/mask-secrets.ts";
 import { ClosedAddressError } from "#kernel/reach.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -32,6 +33,13 @@ export type Outcome =
 export function wordsOf(outcome: Outcome): string | null {
   if (outcome.kind === "accepted") return outcome.remark ?? null;
   return outcome.cause ?? null;
+}
+
+/** The words of receivers may quote what was sent, and are stored, logged and shown. */
+export function maskOutcome(outcome: Outcome): Outcome {
+  const words = wordsOf(outcome);
+  const field = outcome.kind === "accepted" ? "remark" : "cause";
+  return words === null ? outcome : { ...outcome, [field]: maskSecrets(words) };
 }
 
 /** Whether the channel would refuse any event. */

@@ -1,6 +1,6 @@
 /** Checks whether an image has passed CI: each kind of evidence that the settings ask for. */
-import { cleanText } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import type { CiEvidence, CiKind, CiResult } from "./contract.ts";
@@ -36,7 +36,7 @@ export function createCheckCi({ required, allow, checksOf, log }: CheckParts): C
           return findingOf(error);
         });
         const passes = result === "passed" || allow.includes(result);
-        const about = { detail: cleanText(detail, detailLength), ...linkOf(url) };
+        const about = { detail: cleanWords(detail, detailLength), ...linkOf(url) };
         return { kind, result, passes, ...about };
       }),
     );

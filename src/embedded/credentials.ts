@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+import { secretPrefixes } from "#kernel/mask-secrets.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials } from "./contract.ts";
 
@@ -48,7 +49,7 @@ function generateCredentials(): Credentials {
 
 /** A new root key, not registered anywhere yet. */
 function newRootKey(): string {
-  return `vedette_root_${randomBytes(32).toString("base64url")}`;
+  return `${secretPrefixes.rootKey}${randomBytes(32).toString("base64url")}`;
 }
 
 /** Replaces the secret `name` by a new one and returns it. */

@@ -1,5 +1,6 @@
-import { type Logger, pino } from "pino";
+import { type Logger, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
+import { maskSecrets } from "./mask-secrets.ts";
 
 export type Log = Logger;
 
@@ -12,12 +13,31 @@ const secretPaths = ["authorization", "token", "key", "secret", "password"].flat
   `*.*.${name}`,
 ]);
 
+/** Fields with words that may quote what others have answered or were sent. */
+const wordFields = ["detail", "reason", "cause", "fault"];
+
 /** One JSON object per line on stdout; on a terminal the same lines in a readable form. */
 export function createLog(settings: LogSettings): Log {
-  const options = { level: settings.level, base: null, redact: secretPaths };
+  const options = {
+    ...{ level: settings.level, base: null, redact: secretPaths },
+    formatters: { log: (fields: object) => maskIn(fields, wordFields) },
+    serializers: {
+      err: (error: unknown) =>
+        error instanceof Error ? maskIn(stdSerializers.err(error), ["message", "stack"]) : error,
+    },
+  };
   const isPretty =
     settings.format === "pretty" || (settings.format === "auto" && process.stdout.isTTY === true);
   return isPretty
     ? pino(options, pretty({ sync: true, translateTime: "HH:MM:ss" }))
     : pino(options, pino.destination({ fd: 1, sync: true }));
+}
+
+function maskIn(fields: object, names: readonly string[]): Record<string, unknown> {
+  const masked: Record<string, unknown> = { ...fields };
+  for (const name of names) {
+    const words = masked[name];
+    if (typeof words === "string") masked[name] = maskSecrets(words);
+  }
+  return masked;
 }

@@ -1,43 +1,71 @@
 /** Masks what looks like a secret in text from outside. It knows usual forms only: what it leaves may still be one. */
-
 import { maskPrivateKeys } from "./mask-private-keys.ts";
 
 const mask = "***";
 
-/** Every pattern is linear in the length of the text: it may be written by somebody hostile. */
-const patterns: readonly { pattern: RegExp; replacement: string }[] = [
-  // The user and password of an address, or a token in their place.
-  { pattern: /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/@"'<>]{1,500}@/gi, replacement: `$1${mask}@` },
+/** By these beginnings people and programs recognize our secrets: a new kind of secret takes its own from here. */
+export const secretPrefixes = { rootKey: "vedette_root_", session: "vds_" } as const;
+
+/** Of webhooks' signing secrets, as Standard Webhooks has it, and of GitHub, GitLab and Slack. */
+const foreignPrefixes = "whsec_|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|xapp-";
+const prefixes = `${Object.values(secretPrefixes).join("|")}|${foreignPrefixes}`;
+
+/** In names of settings, variables, JSON members, flags and parameters whose value is a secret. */
+const names = [
+  "passw(?:or)?d|passphrase|secret|token|credential|(?:webhook|heartbeat)[_-]?url",
+  "(?:api|access|private|signing|root|encryption|identity|routing|integration|service)[_-]?key",
+].join("|");
+
+/** In an address, which may itself be in JSON, or in another address. */
+const slash = String.raw`(?:\\{0,4}\/|%2F)`;
+
+/** Addresses that let anybody write to a chat or an incident service; and paths of them, without their host. */
+const webhooks = [
+  String.raw`\bhooks\.[\w.-]{1,60}|[\w-]{1,60}\.webhook\.office\.com|\bhc-ping\.com`,
+  String.raw`discord(?:app)?\.com${slash}api${slash}(?:v\d+${slash})?webhooks`,
+  String.raw`chat\.googleapis\.com${slash}v1${slash}spaces`,
+  // Of a server of one's own, such as Mattermost.
+  String.raw`(?::\\{0,4}\/\\{0,4}\/[^\s\/"'<>]{1,253}|^|[\s"'])(?:${slash}[\w.-]{1,60}){0,3}${slash}(?:hooks|webhooks?|webhookb2|services${slash}T\w{4,20})`,
+].join("|");
+
+/** All but the first group is masked. Each is linear in the length of the text: it may be written by somebody hostile. */
+const patterns: readonly RegExp[] = [
+  // The user and password of an address, or a token in their place; but for the web, a password may have slashes.
+  /\b([a-z][a-z\d+.-]{0,30}:\\{0,4}\/\\{0,4}\/)[^\s/"'<>]{1,500}(?=@)/gi,
+  /\b((?!https?:)[a-z][a-z\d+.-]{0,30}:\/\/)[^\s/:@"'<>]{0,100}:[^\s"'<>?]{1,500}(?=@(?!sha\d))/gi,
+  new RegExp(String.raw`((?:${webhooks})${slash})[^\s"'<>]{1,2000}`, "gi"),
+  new RegExp(String.raw`(api\.telegram\.org${slash}(?:file${slash})?bot)[^\s/"'<>]{1,200}`, "gi"),
+  /([?&#](?:key|sig|signature|ticket|x-amz-signature)=)[^\s&"'<>]{1,2000}/gi,
   // `Authorization: Bearer x`, `"authorization":"x"`: a scheme, and what follows it.
-  {
-    pattern:
-      /\b(authorization(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\s"',;]{1,4000}(?: {1,3}[^\s"',;]{1,4000})?/gi,
-    replacement: `$1${mask}`,
-  },
-  {
-    pattern: /\b(cookie(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\r\n"']{1,4000}/gi,
-    replacement: `$1${mask}`,
-  },
-  { pattern: /\b(bearer\s{1,3})[\w.~+/=-]{8,4000}/gi, replacement: `$1${mask}` },
+  /\b(authorization(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\s"',;]{1,4000}(?: {1,3}[^\s"',;]{1,4000})?/gi,
+  /\b(cookie(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,4}["'])?)[^\r\n"']{1,4000}/gi,
+  /\b(bearer\s{1,3})[\w.~+/=-]{8,4000}/gi,
+  // Base64 has capitals or digits within, unlike a word.
+  /\b([Bb]asic\s{1,3})(?=[a-zA-Z\d+/]{1,200}[A-Z\d])[A-Za-z\d+/]{8,4000}={0,2}/g,
+  // Ours of the environment, to the end of the word, also with commas; a check may call its secret anything.
+  /\b(VEDETTE_(?:SECRET_[A-Z\d_]{1,100}|[A-Z\d_]{0,100}(?:KEYS?|URL))\s{0,3}[:=]\s{0,3})(?!\s)["']?[^\s"']{1,4000}/g,
   // `DB_PASSWORD=x`, `"apiKey": "x"`, the same in JSON within JSON, `--token x`.
-  {
-    pattern:
-      /((?:passw(?:or)?d|passphrase|secret|token|credential|(?:api|access|private|signing|root)[_-]?key)[\w.-]{0,40}(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3})(?:\\{1,4}"[^"\r\n]{0,4000}"?|"(?:[^"\\\r\n]|\\.){0,4000}"?|'[^'\r\n]{0,4000}'?|[^\s,;&"'}\])]{1,4000})/gi,
-    replacement: `$1${mask}`,
-  },
-  {
-    pattern: /(--?(?:passw(?:or)?d|secret|token|api-key)\s{1,3})[^\s-][^\s]{0,4000}/gi,
-    replacement: `$1${mask}`,
-  },
-  // Tokens that tell by themselves what they are: JSON web tokens, GitHub's, GitLab's, Slack's, AWS'.
-  { pattern: /(?<![\w-])eyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?/g, replacement: mask },
-  { pattern: /\b(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-)[\w-]{10,400}/g, replacement: mask },
-  { pattern: /\bA(?:KIA|SIA)[A-Z\d]{16}\b/g, replacement: mask },
+  new RegExp(
+    String.raw`((?:${names})[\w.-]{0,40}(?:\\{0,4}["'])?\s{0,3}[:=]\s{0,3})(?:\[[^\]\r\n]{0,4000}\]?|\\{1,4}"[^"\r\n]{0,4000}"?|"(?:[^"\\\r\n]|\\.){0,4000}"?|'[^'\r\n]{0,4000}'?|[^\s,;&"'}\])]{1,4000})`,
+    "gi",
+  ),
+  /(--?(?:passw(?:or)?d|secret|token|api-key)\s{1,3})[^\s-][^\s]{0,4000}/gi,
+  // JSON web tokens, and AWS' keys.
+  /(?<![\w-])eyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?/g,
+  /\bA(?:KIA|SIA)[A-Z\d]{16}\b/g,
+  new RegExp(String.raw`(?<![A-Za-z\d])(?:${prefixes})[\w+/=-]{10,4000}`, "g"),
+  // Keys of our API with a prefix, 16 random bytes in base58 unless more are asked for.
+  /(?<![\w-])(?=\w{0,60}[a-z])(?=\w{0,60}[A-Z])(?=\w{0,60}\d)([A-Za-z]\w{0,30}_)[1-9A-HJ-NP-Za-km-z]{21,22}(?![\w-])/g,
+  // Our tokens, 32 random bytes in base64url: letters of both cases, and what no word has. Our keys, in base64.
+  /(?<![\w-])(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])(?=[\w-]{0,42}[\d_-])[\w-]{43}(?![\w-])/g,
+  /(?<![\w+/-])[A-Za-z\d+/]{43}=(?![\w=])/g,
 ];
 
 export function maskSecrets(text: string): string {
   return patterns.reduce(
-    (masked, { pattern, replacement }) => masked.replace(pattern, replacement),
+    // Without a group the second argument is a place in the text.
+    (masked, pattern) =>
+      masked.replace(pattern, (_, before) => (typeof before === "string" ? before + mask : mask)),
     maskPrivateKeys(text),
   );
 }

@@ -76,3 +76,15 @@ it("a channel whose row cannot be read is tried as any other", async () => {
 
   expect(outcome).toEqual(down);
 });
+
+it.each<Outcome>([
+  { kind: "refused", cause: "status 400: bad vedette_root_abcdefghijkl" },
+  { kind: "retry", cause: "status 502: postgres://gw:abcdefghijkl@db", afterMs: 5 },
+  { kind: "accepted", remark: "sent to https://hooks.slack.com/services/abcdefghijkl" },
+])("a secret in the words of a receiver is masked: %o", async (answer) => {
+  const { outcome } = await attempt({ found: hook, answer });
+
+  expect(outcome.kind).toBe(answer.kind);
+  expect(JSON.stringify(outcome)).toContain("***");
+  expect(JSON.stringify(outcome)).not.toContain("abcdefghijkl");
+});

@@ -40,6 +40,12 @@ describe("createCheckCi", () => {
     },
   );
 
+  it("masks a secret in what a service has answered", async () => {
+    const [evidence] = await checkLabel(found({ result: "failed", detail: "no vds_abcdefghijkl" }));
+
+    expect(evidence?.detail).toBe("no ***");
+  });
+
   it("lets pass what the settings let pass, and nothing else", async () => {
     const [missing] = await checkLabel(found({ result: "missing", detail: "" }), ["missing"]);
     const [failed] = await checkLabel(found({ result: "failed", detail: "" }), ["missing"]);

@@ -28,3 +28,20 @@ it("keeps secrets out, wherever a field carries them", () => {
 
   expect(lines).not.toMatch(/s1|s2|s3/);
 });
+
+it("masks secrets in words of others, and in errors with their causes", () => {
+  const lines = logFromChild(`
+    const cause = new Error("connecting to postgres://gw:s1@db");
+    log.warn({ detail: "sent vds_s2aaaaaaaaa", err: new Error("vedette_root_s3aaaaaaaa", { cause }) }, "x");
+    log.warn({ err: null, reason: null, detail: 5 }, "y");
+  `);
+
+  expect(lines).not.toMatch(/s1|s2|s3/);
+  expect(lines).toContain("connecting to postgres://***@db");
+  expect(
+    lines
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).msg),
+  ).toEqual(["x", "y"]);
+});

@@ -6,6 +6,7 @@ import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/invariant.ts";
+import { secretPrefixes } from "#kernel/mask-secrets.ts";
 import { requireKnownPermissions } from "./root-permissions.ts";
 
 export type RootKeyOrder = {
@@ -135,7 +136,7 @@ async function insertNew(
   transaction: PoolClient,
   fields: Omit<RootKey, "key">,
 ): Promise<NewRootKey> {
-  const key = `vedette_root_${randomBytes(32).toString("base64url")}`;
+  const key = `${secretPrefixes.rootKey}${randomBytes(32).toString("base64url")}`;
   const keyId = await insertRootKey(transaction, { ...fields, key });
   invariant(keyId !== undefined, "a random key is unique");
   return { key, keyId };

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
+import { secretPrefixes } from "#kernel/mask-secrets.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
 import { createSealer } from "#kernel/seal.ts";
@@ -72,10 +73,8 @@ export type Bearers = {
   open: (token: string, nowMs: number) => PersonSession | undefined;
 };
 
-/** By it people and programs that look for secrets recognize one. */
-const prefix = "vds_";
-
 export function createBearers(secret: Uint8Array): Bearers {
+  const prefix = secretPrefixes.session;
   const sealer = createSealer(PersonSession, { secret, purpose: "session of the command line" });
   return {
     seal: (session) => `${prefix}${sealer.seal(session, session.endsAtMs)}`,

@@ -1,7 +1,7 @@
 /** Cleans and bounds everything that a fleet returns, for every driver alike. */
 import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
-import { cleanLog } from "#kernel/log-text.ts";
+import { cleanLog, cleanWords } from "#kernel/log-text.ts";
 import {
   type Driver,
   type DriverCall,
@@ -108,7 +108,7 @@ function cleanObservation({
 }
 
 function cleanReason(reason: string): string {
-  return cleanText(reason, maxReason);
+  return cleanWords(reason, maxReason);
 }
 
 /** Such an id cannot be stored, or not be distinguished from another, so the sentinel is left out. */

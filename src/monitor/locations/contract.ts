@@ -1,7 +1,7 @@
 /** The protocol between the gateway and a runner at a further location. */
 import { z } from "zod";
-import { cleanText } from "#kernel/clean-text.ts";
 import { listOf } from "#kernel/list-of.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { OwnService } from "#kernel/reach.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { maxSteps } from "#monitor/kinds/contract.ts";
@@ -68,7 +68,7 @@ const ReportedResult = CheckResult.extend({
   status: z.int().min(0).max(999).nullable(),
   reason: z
     .string()
-    .transform((text) => cleanText(text, 1_000))
+    .transform((text) => cleanWords(text, 1_000))
     .nullable(),
   // A certificate without an expiry has the year 9999.
   tlsDaysLeft: z.int().min(-5_000_000).max(5_000_000).nullable(),

@@ -36,6 +36,12 @@ it("a reason is stored without characters that cannot be shown or that reverse t
   expect(reason?.startsWith("a b\ufffd  [31mx")).toBe(true);
 });
 
+it("a secret in a reason is stored masked", () => {
+  const report = read({ reason: `the answer was ${"x".repeat(960)} postgres://gw:hunter-two@db` });
+
+  expect(report.data?.results[0]?.reason).not.toContain("hunter");
+});
+
 it("a report that is refused does not block later ones", async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
   onTestFinished(() => void vi.useRealTimers());
