@@ -1,7 +1,7 @@
 /** `vedette alerts test`: a failure and a recovery that no check has, sent to a channel once each. */
 import type { Context } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode, AlertTest, Environment } from "#alerts/contract.ts";
-import type { Outcome } from "#alerts/outcome.ts";
+import { maskOutcome, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -52,7 +52,7 @@ const resolvedOnly = ["resolved"] as const;
 
 async function measure(attempt: () => Promise<Outcome>) {
   const beganAtMs = performance.now();
-  const outcome = await attempt();
+  const outcome = maskOutcome(await attempt());
   return { outcome, durationMs: Math.round(performance.now() - beganAtMs) };
 }
 

@@ -1,5 +1,5 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import type { Reach } from "#kernel/reach.ts";
 import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
@@ -50,7 +50,7 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
     return {
       ...result,
       // It may quote what a server says, and is shown to people.
-      reason: cleanText(reason, longestReason),
+      reason: cleanWords(reason, longestReason),
       ...(isUnreached && { isUnreached }),
     };
   };
