@@ -281,7 +281,7 @@ describe("readConfig", () => {
   it("has what each operator may do, as text and as TOML", () => {
     const hash = "ab".repeat(32);
     const other = "cd".repeat(32);
-    const every = ["read", "operate", "approve", "notify"];
+    const every = ["read", "operate", "approve", "notify", "configure"];
     const operators = {
       alice: { token: hash, roles: every },
       bob: { token: other, roles: ["read", "approve"] },
@@ -341,7 +341,7 @@ describe("readConfig", () => {
 
     expect(lines).toEqual([
       "control.operators.alice.token: must be the SHA-256 of a token: 64 hex digits",
-      `control.operators.bob.roles.0: expected one of "read", "operate", "approve", "notify", got 'admin'`,
+      `control.operators.bob.roles.0: expected one of "read", "operate", "approve", "notify", "configure", got 'admin'`,
       expect.stringMatching(/^control\.operators\.ingress-token: is the name of the ingress token/),
     ]);
   });

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import type { Role } from "#app/roles.ts";
+import { roles } from "#kernel/roles.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
@@ -81,7 +82,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description("people with tokens and roles of their own")
     .command("add <name>")
     .description("create a token, print it once, and print the setting that lets it in")
-    .option("--roles <roles>", "of read, operate, approve, notify (default: all)", parseRoles)
+    .option("--roles <roles>", `of ${roles.join(", ")} (default: all)`, parseRoles)
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
   addSignInCommands(program, exit);

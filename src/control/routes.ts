@@ -43,7 +43,10 @@ export type Route = {
   isWrite: boolean;
   /** Whether the call answers only when its work is over, which may take hours. */
   blocks: boolean;
-  /** What the caller has to be allowed; absent: `operate` for a call that changes something, else `read`. */
+  /**
+   * What the caller has to be allowed; absent: `operate` for a call that changes something, else `read`. `configure` for a
+   * call that changes what is watched, or where secrets and alerts go (docs/access.md, "What takes which role").
+   */
   role?: Role;
   /** Writes the caller's authenticated name into a body that has a field for it, whatever the caller sent. */
   sign?: (body: unknown, actor: string) => unknown;
@@ -122,7 +125,8 @@ const routes: readonly Route[] = [
       input,
       // A run is neither recorded nor told to anybody, but it is a request to what is checked.
       isWrite: handler !== "Run",
-      role: "operate" as const,
+      // Whoever registers holds the token that reports the job's runs from then on.
+      role: handler === "Register" ? ("configure" as const) : ("operate" as const),
       blocks: false,
       ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
@@ -138,12 +142,14 @@ const routes: readonly Route[] = [
     input,
     isWrite: handler === "Apply",
     blocks: false,
+    ...(handler === "Apply" && { role: "configure" as const }),
   })),
   ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${runnerService}/${handler}`),
     input,
     isWrite: handler !== "List",
     blocks: false,
+    ...(handler !== "List" && { role: "configure" as const }),
   })),
   ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${alertEvents.name}/${handler}`),
@@ -157,6 +163,7 @@ const routes: readonly Route[] = [
     input,
     isWrite: handler === "Apply",
     blocks: handler === "Apply",
+    ...(handler === "Apply" && { role: "configure" as const }),
   })),
   {
     // A push from the platform that runs a sentinel; its id is one path segment, and not of dots alone.

@@ -1,11 +1,11 @@
 /** What callers of `control` may do. */
 import { z } from "zod";
 
-export const roles = ["read", "operate", "approve", "notify"] as const;
+export const roles = ["read", "operate", "approve", "notify", "configure"] as const;
 
 /**
- * `read` looks, `operate` changes what there is, `approve` approves waves of rollouts, `notify` calls `NotifyReady` of
- * sentinels.
+ * `read` looks, `operate` rolls out and acts on what is watched, `approve` approves waves of rollouts, `notify` calls
+ * `NotifyReady` of sentinels, `configure` changes what is watched, and where secrets and alerts go.
  */
 export const Role = z.enum(roles);
 export type Role = z.infer<typeof Role>;
@@ -16,13 +16,20 @@ const included: Record<Role, readonly Role[]> = {
   operate: ["read", "notify"],
   approve: ["read"],
   notify: [],
+  configure: ["read"],
 };
 
 /**
- * A caller that `control` has authenticated: its name in logs and records, its roles, and the setting that
- * gives them, which is `control.operators` if absent.
+ * A caller that `control` has authenticated: its name in logs and records, its roles, the setting that gives them,
+ * which is `control.operators` if absent, and the accounts at the identity provider that are this person's. Absent
+ * accounts: none is known, and the name says who it is.
  */
-export type Caller = { actor: string; roles: readonly Role[]; grantedBy?: string };
+export type Caller = {
+  actor: string;
+  roles: readonly Role[];
+  grantedBy?: string;
+  accounts?: readonly string[];
+};
 
 export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role): boolean {
   return held.some((role) => role === wanted || included[role].includes(wanted));

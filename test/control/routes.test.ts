@@ -67,4 +67,33 @@ describe("findRoute", () => {
 
     expect([log.isWrite, roleOf(log)]).toEqual([false, "operate"]);
   });
+
+  it.each([
+    "/vedette.v1.Definitions/singleton/Apply",
+    "/vedette.v1.Definitions/singleton/Apply/send",
+    "/vedette.v1.AlertRoutes/singleton/Apply",
+    "/vedette.v1.MonitorRunners/Add",
+    "/vedette.v1.MonitorRunners/Remove",
+    "/vedette.v1.Heartbeat/nightly-backup/Register",
+  ])("takes configure for %s, which changes what is watched or where secrets go", (path) => {
+    expect(roleOf(findRoute(path) as Route)).toBe("configure");
+  });
+
+  it.each([
+    [`${rollout}/singleton/Rollout`, "operate"],
+    [`${rollout}/singleton/Approve`, "approve"],
+    ["/vedette.v1.FleetService/ConfirmList", "operate"],
+    ["/vedette.v1.CronService/key-refill/Run", "operate"],
+    ["/vedette.v1.ApiCheck/verify-key/Run", "operate"],
+    ["/vedette.v1.ApiCheck/verify-key/Mute", "operate"],
+    ["/vedette.v1.Heartbeat/nightly-backup/Acknowledge", "operate"],
+    ["/vedette.v1.Drill/monday-drill/Run", "operate"],
+    ["/vedette.v1.AlertEvents/Retry", "operate"],
+    ["/vedette.v1.AlertEvents/Test", "operate"],
+    ["/vedette.v1.Definitions/singleton/Plan", "read"],
+    ["/vedette.v1.AlertRoutes/singleton/Status", "read"],
+    ["/vedette.v1.MonitorRunners/List", "read"],
+  ])("takes for %s the role %s", (path, role) => {
+    expect(roleOf(findRoute(path) as Route)).toBe(role);
+  });
 });

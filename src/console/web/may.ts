@@ -5,8 +5,8 @@ import { session } from "./session.ts";
 
 type Held = Pick<Session, "roles">;
 
-/** The roles that the page asks for; src/kernel/roles.ts includes neither of them in another one. */
-export type Wanted = Extract<Role, "operate" | "approve">;
+/** The roles that the page asks for; src/kernel/roles.ts includes none of them in another one. */
+export type Wanted = Extract<Role, "operate" | "approve" | "configure">;
 
 export function may(wanted: Wanted): boolean {
   const held = session.value;
@@ -34,6 +34,7 @@ export function isAllowed({ roles }: Held, wanted: Wanted): boolean {
 
 /** "may read, approve"; undefined: it may do everything. Whoever has a session may read. */
 export function limitWords(held: Held): string | undefined {
-  if (isAllowed(held, "operate") && isAllowed(held, "approve")) return undefined;
+  const all = ["operate", "approve", "configure"] as const;
+  if (all.every((wanted) => isAllowed(held, wanted))) return undefined;
   return `may ${[...new Set(["read", ...(held.roles ?? [])])].join(", ")}`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isAllowed, isOperatorOf, limitWords, type Wanted } from "#console/web/may.ts";
 import * as kernel from "#kernel/roles.ts";
 
-const wanted: readonly Wanted[] = ["operate", "approve"];
+const wanted: readonly Wanted[] = ["operate", "approve", "configure"];
 
 describe("what an operator may do", () => {
   it.each(kernel.roles)("with the role %s is what the server would allow", (role) => {
@@ -15,7 +15,7 @@ describe("what an operator may do", () => {
   });
 
   it("is everything in a session of an earlier version, which names no roles", () => {
-    expect(wanted.map((one) => isAllowed({}, one))).toEqual([true, true]);
+    expect(wanted.map((one) => isAllowed({}, one))).toEqual([true, true, true]);
   });
 });
 
@@ -34,7 +34,8 @@ it("offers changes of what holds for every fleet only to whoever operates all of
 it.each<[readonly kernel.Role[] | undefined, string | undefined]>([
   [undefined, undefined],
   [kernel.roles, undefined],
-  [["operate", "approve"], undefined],
+  [["operate", "approve", "configure"], undefined],
+  [["operate", "approve"], "may read, operate, approve"],
   [["read"], "may read"],
   [["approve"], "may read, approve"],
   [["read", "operate"], "may read, operate"],

@@ -1,7 +1,10 @@
 /** Operators with roles, and the approval of a wave from the command line, before the whole program. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runVedette } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 
 const image = "registry.example.com/vedette/sentinel:v2";
 
@@ -9,6 +12,7 @@ const holders = {
   ada: ["read", "operate"],
   ben: ["approve"],
   cem: ["read"],
+  dora: ["configure"],
 } as const;
 type Name = keyof typeof holders;
 
@@ -37,12 +41,12 @@ const run = (as: Name, ...args: string[]) =>
 
 describe("vedette operators add", () => {
   it("prints the token alone to stdout, and the setting without the token", async () => {
-    const { stdout, stderr, code } = await runVedette(["operators", "add", "dora"], {});
+    const { stdout, stderr, code } = await runVedette(["operators", "add", "fay"], {});
 
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\w-]{43}\n$/);
     expect(stderr).toMatch(
-      /below \[control\.operators\].*\n"dora" = \{ token = "sha256:[0-9a-f]{64}", roles = \["read", "operate", "approve", "notify"\] \}/,
+      /below \[control\.operators\].*\n"fay" = \{ token = "sha256:[0-9a-f]{64}", roles = \["read", "operate", "approve", "notify", "configure"\] \}/,
     );
     expect(stderr).not.toContain(stdout.trim());
   });
@@ -92,5 +96,35 @@ describe("a rollout with approvals", () => {
       expect.stringContaining("approved   wave 2 by ben: it is fine"),
       0,
     ]);
+  });
+});
+
+describe("definitions and runners", () => {
+  const file = () => {
+    const config = path.join(tempDir(), "vedette.config.yaml");
+    writeFileSync(config, "checks:\n  home:\n    kind: tcp\n    host: 192.0.2.1\n    port: 80\n");
+    return config;
+  };
+  const missing = "ada may read, operate; this call takes configure (control.operators)";
+
+  it("are planned, but not changed by whoever may only operate", async () => {
+    const config = file();
+
+    const plan = await run("ada", "config", "plan", "--config", config);
+    const apply = await run("ada", "config", "apply", "--config", config);
+    const runner = await run("ada", "runners", "add", "fra");
+
+    expect(plan.code).toBe(2);
+    expect(apply).toMatchObject({ code: 1, stderr: expect.stringContaining(missing) });
+    expect(runner).toMatchObject({ code: 1, stderr: expect.stringContaining(missing) });
+  });
+
+  it("are changed by whoever may configure, who starts no rollout", async () => {
+    const apply = await run("dora", "config", "apply", "--config", file());
+    const runner = await run("dora", "runners", "add", "fra");
+    const rollout = await run("dora", "rollout", "start", image);
+
+    expect([apply.code, runner.code]).toEqual([2, 0]);
+    expect(rollout).toMatchObject({ code: 1, stderr: expect.stringContaining("takes operate") });
   });
 });

@@ -21,6 +21,7 @@ const operators: Record<string, readonly Role[]> = {
   driver: ["operate"],
   approver: ["approve"],
   platform: ["notify"],
+  author: ["configure"],
 };
 
 type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
@@ -139,6 +140,41 @@ it.each([
 
   expect(answers).toEqual(expected);
   expect(bench.reached).toHaveLength(Object.values(expected).filter((it) => it === 200).length);
+});
+
+const hash = "ab".repeat(32);
+const changes: Record<string, object> = {
+  "/vedette.v1.Definitions/singleton/Apply": { definitions: {}, base: null },
+  "/vedette.v1.Definitions/singleton/Apply/send": { definitions: {}, base: null },
+  "/vedette.v1.AlertRoutes/singleton/Apply": {},
+  "/vedette.v1.MonitorRunners/Add": { location: "fra", token_hash: hash },
+  "/vedette.v1.MonitorRunners/Remove": { location: "fra" },
+  "/vedette.v1.Heartbeat/nightly/Register": { token_hash: hash },
+};
+
+it.each(Object.entries(changes))("%s is for whoever may configure", async (path, body) => {
+  const others = ["reader", "driver", "approver", "platform"];
+
+  const refused = await Promise.all(others.map((name) => bench.call(path, `of-${name}`, { body })));
+
+  expect(refused).toEqual([403, 403, 403, 403]);
+  expect(bench.reached).toEqual([]);
+  expect(await bench.call(path, "of-author", { body })).not.toBe(403);
+  expect(await bench.call(path, "of-alice", { body })).not.toBe(403);
+});
+
+it("whoever may configure starts, approves and mutes nothing", async () => {
+  const paths = [
+    `${rollout}/Rollout`,
+    `${rollout}/Approve`,
+    "/vedette.v1.ApiCheck/home/Mute",
+    notify,
+  ];
+
+  const answers = await Promise.all(paths.map((path) => bench.call(path, "of-author")));
+
+  expect(answers).toEqual([403, 403, 403, 403]);
+  expect(await bench.call(`${rollout}/Status`, "of-author")).toBe(200);
 });
 
 it.each([

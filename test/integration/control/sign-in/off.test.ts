@@ -32,7 +32,7 @@ it("says whose token it is, and takes nothing for a session", async () => {
 
   expect(await known.json()).toEqual({
     actor: "ingress-token",
-    roles: ["read", "operate", "approve", "notify"],
+    roles: ["read", "operate", "approve", "notify", "configure"],
     by: "token",
     ends_at: null,
   });
