@@ -30,7 +30,7 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
   const { ingressUrl, adminUrl, actorKey, stops } = parts;
   const { operators } = config.control;
   const byToken = createIdentify({ ingressToken: credentials.ingress_token, operators });
-  const identify = createFindCaller(byToken, parts.signIn?.find);
+  const identify = createFindCaller(byToken, parts.signIn?.find, parts.signIn?.link);
   const fleets = fleetsOf(config);
   const settings = { ingressUrl, adminUrl, identify, actorKey, fleets, log };
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;

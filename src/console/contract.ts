@@ -43,13 +43,16 @@ export type ProviderAccess = {
   read: (flow: string) => { returnTo: string; state: string } | undefined;
   /** The session, for the query with which the browser came back. */
   finish: (end: { flow: string; query: string; remote: string }) => Promise<ProviderSession>;
-  /** Who such a session belongs to now; undefined: it has ended because the settings have changed. */
-  find: (session: ProviderSession) => Caller | undefined;
+  /** Who such a session belongs to now; undefined: it has ended because the settings, or the account's name, have changed. */
+  find: (session: ProviderSession) => Promise<Caller | undefined>;
+  /** The caller of a token, with the accounts that are the same person's. Absent: accounts are not compared. */
+  link?: (caller: Caller) => Promise<Caller>;
 };
 
 type ProviderSession = {
   id: string;
   actor: string;
+  subject?: string | undefined;
   roles: Role[];
   mark: string;
   endsAtMs: number;

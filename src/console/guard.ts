@@ -40,18 +40,20 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   const requireSession = async (request: FastifyRequest): Promise<SignedIn> => {
     const session = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
     if (session === undefined) throw signedOut();
-    const caller = findCaller(session);
+    const caller = await findCaller(session);
     if (caller === undefined || !isAllowed(caller, "read")) throw signedOut();
     if (await parts.logouts.has(session)) throw signedOut();
     return { ...session, ...caller };
   };
 
-  /** undefined: the token was replaced since, or the settings of the identity provider have changed. */
-  const findCaller = ({ roles, ...session }: SignedSession): Caller | undefined => {
+  /** undefined: the token was replaced since, or the settings of the identity provider or the account's name have changed. */
+  const findCaller = async ({ roles, ...session }: SignedSession): Promise<Caller | undefined> => {
     if (roles !== undefined) return access.provider?.find({ ...session, roles });
     const { actor, mark } = session;
     const caller = callers.get(actor);
-    return caller?.mark === mark ? { actor, roles: caller.roles } : undefined;
+    if (caller?.mark !== mark) return undefined;
+    const held = { actor, roles: caller.roles };
+    return (await access.provider?.link?.(held)) ?? held;
   };
 
   /** Throws 403 for a write that did not come from our own page. */

@@ -11,6 +11,8 @@ import { isSameSecret } from "#kernel/same-secret.ts";
 const SignedSession = z.object({
   id: z.string(),
   actor: z.string(),
+  /** The account at the identity provider, when the person signed in there. */
+  subject: z.string().optional(),
   /** The mark of the token that was used to sign in, or of the settings of the identity provider. */
   mark: z.string(),
   /** What the provider's groups allow, when the person signed in there; absent: a token was used. */

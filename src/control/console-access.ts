@@ -35,6 +35,7 @@ export function consoleAccess(
         path,
         body,
         actor: by.actor,
+        accounts: by.accounts,
         idempotencyKey,
         blocks,
         signal: signal ?? new AbortController().signal,

@@ -12,6 +12,7 @@ import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { pathOf } from "#kernel/request-path.ts";
+import type { Caller } from "#kernel/roles.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { type Call, recordCall, remoteOf } from "./call-log.ts";
 import type { Operator } from "./config.ts";
@@ -90,11 +91,11 @@ const healthPath = "/healthz";
  * work that those have started continues.
  */
 export function createControl(settings: ControlSettings): FastifyInstance {
-  const { log, receiveTimeoutMs = 10_000, trustedProxies = [] } = settings;
+  const { log, receiveTimeoutMs = 10_000, trustedProxies = [], signIn } = settings;
   const ingress = openIngress(settings);
   const identify = createIdentify(settings);
-  const callers = createRequestCallers(createFindCaller(identify, settings.signIn?.find));
-  const doors = [...(settings.doors ?? []), createSignInDoor(settings.signIn, identify)];
+  const callers = createRequestCallers(createFindCaller(identify, signIn?.find, signIn?.link));
+  const doors = [...(settings.doors ?? []), createSignInDoor(signIn, identify)];
   const refuse = createRefuse(log);
   const isLeaving = () => settings.isLeaving?.() === true;
   const app = fastify({
@@ -145,15 +146,14 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     isLeaving() ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
   );
   if (settings.console !== undefined) {
-    const provider = settings.signIn?.console;
-    const access = consoleAccess(settings, { identify, ingress, log, provider });
+    const access = consoleAccess(settings, { identify, ingress, log, provider: signIn?.console });
     app.register(settings.console(access), { prefix: consolePath });
     app.get("/", (_, reply) => reply.redirect(consolePath));
   }
   for (const { plugin } of doors) app.register(plugin);
   app.post("/*", (request, reply) => {
-    const { actor = "" } = callers.of(request) ?? {};
-    return forward(request, reply, { ingress, actor, settings });
+    const caller = callers.of(request) ?? { actor: "", roles: [] };
+    return forward(request, reply, { ...caller, ingress, settings });
   });
   app.setNotFoundHandler((request) => {
     requireRoute(request, settings);
@@ -261,10 +261,10 @@ function requireRoute(request: FastifyRequest, { fleets }: Pick<ControlSettings,
   return route;
 }
 
-type ForwardParts = { ingress: Ingress; actor: string; settings: ControlSettings };
+type ForwardParts = Caller & { ingress: Ingress; settings: ControlSettings };
 
 async function forward(request: FastifyRequest, reply: FastifyReply, parts: ForwardParts) {
-  const { ingress, actor, settings } = parts;
+  const { ingress, actor, accounts, settings } = parts;
   const route = requireRoute(request, settings);
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
@@ -273,6 +273,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
     path,
     body: readBody(request, route, actor),
     actor,
+    accounts,
     idempotencyKey: route.isWrite
       ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })
       : undefined,

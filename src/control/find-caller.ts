@@ -8,12 +8,16 @@ export type FindCaller = (bearer: string) => Promise<Caller | undefined>;
 
 type FindSession = (bearer: string) => Promise<{ caller: Caller } | undefined>;
 
-/** `findSession` undefined: nobody signs in, there are tokens only. */
+/** `findSession` undefined: nobody signs in, there are tokens only. `link` adds the accounts of a token's owner. */
 export function createFindCaller(
   identify: Identify,
-  findSession: FindSession | undefined,
+  findSession?: FindSession,
+  link: (caller: Caller) => Promise<Caller> = async (caller) => caller,
 ): FindCaller {
-  return async (bearer) => identify(bearer) ?? (await findSession?.(bearer))?.caller;
+  return async (bearer) => {
+    const caller = identify(bearer);
+    return caller === undefined ? (await findSession?.(bearer))?.caller : link(caller);
+  };
 }
 
 export type RequestCallers = {

@@ -12,6 +12,7 @@ type IngressCall = {
   body: unknown;
   /** The caller's name, as history records it. */
   actor: string;
+  accounts?: readonly string[] | undefined;
   /** With it a repeated call attaches to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** Whether the answer may take hours. */
@@ -188,7 +189,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...signActor(wanted.actor, { target, body }, actorKey),
+      ...signActor(wanted.actor, { target, body, accounts: wanted.accounts }, actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     },
     body,

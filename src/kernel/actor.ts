@@ -1,11 +1,13 @@
 /** The caller's name, and whether the gateway has signed it. */
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
-import { actorHeader, isSigned } from "#kernel/signed-actor.ts";
+import { accountsHeader, actorHeader, isSigned } from "#kernel/signed-actor.ts";
 
 export type Actor = {
   /** The name that the caller gave; trusted only if `isSigned`. */
   by: string;
   isSigned?: true;
+  /** The caller's accounts at the identity provider, if it is signed and has some. */
+  accounts?: string[];
 };
 
 export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
@@ -35,11 +37,13 @@ export function createReadActor(key: Uint8Array): ReadActor {
     const { headers, body, target } = ctx.request();
     const by = headers.get(actorHeader) ?? unnamedActor;
     const request = { target: target.toString(), body };
-    return isSigned(headers, request, key) ? { by, isSigned: true } : { by };
+    if (!isSigned(headers, request, key)) return { by };
+    const accounts = headers.get(accountsHeader)?.split(" ");
+    return { by, isSigned: true, ...(accounts !== undefined && { accounts }) };
   };
 }
 
-/** The name that is written to the history. */
+/** The name that is written to the history: nobody's if the gateway has not signed it. */
 export function nameOf({ by, isSigned }: Actor): string {
   return isSigned === true ? by : unsignedActor;
 }

@@ -1,17 +1,20 @@
 /**
- * The name of a caller on its way through Restate. Any client that reaches Restate's own ingress can send
- * any header, so the gateway signs the name, and a signature is valid for one request only.
+ * The name and the accounts of a caller on their way through Restate. Any client that reaches Restate's own ingress can
+ * send any header, so the gateway signs them, and a signature is valid for one request only.
  */
 import { createHash, createHmac } from "node:crypto";
 import { isSameSecret } from "./same-secret.ts";
 
 export const actorHeader = "x-vedette-actor";
+/** Separated by spaces; absent: none is known. */
+export const accountsHeader = "x-vedette-accounts";
 const actorProofHeader = "x-vedette-actor-proof";
 
 export type SignedRequest = {
   /** `service/key/handler` as Restate names it, without `/send`. */
   target: string;
   body: Uint8Array | string;
+  accounts?: readonly string[] | undefined;
 };
 
 /** The headers from which the worker learns who called. */
@@ -20,10 +23,15 @@ export function signActor(
   request: SignedRequest,
   key: Uint8Array,
 ): Record<string, string> {
-  return { [actorHeader]: actor, [actorProofHeader]: proofOf(actor, request, key) };
+  const accounts = (request.accounts ?? []).join(" ");
+  return {
+    [actorHeader]: actor,
+    ...(accounts !== "" && { [accountsHeader]: accounts }),
+    [actorProofHeader]: proofOf([actor, accounts], request, key),
+  };
 }
 
-/** Whether these headers have a name and the gateway's valid signature of it for this request. */
+/** Whether these headers have a name and the gateway's valid signature of them for this request. */
 export function isSigned(
   headers: ReadonlyMap<string, string>,
   request: SignedRequest,
@@ -31,7 +39,8 @@ export function isSigned(
 ): boolean {
   const actor = headers.get(actorHeader);
   if (actor === undefined) return false;
-  return isSameSecret(headers.get(actorProofHeader) ?? "", proofOf(actor, request, key));
+  const proof = proofOf([actor, headers.get(accountsHeader) ?? ""], request, key);
+  return isSameSecret(headers.get(actorProofHeader) ?? "", proof);
 }
 
 /** The target of a path at the ingress; undefined for one that cannot be decoded. */
@@ -45,8 +54,8 @@ export function targetOfPath(path: string): string | undefined {
   }
 }
 
-function proofOf(actor: string, request: SignedRequest, key: Uint8Array): string {
+function proofOf(who: string[], request: SignedRequest, key: Uint8Array): string {
   const body = createHash("sha256").update(request.body).digest("hex");
-  const fields = [actor, request.target, body];
+  const fields = [...who, request.target, body];
   return createHmac("sha256", key).update(JSON.stringify(fields)).digest("base64url");
 }

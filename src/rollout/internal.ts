@@ -36,6 +36,8 @@ export type BeginRequest = {
   startedBy: string;
   /** The gateway has signed the name. */
   isSigned?: true;
+  /** Those of the starter, as in `Actor`. */
+  accounts?: string[];
   gate?: Gate;
   policy?: Policy;
   ci?: CiEvidence[];

@@ -108,6 +108,8 @@ export type RolloutHead = {
   /** Whether an operator has ended the wait for the requested start. */
   startsEarly?: true;
   startedBy: string;
+  /** The starter's accounts at the identity provider; absent: none is known. */
+  accounts?: string[];
   startedAt: string;
   updatedAt: string;
   reason?: string;

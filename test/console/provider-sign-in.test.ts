@@ -34,7 +34,7 @@ function startPage({ publicUrl = "", finish = async () => session, hasProvider =
       return state === undefined || returnTo === undefined ? undefined : { state, returnTo };
     },
     finish,
-    find: ({ actor, roles, mark }) => (mark === "m" ? { actor, roles } : undefined),
+    find: async ({ actor, roles, mark }) => (mark === "m" ? { actor, roles } : undefined),
   };
   const access: ConsoleAccess = {
     identify: () => undefined,

@@ -5,6 +5,7 @@ const key = Buffer.alloc(32, 1);
 const asked = { target: "S/k/H", body: "{}" };
 const headersOf = (headers: Record<string, string>) => new Map(Object.entries(headers));
 const signed = signActor("alice", asked, key);
+const ofAccounts = signActor("alice", { ...asked, accounts: ["a"] }, key);
 
 it("accepts a name that the gateway signed", () => {
   expect(isSigned(headersOf(signed), asked, key)).toBe(true);
@@ -14,6 +15,9 @@ it.each([
   ["without a signature", { "x-vedette-actor": "alice" }],
   ["without a name", {}],
   ["with the signature of another name", { ...signed, "x-vedette-actor": "bob" }],
+  ["with accounts that were not signed", { ...signed, "x-vedette-accounts": "a" }],
+  ["without the accounts that were signed", { ...ofAccounts, "x-vedette-accounts": "" }],
+  ["with the accounts of another signature", { ...ofAccounts, "x-vedette-accounts": "b" }],
   ["with a signature of another length", { ...signed, "x-vedette-actor-proof": "x" }],
 ])("accepts none %s", (_how, headers) => {
   expect(isSigned(headersOf(headers), asked, key)).toBe(false);

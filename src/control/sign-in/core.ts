@@ -76,7 +76,10 @@ export function createCore(parts: CoreParts): Core {
         log.warn({ ...by, code, ...(name !== undefined && { name }) }, "sign-in refused");
         throw refuseClaims(recognized.refusal);
       }
-      const session = people.begin(recognized.caller, nowMs());
+      const session = people.begin(
+        { ...recognized.caller, subject: String(claims["sub"]) },
+        nowMs(),
+      );
       log.info({ actor: session.actor, ...by }, "signed in");
       return session;
     },

@@ -2,6 +2,7 @@
  * The names that accounts of the identity provider have here, in Postgres: a name belongs to the first account
  * that had it, and an account keeps its first name.
  */
+import { createHash } from "node:crypto";
 import { DatabaseError } from "pg";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
@@ -9,6 +10,19 @@ import type { Log } from "#kernel/log.ts";
 import { namesAway } from "./refusals.ts";
 
 export type Account = { issuer: string; subject: string };
+
+/** `issuer` as in the settings. */
+export function accountOf({ issuer }: { issuer: string }, subject: string): Account {
+  return { issuer: new URL(issuer).href, subject };
+}
+
+/** Stands for an account in what is recorded, and says nothing of it. */
+export function accountId(settings: { issuer: string }, subject: string): string {
+  const { issuer } = accountOf(settings, subject);
+  return createHash("sha256")
+    .update(JSON.stringify([issuer, subject]))
+    .digest("base64url");
+}
 
 /** Each throws 503 when Postgres does not answer in time. */
 export type Names = {
@@ -21,6 +35,8 @@ export type Names = {
   take: (account: Account, name: string) => Promise<string | undefined>;
   /** Gives the account this name, also one that another account has had. */
   assign: (account: Account, name: string) => Promise<void>;
+  /** The subject of the account that has this name; undefined: none has. */
+  holder: (issuer: string, name: string) => Promise<string | undefined>;
 };
 
 /** Somebody waits for it, in a browser. */
@@ -44,6 +60,7 @@ export function createNames(database: Database, log: Log): Names {
     assign: async ({ issuer, subject }, name) => {
       await ask(assignName, [issuer, subject, name]);
     },
+    holder: async (issuer, name) => (await ask(findHolder, [issuer, name])).name,
   };
 }
 
@@ -66,6 +83,8 @@ async function query(
 }
 
 const findName = "SELECT name FROM sign_in_names WHERE issuer = $1 AND subject = $2";
+
+const findHolder = "SELECT subject AS name FROM sign_in_names WHERE issuer = $1 AND name = $2";
 
 // Of two processes one inserts. The name of another account violates the other unique index.
 const takeName = `

@@ -8,10 +8,13 @@ import { type Caller, Role } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
 import { createSealer } from "#kernel/seal.ts";
 import { findLinked } from "./claims.ts";
+import { accountId } from "./names.ts";
 
 export const PersonSession = z.object({
   id: z.string(),
   actor: z.string(),
+  /** The account at the provider; absent: nobody has asked it. */
+  subject: z.string().optional(),
   roles: z.array(Role),
   endsAtMs: z.number(),
   /** Proves the rest, under the settings that made these roles. */
@@ -20,7 +23,7 @@ export const PersonSession = z.object({
 export type PersonSession = z.infer<typeof PersonSession>;
 
 export type People = {
-  begin: (caller: Caller, nowMs: number) => PersonSession;
+  begin: (person: Caller & { subject?: string | undefined }, nowMs: number) => PersonSession;
   /** What the session's person may do; undefined: the settings have changed since, and it has ended. */
   find: (session: PersonSession) => Caller | undefined;
 };
@@ -35,24 +38,30 @@ type Settings = {
 export function createPeople(settings: Settings): People {
   const { session_hours: hours } = settings.oidc;
   return {
-    begin: ({ actor, roles }, nowMs) => {
+    begin: ({ actor, subject, roles }, nowMs) => {
       const id = randomBytes(16).toString("base64url");
-      const session = { id, actor, roles: [...roles], endsAtMs: nowMs + hours * 3_600_000 };
+      const endsAtMs = nowMs + hours * 3_600_000;
+      const session = { id, actor, subject, roles: [...roles], endsAtMs };
       return { ...session, mark: createMark(session, settings) };
     },
     find: (session) => {
-      const { actor, roles, mark } = session;
+      const { actor, subject, roles, mark } = session;
       if (!isSameSecret(mark, createMark(session, settings))) return undefined;
       const isRow = Object.hasOwn(settings.operators, actor);
-      return { actor, roles, ...(!isRow && { grantedBy: "control.oidc" }) };
+      return {
+        actor,
+        roles,
+        ...(!isRow && { grantedBy: "control.oidc" }),
+        ...(subject !== undefined && { accounts: [accountId(settings.oidc, subject)] }),
+      };
     },
   };
 }
 
 /** Of the session, and of everything that decides about its name and its roles. */
 function createMark(session: Omit<PersonSession, "mark">, settings: Settings): string {
-  const { id, actor, roles, endsAtMs } = session;
-  const text = JSON.stringify([id, actor, roles, endsAtMs, ...groundsOf(actor, settings)]);
+  const { id, actor, subject, roles, endsAtMs } = session;
+  const text = JSON.stringify([id, actor, subject, roles, endsAtMs, ...groundsOf(actor, settings)]);
   return createHmac("sha256", settings.secret).update(`vedette mark ${text}`).digest("base64url");
 }
 

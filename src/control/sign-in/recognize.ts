@@ -10,7 +10,7 @@ import {
   type PeopleSettings,
   type Recognition,
 } from "./claims.ts";
-import type { Names } from "./names.ts";
+import { accountOf, type Names } from "./names.ts";
 
 /** How somebody signs in, as the log has it. */
 export type How = "console" | "command line" | "device";
@@ -24,12 +24,11 @@ export type Recognize = (claims: Claims, how: How) => Promise<Recognition>;
 type Parts = PeopleSettings & { issuer: string; names: Names };
 
 export function createRecognize({ names, ...settings }: Parts): Recognize {
-  const issuer = new URL(settings.issuer).href;
   return async (claims, how) => {
     const { sub: subject } = claims;
     const isUsable = typeof subject === "string" && subject !== "";
     if (!isUsable || !isClean(subject, longestSubject)) return { refusal: noSubject };
-    const account = { issuer, subject };
+    const account = accountOf(settings, subject);
 
     const attempt = async (held: string | undefined): Promise<Recognition> => {
       const found = requireReader(identifyPerson(claims, settings, held), how);

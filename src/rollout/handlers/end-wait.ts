@@ -72,16 +72,23 @@ function requireSeen(
   throw illegalNow("Approve", head.state, `${now}; check and decide again`);
 }
 
-/** The name of the operator who approves. Throws the 403 for a caller that is nobody in particular, and for the starter. */
-function requireApprover(actor: Actor, { startedBy }: RolloutHead): string {
+/**
+ * The name of the operator who approves. Throws the 403 for a caller that is nobody in particular, and for the starter,
+ * under whatever name.
+ */
+function requireApprover(actor: Actor, { startedBy, accounts: starters }: RolloutHead): string {
   const by = nameOf(actor);
   if (!isPersonal(by)) {
     throw notAnApprover(
       `an approval has to have a name: sign in (vedette login), or call with a token of your own (control.operators), not as ${by}`,
     );
   }
-  if (by !== startedBy) return by;
-  throw notAnApprover(`${by} has started this rollout; another operator has to approve it`);
+  const isStarter = starters?.some((account) => actor.accounts?.includes(account)) === true;
+  if (by !== startedBy && !isStarter) return by;
+  const earlier = by === startedBy ? "" : `, as ${startedBy}`;
+  throw notAnApprover(
+    `${by} has started this rollout${earlier}; another operator has to approve it`,
+  );
 }
 
 function notAnApprover(detail: string): ProblemError<RolloutProblemCode> {

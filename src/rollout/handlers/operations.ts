@@ -1,6 +1,7 @@
 /** The exclusive handlers that accept or refuse an operation. Short, because they block the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
@@ -10,7 +11,7 @@ import {
   withoutAnyWait,
   withResumedWait,
 } from "#rollout/conditions/wait.ts";
-import type { RolloutStatus } from "#rollout/contract.ts";
+import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
 import type { ResumeRequest } from "#rollout/requests/contract.ts";
@@ -34,6 +35,10 @@ export async function begin(
 ): Promise<RunHandle> {
   const before = await readHead(ctx);
   nextState("Rollout", before?.state ?? "idle");
+  // Journaled: the settings may be others when this handler is tried again.
+  const settings = await ctx.run("read-settings", () => defaults);
+  const policy = withDefaults(settings, request.policy);
+  requireStarter(request, policy);
   if (before !== null) await keepSuperseded(ctx, before);
   const rolloutId = ctx.rand.uuidv4();
   const drain = before === null ? {} : drainOf(before);
@@ -41,9 +46,6 @@ export async function begin(
   const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
   const { image } = wanted;
   ctx.console.info("starting sentinel rollout", { rolloutId, image, by: startedBy });
-  // Journaled: the settings may be others when this handler is tried again.
-  const settings = await ctx.run("read-settings", () => defaults);
-  const policy = withDefaults(settings, request.policy);
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const at = await ctx.date.now();
@@ -53,6 +55,13 @@ export async function begin(
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);
   return { rolloutId, runner, notesCaller: true };
+}
+
+/** Throws the 403 where another than the starter has to approve, and nobody knows who that is. */
+function requireStarter({ isSigned }: BeginRequest, { approvals }: HeadPolicy): void {
+  if (isSigned === true || approvals === undefined) return;
+  const detail = `somebody else than its starter has to approve waves of this rollout (approvals: ${approvals}), which nobody starts without a name: call control, or Restate's own address, with a token`;
+  throw new ProblemError<RolloutProblemCode>({ status: 403, code: "not_an_operator", detail });
 }
 
 export async function beginResume(

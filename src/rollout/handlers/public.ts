@@ -155,8 +155,8 @@ function policyOf(request: RolloutRequest): Pick<BeginRequest, "policy"> {
   return Object.keys(policy).length === 0 ? {} : { policy };
 }
 
-function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
-  return { startedBy: by, ...(isSigned === true && { isSigned }) };
+function nameStarter({ by, ...rest }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
+  return { startedBy: by, ...rest };
 }
 
 /**

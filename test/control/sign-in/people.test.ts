@@ -90,11 +90,27 @@ describe("a session", () => {
     ["more roles", { roles: ["read", "approve"] as Role[] }],
     ["a later end", { endsAtMs: nowMs * 2 }],
     ["another id, as after signing out", { id: "another" }],
+    ["another account", { subject: "2" }],
     ["no mark", { mark: "" }],
   ])("is nobody's with %s, whoever can sign the console's cookies", (_what, changes) => {
     const session = peopleOf().begin(free, nowMs);
 
     expect(peopleOf().find({ ...session, ...changes })).toBeUndefined();
+  });
+
+  it("has the account of its person, whatever the name, and another one at another provider", () => {
+    const accountsOf = (person: { actor: string; subject: string }, changes = {}) => {
+      const people = peopleOf(changes);
+      return people.find(people.begin({ ...person, roles }, nowMs))?.accounts;
+    };
+    const elsewhere = { VEDETTE_CONTROL__OIDC__ISSUER: "https://other.example.com" };
+
+    const [account] = accountsOf({ actor: "ada", subject: "1" }) ?? [];
+
+    expect(account).toMatch(/^[\w-]{43}$/);
+    expect(accountsOf({ actor: "a.old@example.com", subject: "1" })).toEqual([account]);
+    expect(accountsOf({ actor: "ada", subject: "2" })).not.toEqual([account]);
+    expect(accountsOf({ actor: "ada", subject: "1" }, elsewhere)).not.toEqual([account]);
   });
 
   it("is not made by another secret", () => {

@@ -22,11 +22,14 @@ const people = {
   ben: verified("ben@example.com", "leads"),
   cem: verified("cem@example.com", "managers", "leads"),
   dora: verified("dora@example.com", "managers", "leads"),
+  eve: verified("eve@example.com", "managers", "leads"),
   nobody: verified("nobody@example.com"),
 };
 
 const image = "registry.example.com/vedette/sentinel:v2";
 const cemsToken = "token-of-cem";
+const evesToken = "token-of-eve";
+const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 
 let identity: IdentityProvider;
 let program: Program;
@@ -38,8 +41,11 @@ beforeAll(async () => {
     VEDETTE_FLEET__PROCESS__SIZE: "4",
     VEDETTE_CONTROL__OIDC__ROLES: "managers=read,operate;leads=approve",
     VEDETTE_CONTROL__OPERATORS__CEM__SIGN_IN: "cem@example.com",
-    VEDETTE_CONTROL__OPERATORS__CEM__TOKEN: createHash("sha256").update(cemsToken).digest("hex"),
+    VEDETTE_CONTROL__OPERATORS__CEM__TOKEN: hashOf(cemsToken),
     VEDETTE_CONTROL__OPERATORS__CEM__ROLES: "operate,approve",
+    VEDETTE_CONTROL__OPERATORS__EVE__SIGN_IN: "eve.b@example.com",
+    VEDETTE_CONTROL__OPERATORS__EVE__TOKEN: hashOf(evesToken),
+    VEDETTE_CONTROL__OPERATORS__EVE__ROLES: "operate,approve",
   });
 });
 
@@ -339,5 +345,31 @@ describe("a session of the command line", () => {
     expect(stdout).toContain("as dora@example.com, who may read, operate, approve");
     expect(approved.code).toBe(1);
     expect(approved.stderr).toContain("dora@example.com has started this rollout");
+  });
+
+  it("approves no rollout that the same person has started before the address became an operator's", async () => {
+    const before = machine();
+    const after = machine();
+    await login(before, "eve");
+    await before.run("rollout", "start", image, "--waves", "50,100", "--approvals", "every_wave");
+    await waitsForApproval(before);
+    people.eve = verified("eve.b@example.com", "managers", "leads");
+
+    const { stdout } = await login(after, "eve");
+    const ended = await before.run("rollout", "status");
+    const bySession = await after.run("rollout", "approve");
+    const byToken = await runVedette(["rollout", "approve"], {
+      VEDETTE_CONTROL_URL: program.endpoints().control,
+      INGRESS_TOKEN: evesToken,
+    });
+    await after.run("rollout", "cancel");
+
+    expect(stdout).toContain("as eve, who may operate, approve");
+    expect(ended.stderr).toContain("session");
+    const words = "eve has started this rollout, as eve@example.com";
+    expect([bySession.stderr, byToken.stderr]).toEqual([
+      expect.stringContaining(words),
+      expect.stringContaining(words),
+    ]);
   });
 });

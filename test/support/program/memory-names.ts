@@ -13,6 +13,13 @@ export function createMemoryNames(): Names {
       names.set(keyOf(account), name);
       return name;
     },
-    assign: async (account, name) => void names.set(keyOf(account), name),
+    assign: async (account, name) => {
+      for (const [key, held] of names) if (held === name) names.delete(key);
+      names.set(keyOf(account), name);
+    },
+    holder: async (issuer, name) => {
+      const held = [...names].find(([key, one]) => one === name && JSON.parse(key)[0] === issuer);
+      return held === undefined ? undefined : JSON.parse(held[0])[1];
+    },
   };
 }

@@ -144,9 +144,14 @@ export async function startRolloutBench(options: BenchOptions = {}) {
   });
 
   /** As the gateway would for this actor; without one as anybody beside Restate. */
-  const post = async (path: string, body: unknown, actor?: string): Promise<Answer> => {
+  const post = async (
+    path: string,
+    body: unknown,
+    actor?: string,
+    accounts: string[] = [],
+  ): Promise<Answer> => {
     const text = JSON.stringify(body);
-    const signed = { target: path.replace(/\/send$/, ""), body: text };
+    const signed = { target: path.replace(/\/send$/, ""), body: text, accounts };
     const answer = await fetch(`${restate.ingressUrl}/${path}`, {
       method: "POST",
       headers: {
@@ -179,6 +184,12 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     /** In the name of an operator whom the gateway has authenticated. */
     callAs: (actor: string, handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}`, body, actor),
+    /** In the name of an operator who has these accounts at the identity provider. */
+    callAsPerson: (
+      { actor, accounts }: { actor: string; accounts: string[] },
+      handler: RolloutHandlerName,
+      body: unknown = {},
+    ) => post(`${objectPath}/singleton/${handler}`, body, actor, accounts),
     send: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}/send`, body),
     /** Runs SQL on Restate's own tables. */

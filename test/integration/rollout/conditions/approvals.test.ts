@@ -76,6 +76,36 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
     expect((await started).body.state).toBe("completed");
   });
 
+  it("is not approved by its starter under another name of the same account", async () => {
+    const starter = { actor: "ada.old@example.com", accounts: ["account-1"] };
+    const started = bench.callAsPerson(starter, "Rollout", halves);
+    await untilWaiting();
+
+    const own = { actor: "ada", accounts: ["account-0", "account-1"] };
+    const refused = await bench.callAsPerson(own, "Approve");
+    const after = await status();
+    const other = { actor: "ben", accounts: ["account-2"] };
+    const approved = await bench.callAsPerson(other, "Approve");
+
+    expect([refused.status, after.waiting_for, approved.status]).toEqual([403, "approval", 200]);
+    expect(refused.body["message"]).toContain("ada has started this rollout, as ada.old@example");
+    expect((await started).body.state).toBe("completed");
+  });
+
+  it.each([
+    ["the request asks for them", halves],
+    ["one wave alone is approved", { ...halves, approvals: "last_wave" }],
+  ])("is not started by a caller without a name, where %s", async (_when, request) => {
+    const before = await status();
+
+    // One that is started answers nothing until it is approved.
+    const answer = await Promise.race([bench.call("Rollout", request), untilWaiting()]);
+
+    const message = expect.stringContaining("nobody starts without a name");
+    expect(answer).toMatchObject({ status: 403, body: { message } });
+    expect((await status()).rollout_id).toBe(before.rollout_id);
+  });
+
   it("refuses an approval that nothing waits for, or that is for something else", async () => {
     const before = await bench.callAs("ben", "Approve");
     const started = bench.callAs("ada", "Rollout", halves);
@@ -131,7 +161,7 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
   });
 
   it("waits again after a pause, and a wave that was approved goes on without another one", async () => {
-    bench.send("Rollout", halves);
+    void bench.callAs("ada", "Rollout", halves);
     await untilWaiting();
     await bench.call("Pause");
     const refused = await bench.callAs("ben", "Approve");
@@ -177,6 +207,8 @@ describe("a rollout where the settings ask for approvals", () => {
     try {
       const request = { ...halves, approvals: "last_wave" };
       const { body } = await bench.call("Plan", request);
+      const { approvals: _, ...silent } = halves;
+      const unsigned = await bench.call("Rollout", silent);
       void bench.callAs("ada", "Rollout", request);
       const waiting = await waitFor(
         async () => {
@@ -187,6 +219,7 @@ describe("a rollout where the settings ask for approvals", () => {
       );
       await bench.call("Cancel");
 
+      expect(unsigned.status).toBe(403);
       expect(RolloutPlan.parse(body).waves.every((wave) => wave.needs_approval)).toBe(true);
       expect(waiting).toMatchObject({ current_wave: 0, policy: { approvals: "every_wave" } });
     } finally {
