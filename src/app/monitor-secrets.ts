@@ -6,10 +6,10 @@ import type { Base } from "./base.ts";
 
 type Settings = Pick<Base, "config" | "credentials">;
 
-/** The root key of our own API is known. */
+/** Of our own API a root key that only verifies and limits is known. */
 export function monitorSecrets({ config, credentials }: Settings): ReadSecret {
   const { base_url, key: KEY, root_key } = config.monitor;
-  const ROOT_KEY = root_key || (base_url === "" ? credentials.root_key : "");
+  const ROOT_KEY = root_key || (base_url === "" ? credentials.check_key : "");
   return createReadSecret({ KEY, ROOT_KEY }, config.definitions.secrets_dir);
 }
 

@@ -4,7 +4,12 @@ import path from "node:path";
 import { hashKey } from "#api/cache/key-record.ts";
 import { ensureOwnKey, type OwnKey, type OwnKeyState } from "#api/operator/installation-keys.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
-import { keepSecret, loadCredentials, renewSecret } from "#embedded/credentials.ts";
+import {
+  keepSecret,
+  loadCredentials,
+  type RootKeyName,
+  renewSecret,
+} from "#embedded/credentials.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
 
@@ -31,26 +36,31 @@ export async function startRootKey(base: Base, database: Database): Promise<void
 
 /** Registers the root key with which the local fleet verifies keys, and returns it. */
 export async function startSentinelKey(base: Base, database: Database): Promise<string> {
-  await ensureKept(base, database, {
-    name: "sentinel_key",
-    origin: "sentinels",
-    others: isOwnDatabase(base) ? "end" : "join",
-    graceSeconds: 0,
-  });
+  await ensureNarrow(base, database, { name: "sentinel_key", origin: "sentinels" });
   return base.credentials.sentinel_key;
+}
+
+/** Registers the root key with which checks call this installation's own API, unless the settings have another. */
+export async function startCheckKey(base: Base, database: Database): Promise<void> {
+  const { base_url, root_key } = base.config.monitor;
+  if (base_url !== "" || root_key !== "") return;
+  await ensureNarrow(base, database, { name: "check_key", origin: "checks" });
+}
+
+/** Each process of a shared database has one of its own. */
+function ensureNarrow(base: Base, database: Database, key: Pick<StoredKey, "name" | "origin">) {
+  const others = isOwnDatabase(base) ? "end" : "join";
+  return ensureKept(base, database, { ...key, others, graceSeconds: 0 });
 }
 
 /**
  * Replaces the old key in the credentials of `dataDir` by the rotated one. Returns its name there; undefined
  * when `dataDir` has another key, or none.
  */
-export function keepRotated(
-  dataDir: string,
-  rotated: RootKeyRotation,
-): "root_key" | "sentinel_key" | undefined {
+export function keepRotated(dataDir: string, rotated: RootKeyRotation): RootKeyName | undefined {
   if (!existsSync(path.join(dataDir, "credentials.json"))) return undefined;
   const kept = loadCredentials(dataDir);
-  const name = (["root_key", "sentinel_key"] as const).find(
+  const name = (["root_key", "sentinel_key", "check_key"] as const).find(
     (one) => hashKey(kept[one]) === rotated.oldHash,
   );
   if (name !== undefined) keepSecret(dataDir, name, rotated.key);
@@ -61,7 +71,7 @@ function isOwnDatabase({ config }: Base): boolean {
   return config.database.url === "";
 }
 
-type StoredKey = Omit<OwnKey, "key"> & { name: "root_key" | "sentinel_key" };
+type StoredKey = Omit<OwnKey, "key"> & { name: RootKeyName };
 
 /** Replaces a stored key that has ended by a new one, unless it comes from the settings. */
 async function ensureKept(base: Base, database: Database, kept: StoredKey): Promise<OwnKeyState> {
@@ -69,8 +79,8 @@ async function ensureKept(base: Base, database: Database, kept: StoredKey): Prom
   const { credentials, dataDir } = base;
   const keyState = await ensureOwnKey(database, { ...own, key: credentials[name] });
   const isOver = keyState.state === "ended" || keyState.state === "replaced";
-  const mayRenew =
-    own.origin === "sentinels" || (own.origin === "generated" && own.others === "end");
+  const isNarrow = own.origin === "sentinels" || own.origin === "checks";
+  const mayRenew = isNarrow || (own.origin === "generated" && own.others === "end");
   if (!isOver || !mayRenew) return keyState;
   credentials[name] = renewSecret(dataDir, name);
   base.log.info({ credentials: name }, "key has ended, a new one was generated");

@@ -14,6 +14,7 @@ import { createDefinitions, readGiven } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createMissingOfJob } from "./own-jobs.ts";
+import { startCheckKey } from "./own-keys.ts";
 import { postgresServer } from "./own-services.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
@@ -57,6 +58,7 @@ export async function startParts(
   });
   base.own("Postgres", postgresServer(databaseUrl));
   metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
+  if (wanted.includes("worker")) await startCheckKey(base, database);
   const servesApi = wanted.includes("api");
   const missingOfJob = createMissingOfJob(base.config, { servesApi });
   const definitions = createDefinitions(base, { database, given, missingOfJob });

@@ -34,6 +34,8 @@ export const Credentials = z.looseObject({
   root_key: z.string().min(1),
   /** A root key that only verifies keys, for the gateways of the local fleet. */
   sentinel_key: z.string().min(1),
+  /** A root key that only verifies keys and limits, for checks of this installation's own API. */
+  check_key: z.string().min(1),
   database_password: z.string().min(1),
   /** ed25519, PKCS #8 PEM: Restate signs its requests to the worker with it. */
   restate_identity_key: z.string().min(1),

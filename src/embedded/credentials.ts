@@ -25,10 +25,10 @@ type Source = { file: string; generated: Credentials };
 
 /** Fields that a file of an older version lacks are taken from `generated`. */
 function readCredentials(text: string, { file, generated }: Source): Credentials {
-  const { encryption_key, sentinel_key } = generated;
+  const { encryption_key, sentinel_key, check_key } = generated;
   try {
     const kept = JSON.parse(text);
-    return Credentials.parse({ encryption_key, sentinel_key, ...kept });
+    return Credentials.parse({ encryption_key, sentinel_key, check_key, ...kept });
   } catch (error) {
     const advice = "restore it from a backup, or delete it to generate new secrets";
     // Neither the parser's message nor the cause: both may quote a secret.
@@ -41,6 +41,7 @@ function generateCredentials(): Credentials {
     ingress_token: randomBytes(32).toString("base64url"),
     root_key: newRootKey(),
     sentinel_key: newRootKey(),
+    check_key: newRootKey(),
     database_password: randomBytes(32).toString("base64url"),
     restate_identity_key: generateIdentityKey(),
     encryption_key: `generated:${randomBytes(32).toString("base64")}`,
@@ -52,17 +53,15 @@ function newRootKey(): string {
   return `${secretPrefixes.rootKey}${randomBytes(32).toString("base64url")}`;
 }
 
+export type RootKeyName = "root_key" | "sentinel_key" | "check_key";
+
 /** Replaces the secret `name` by a new one and returns it. */
-export function renewSecret(dataDir: string, name: "root_key" | "sentinel_key"): string {
+export function renewSecret(dataDir: string, name: RootKeyName): string {
   return keepSecret(dataDir, name, newRootKey());
 }
 
 /** Stores `secret` under `name`, in the file only: processes that have read the file keep the old secret. */
-export function keepSecret(
-  dataDir: string,
-  name: "root_key" | "sentinel_key",
-  secret: string,
-): string {
+export function keepSecret(dataDir: string, name: RootKeyName, secret: string): string {
   const changed = { ...loadCredentials(dataDir), [name]: secret };
   const file = path.join(dataDir, "credentials.json");
   writeFileAtomically(file, `${JSON.stringify(changed, null, 2)}\n`);

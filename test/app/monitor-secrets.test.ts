@@ -9,6 +9,7 @@ const credentials = Credentials.parse({
   ingress_token: "t",
   root_key: "own-root-key",
   sentinel_key: "s",
+  check_key: "c",
   database_password: "p",
   restate_identity_key: "i",
   encryption_key: "e",

@@ -12,10 +12,10 @@ const operator = { workspaceId: "ws_operator", keySpaceId: "ks_root" };
 
 /**
  * Where a root key comes from: `setting` is `api.root_key`, `generated` was created at a first start,
- * `sentinels` is the one with which gateways of the local fleet verify keys, `replaced` was one of these
- * until another replaced it. Null: an operator created it.
+ * `sentinels` is the one with which gateways of the local fleet verify keys, `checks` the one with which checks
+ * call the API, `replaced` was one of these until another replaced it. Null: an operator created it.
  */
-export type Origin = "setting" | "generated" | "sentinels" | "replaced";
+export type Origin = "setting" | "generated" | "sentinels" | "checks" | "replaced";
 
 export type RootKey = {
   key: string;

@@ -1,4 +1,4 @@
-/** The root keys that an installation creates for itself: one with all permissions, one for its gateways. */
+/** The root keys that an installation creates for itself: with all permissions, for its gateways, for its checks. */
 import type { PoolClient } from "pg";
 import {
   defaultWorkspaceId,
@@ -6,14 +6,16 @@ import {
   type Origin,
   replaceRootKey,
 } from "#api/access/root-key.ts";
+import { announce } from "#api/cache/invalidation.ts";
 import { hashKey } from "#api/cache/key-record.ts";
 import { auditSystem } from "#api/changes/audit.ts";
+import { newId } from "#api/ids.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/invariant.ts";
 
 export type OwnKey = {
   key: string;
-  origin: "setting" | "generated" | "sentinels";
+  origin: "setting" | "generated" | "sentinels" | "checks";
   /**
    * What happens to keys of the same kind that other processes have registered: this one ends them, is not
    * registered because of them, or is valid in addition to them.
@@ -52,6 +54,7 @@ const kinds = {
     permissions: ["api.*.verify_key"],
     also: ["sentinels"],
   },
+  checks: { name: "of the checks", permissions: ["api.*.verify_key"], also: ["checks"] },
 } as const;
 
 /**
@@ -118,14 +121,28 @@ async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]>
 /** A process of an earlier version takes no lock: it may have inserted the key a moment before. */
 async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<string> {
   const { key, origin } = own;
-  const { name, permissions } = kinds[origin];
+  const { name, permissions: always } = kinds[origin];
   const forWorkspaceId = defaultWorkspaceId;
+  const permissions = origin === "checks" ? [...always, await maySpend(transaction)] : always;
   const rootKey = { key, forWorkspaceId, name, permissions, origin };
   const id =
     (await insertRootKey(transaction, rootKey)) ??
     (await readRows(transaction, own)).find((row) => row.isThisKey)?.id;
   invariant(id !== undefined, "a key that could not be inserted exists");
   return id;
+}
+
+/** The permission to count against the limits of the standard check, whose namespace it creates, and no others. */
+async function maySpend(transaction: PoolClient): Promise<string> {
+  const { rows } = await transaction.query<{ id: string }>(
+    `INSERT INTO ratelimit_namespaces AS old (id, workspace_id, name)
+     VALUES ($1, $2, 'synthetic-checks')
+     ON CONFLICT (workspace_id, name) DO UPDATE SET name = old.name RETURNING id`,
+    [newId("ratelimitNamespace"), defaultWorkspaceId],
+  );
+  const [{ id }] = rows as [{ id: string }];
+  await announce(transaction, [`namespace:${id}`]);
+  return `ratelimit.${id}.limit`;
 }
 
 /** Makes the key the installation's own, even if an operator created it. */

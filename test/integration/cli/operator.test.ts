@@ -105,7 +105,7 @@ describe("the keys that a program makes for itself", () => {
   const credentials = () =>
     JSON.parse(readFileSync(path.join(program.dataDir, "credentials.json"), "utf8"));
 
-  it("are one with all permissions, and one for the gateways that only verifies", async () => {
+  it("are one with all permissions, one for the gateways that only verifies, and one for the checks", async () => {
     const { root_keys } = await runJson("root-keys", "list");
 
     const own = root_keys.filter((one: { origin: string }) => one.origin !== "operator");
@@ -113,9 +113,10 @@ describe("the keys that a program makes for itself", () => {
       expect.arrayContaining([
         ["generated", ["*"]],
         ["sentinels", ["api.*.verify_key"]],
+        ["checks", ["api.*.verify_key", expect.stringMatching(/^ratelimit\.rlns_\w+\.limit$/)]],
       ]),
     );
-    expect(own).toHaveLength(2);
+    expect(own).toHaveLength(3);
   });
 
   it.skipIf(process.platform !== "linux")("leave a gateway without the root key", () => {
@@ -128,14 +129,17 @@ describe("the keys that a program makes for itself", () => {
     expect(environment).not.toContain(credentials().root_key);
   });
 
-  it("are saved to the same file when they are rotated", async () => {
+  it.each([
+    ["generated", "root_key"],
+    ["checks", "check_key"],
+  ])("are saved to the same file when the one of %s is rotated", async (from, name) => {
     const { root_keys } = await runJson("root-keys", "list");
-    const own = root_keys.find((one: { origin: string }) => one.origin === "generated");
+    const own = root_keys.find((one: { origin: string }) => one.origin === from);
 
     const rotated = await runJson("root-keys", "rotate", own.key_id, "--grace", "1h");
 
-    expect(rotated.kept_as).toBe("root_key");
-    expect(credentials().root_key).toBe(rotated.key);
+    expect(rotated.kept_as).toBe(name);
+    expect(credentials()[name]).toBe(rotated.key);
   });
 
   it("are printed even when their file cannot be changed", async () => {
