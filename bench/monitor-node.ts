@@ -95,7 +95,10 @@ const endpoint = await serveEndpoint({
       location: "local",
       runCheck: createRunCheck({
         probe: settings.isProbing ? createProbe() : sleepyProbe,
-        target: { baseUrl: settings.targetUrl, readSecret: () => "secret" },
+        target: {
+          baseUrl: settings.targetUrl,
+          readSecret: (name) => ({ value: "secret", bindings: [{ name, hosts: undefined }] }),
+        },
         location: "local",
         nowMs: Date.now,
       }),

@@ -1,5 +1,6 @@
 /** Wires the definitions: where they come from at a start, who reads them, and who is told of a change. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { findDestination } from "#alerts/channels/secrets.ts";
 import type { Environment } from "#alerts/contract.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
@@ -11,27 +12,33 @@ import { readFileDefinitions } from "#definitions/commands.ts";
 import type { StartRequest } from "#definitions/internal.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { Finding } from "#definitions/rules/finding.ts";
+import { locateSecret } from "#definitions/rules/lint-placeholders.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { createReadSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { tellChecks } from "#monitor/definitions/tell-checks.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
-import { createReadSecret } from "#monitor/probe/secrets.ts";
 import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
+import type { Monitor } from "./monitor.ts";
 
 export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
   readRows: () => Promise<RoutingRows>;
   readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
-  createService: (readActor: ReadActor) => EndpointOptions["services"];
+  createService: (readActor: ReadActor, monitor: Judge) => EndpointOptions["services"];
   /** Must be called after the services are registered at Restate, and before the checks are started. */
-  start: (ingressUrl: string) => Promise<void>;
+  start: (ingressUrl: string, monitor: Judge) => Promise<void>;
 };
+
+type Judge = Pick<Monitor, "requireMeantSecrets">;
 
 /** What this start applies; undefined: nothing. Throws with one line for each fault of the file. */
 export async function readGiven(config: Config): Promise<StartRequest | undefined> {
@@ -61,11 +68,12 @@ export function createDefinitions(
     readDefinitions: current.readMonitored,
     readRows: current.readSet,
     readChannels: async (how) => (await current.readSet(how)).channels,
-    createService: (readActor) => [
+    createService: (readActor, monitor) => [
       createDefinitionsObject({
         store,
         standard,
         readActor,
+        findMisdirected: (set) => findMisdirected(set, base, monitor),
         warnOf: (set) => warnOf(set, { config, database }),
         tell: async (ctx, change) => {
           const { heartbeats } = complete(change.after);
@@ -74,8 +82,32 @@ export function createDefinitions(
         },
       }),
     ],
-    start: (ingressUrl) => startDefinitions({ ingressUrl, request: given, log }),
+    start: (ingressUrl, monitor) => {
+      if (given !== undefined) {
+        for (const { section, key, message } of findMisdirected(given.definitions, base, monitor)) {
+          log.warn({ row: `${section}.${key}`, detail: message }, "a secret is not sent");
+        }
+      }
+      return startDefinitions({ ingressUrl, request: given, log });
+    },
   };
+}
+
+/** The secrets of rows that may not go to where they would. */
+function findMisdirected(set: DefinitionSet, { config }: Base, monitor: Judge): Finding[] {
+  const readSecret = withUnset(createReadSecret({}, config.definitions.secrets_dir));
+  const checks = new Map(toMonitored(set).apiChecks.map((check) => [check.id, check]));
+  return [
+    ...set.checks.flatMap((row) => {
+      const check = checks.get(row.id);
+      return check ? locateSecret("checks", row, () => monitor.requireMeantSecrets(check)) : [];
+    }),
+    ...set.channels.flatMap((row) =>
+      row.kind === "incident"
+        ? []
+        : locateSecret("channels", row, () => findDestination(row, readSecret)),
+    ),
+  ];
 }
 
 async function warnOf(
@@ -87,7 +119,7 @@ async function warnOf(
   const registered = new Set<string>(rows.map(({ id }) => id));
   const hasSource = (environment: Environment) => sourceOf(environment) !== undefined;
   const readSecret = createReadSecret({}, config.definitions.secrets_dir);
-  const hasSecret = (name: string) => (readSecret(name) ?? "") !== "";
+  const hasSecret = (name: string) => readSecret(name) !== undefined;
   const { findings } = lintAlertRoutes(set, config.incident);
   const isRoute = (name: string) => set.routes.some((route) => route.name === name);
   return [

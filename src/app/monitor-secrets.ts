@@ -1,7 +1,6 @@
 /** The secrets of the checks, and which checks are off because one is not set. */
+import { createReadSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
-import type { ReadSecret } from "#monitor/probe/request.ts";
-import { createReadSecret } from "#monitor/probe/secrets.ts";
 import type { Base } from "./base.ts";
 
 type Settings = Pick<Base, "config" | "credentials">;

@@ -5,6 +5,7 @@ import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createReach } from "#kernel/reach.ts";
+import type { RunnableCheck } from "#monitor/contract.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
@@ -13,7 +14,7 @@ import { startPresence } from "#monitor/heartbeat/presence.ts";
 import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
-import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
+import { createRunCheck, requireMeantSecrets, type Target } from "#monitor/probe/run-check.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
@@ -34,6 +35,8 @@ type MonitorParts = {
 };
 
 export type Monitor = {
+  /** Throws a `MisdirectedSecret` if one may not go to where the check would send it. */
+  requireMeantSecrets: (check: RunnableCheck) => void;
   createServices: (readActor: ReadActor) => EndpointOptions["services"];
   /** Starts the checks; must be called after the services are registered at Restate. */
   start: (ingressUrl: string) => Promise<void>;
@@ -66,6 +69,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const runCheck = createRunCheck({ probe, reach, target, location, nowMs: Date.now });
   const { whyOff } = results;
   return {
+    requireMeantSecrets: (check) => requireMeantSecrets(check, target),
     createServices: (readActor) =>
       createMonitorServices({
         readDefinitions,

@@ -5,6 +5,7 @@
  * (`#worker/owner.ts`).
  */
 import type { Config } from "#config.ts";
+import { findFaultyHosts } from "#kernel/secrets.ts";
 import { findUnshared } from "./distributed.ts";
 import { findUselessCi } from "./image-gate.ts";
 import { findUnsignedWorker } from "./unsigned-worker.ts";
@@ -14,6 +15,7 @@ import { findWeakSecrets } from "./weak-secrets.ts";
 export function refuseSettings(config: Config, roles: readonly string[]): void {
   const faults = [
     ...findWeakSecrets(config),
+    ...findFaultyHosts(config.definitions.secrets_dir),
     ...findUnshared(config, roles),
     ...(roles.includes("worker") ? [...findUnsignedWorker(config), ...findUselessCi(config)] : []),
   ];

@@ -2,13 +2,13 @@
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
 import { createReach, type OwnService, serviceAt } from "#kernel/reach.ts";
+import { createReadSecret, findFaultyHosts } from "#kernel/secrets.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { missingSettings } from "#monitor/probe/missing-settings.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createReadSecret } from "#monitor/probe/secrets.ts";
 import { createLocationWitness } from "./location-witness.ts";
 import { closedBy, unlessShared } from "./own-services.ts";
 
@@ -19,6 +19,8 @@ export async function startMonitorRunner(
   { monitor, definitions }: Config,
   { control, token, location, log }: RunnerSettings,
 ): Promise<Runner> {
+  const faults = findFaultyHosts(definitions.secrets_dir);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
   const given = { KEY: monitor.key, ROOT_KEY: monitor.root_key };
   const readSecret = createReadSecret(given, definitions.secrets_dir);
   const client = createRunnerClient({ control, token });

@@ -104,7 +104,7 @@ async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
 
 /** The checks that the definitions of this start have. */
 async function startChecks({ definitions, monitor, ingressUrl }: WorkerParts): Promise<void> {
-  await definitions.start(ingressUrl);
+  await definitions.start(ingressUrl, monitor);
   await monitor.start(ingressUrl);
 }
 
@@ -149,7 +149,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   return [
     ...createFleetServices(parts, readActor),
     results.reads,
-    ...parts.definitions.createService(readActor),
+    ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createChatChannel({
       webhookUrlOf: (channel, fleet) =>

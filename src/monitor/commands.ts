@@ -1,9 +1,12 @@
 /** The commands that write the definitions for other programs; they need no server. */
+import { catchMisdirected, MisdirectedSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
 import { findLeftOut, findUnhosted } from "#monitor/export/hosted-limits.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
+import { isHttp } from "#monitor/kinds/contract.ts";
+import { buildRequest } from "#monitor/probe/request.ts";
 
 /** The settings that these commands read. */
 type Settings = {
@@ -29,6 +32,12 @@ export function exportForCheckly(
   }
   if (/^(?:localhost|127\..*|\[::1?\]|0\.0\.0\.0)$/.test(new URL(baseUrl).hostname)) {
     throw new Error(`${baseUrl} is this machine; the hosted monitor needs a public --base-url`);
+  }
+  // Of the others only the hosted monitor knows where they may go.
+  const target = { baseUrl, readSecret: withUnset(() => undefined) };
+  for (const check of definitions.apiChecks.filter(isHttp)) {
+    const found = catchMisdirected(() => buildRequest(check, target));
+    if (found instanceof MisdirectedSecret) throw new Error(`${check.id}: ${found.message}`);
   }
   return exportCheckly(definitions, { baseUrl, secretPrefix: settings.monitor.secret_prefix });
 }

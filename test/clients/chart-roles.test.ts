@@ -93,6 +93,10 @@ describe.skipIf(!canRunKubectl())("the chart's roles", () => {
       "VEDETTE_MONITOR__ROOT_KEY",
       "VEDETTE_SECRET_SHOP_TOKEN",
     ]);
+    expect(podOf(find(objects, "Deployment", "rollouts-control")).container.env).toContainEqual({
+      name: "VEDETTE_SECRET_SHOP_TOKEN_HOSTS",
+      value: "shop.example.com, www.example.com:443",
+    });
     expect(filesOf("worker")).not.toContain("REDIS_URL");
     expect(filesOf("worker")).toContain("VEDETTE_ALERTS__STAGING__TOKEN");
     expect(filesOf("worker")).toContain("VEDETTE_FLEETS__STAGING__HTTP__TOKEN");

@@ -50,6 +50,9 @@ envFrom:
 {{- define "vedette.ownEnv" -}}
 {{- range .files }}
 - { name: {{ .variable }}_FILE, value: /etc/vedette/secrets/{{ .variable }} }
+{{- if .hosts }}
+- { name: {{ .variable }}_HOSTS, value: {{ .hosts | quote }} }
+{{- end }}
 {{- end }}
 {{- with .options.extraEnv }}
 {{ toYaml . }}

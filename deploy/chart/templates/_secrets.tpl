@@ -1,4 +1,4 @@
-{{/* The secrets that a role is given: {"files": [{variable, secret, key}]}. Of (root, role). */}}
+{{/* The secrets that a role is given: {"files": [{variable, secret, key, hosts}]}. Of (root, role). */}}
 {{- define "vedette.secretFiles" -}}
 {{- $root := .root -}}
 {{- $role := .role -}}
@@ -19,7 +19,7 @@
 {{- if or (has $variable $needed) $isOfFleet $isOfRow -}}
 {{- $from = $from | default dict -}}
 {{- $name := $from.name | default $root.Values.existingSecret -}}
-{{- $files = append $files (dict "variable" $variable "secret" $name "key" ($from.key | default $variable)) -}}
+{{- $files = append $files (dict "variable" $variable "secret" $name "key" ($from.key | default $variable) "hosts" ($from.hosts | default "")) -}}
 {{- end -}}
 {{- end -}}
 {{- dict "files" $files | toYaml -}}

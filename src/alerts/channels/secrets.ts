@@ -1,10 +1,14 @@
 /** Fills the secrets into the fields of a channel, anew at every attempt: a new value needs no restart. */
 import type { Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
+import {
+  hostIn,
+  isSameServer,
+  type ReadSecret,
+  requireMeant,
+  type Secret,
+} from "#kernel/secrets.ts";
 import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
-
-/** The value of a secret; undefined: it is not set. */
-export type ReadSecret = (name: string) => string | undefined;
 
 /** Where a channel's events go. Both are secret. */
 export type Destination = {
@@ -15,17 +19,20 @@ export type Destination = {
 
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
-/** An outcome instead: a secret is not set, or the address is none. */
+/**
+ * An outcome instead: a secret is not set, or the address is none. Throws a `MisdirectedSecret` if one may not go there. One
+ * at the beginning is a whole address, and may go to the server that it names itself.
+ */
 export function findDestination(
   channel: DirectChannel,
   readSecret: ReadSecret,
 ): Destination | Outcome {
-  const values = new Map<string, string>();
+  const values = new Map<string, Secret>();
   const secret = channel.kind === "slack" ? undefined : channel.secret;
   for (const [, name = ""] of `${channel.url} ${secret ?? ""}`.matchAll(placeholder)) {
-    const value = readSecret(name) ?? "";
-    if (value === "") return channelFault(`the secret VEDETTE_SECRET_${name} is not set`);
-    values.set(name, value);
+    const found = readSecret(name);
+    if (found === undefined) return channelFault(`the secret VEDETTE_SECRET_${name} is not set`);
+    values.set(name, found);
   }
   const url = fillAddress(channel.url, values);
   const [schemes, example] = forms[channel.kind];
@@ -34,10 +41,14 @@ export function findDestination(
     const words = schemes.map((scheme) => `${scheme}://`).join(" or ");
     return channelFault(`the url, with its secrets, is no address of ${words}: it ${fault}`);
   }
-  return {
-    address: new URL(url),
-    secret: secret?.replace(placeholder, (_, name) => values.get(name) ?? ""),
-  };
+  const address = new URL(url);
+  const bindings = [...values].flatMap(([name, { value, bindings }]) => {
+    const own = channel.url.startsWith(`{{${name}}}`) ? URL.parse(value) : null;
+    return own !== null && isSameServer(own, address) ? [] : bindings;
+  });
+  requireMeant(bindings, { address, shown: hostIn(channel.url) });
+  const fill = (_: string, name: string) => values.get(name)?.value ?? "";
+  return { address, secret: secret?.replace(placeholder, fill) };
 }
 
 /** An outcome that says nothing about the event: it waits until the channel is repaired. */
@@ -60,9 +71,9 @@ function decode(text: string): string {
 }
 
 /** A secret at the beginning is a whole address; further on it is a part of one. */
-function fillAddress(url: string, values: ReadonlyMap<string, string>): string {
+function fillAddress(url: string, values: ReadonlyMap<string, Secret>): string {
   return url.replace(placeholder, (_, name: string, at: number) => {
-    const value = values.get(name) ?? "";
+    const { value = "" } = values.get(name) ?? {};
     return at === 0 ? value : encodeURIComponent(value);
   });
 }

@@ -2,11 +2,12 @@
 import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
+import { catchMisdirected, MisdirectedSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { createSendEmail } from "./email/email.ts";
 import type { AlertMessage, SendToChannel } from "./message.ts";
 import { createPacer, type Pace, type Pacer } from "./pacer.ts";
 import { sendToPagerDuty } from "./pagerduty.ts";
-import { type Destination, findDestination, type ReadSecret } from "./secrets.ts";
+import { channelFault, type Destination, findDestination } from "./secrets.ts";
 import type { Send } from "./sender.ts";
 import { sendToSlack } from "./slack.ts";
 import { sendToWebhook } from "./webhook.ts";
@@ -44,7 +45,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     pagerduty: sendToPagerDuty,
   };
   return async (channel, message) => {
-    const found = findDestination(channel, readSecret);
+    const found = readDestination(channel, readSecret);
     if ("kind" in found) return found;
     const key = destinationKey(channel, found);
     const turn = await pacer.take(key, paces[channel.kind]);
@@ -63,6 +64,11 @@ export function createSendToChannel(parts: Parts): SendToChannel {
       turn.release();
     }
   };
+}
+
+function readDestination(channel: DirectChannel, readSecret: ReadSecret): Destination | Outcome {
+  const found = catchMisdirected(() => findDestination(channel, readSecret));
+  return found instanceof MisdirectedSecret ? channelFault(found.message) : found;
 }
 
 const paced: Outcome & { kind: "retry" } = {

@@ -17,7 +17,7 @@ export default defineConfig({
     // {
     //   id: "shop",
     //   url: "https://shop.example.com/health",
-    //   headers: { authorization: "Bearer {{SHOP_TOKEN}}" }, // VEDETTE_SECRET_SHOP_TOKEN
+    //   headers: { authorization: "Bearer {{SHOP_TOKEN}}" }, // VEDETTE_SECRET_SHOP_TOKEN, and ..._HOSTS=shop.example.com
     //   frequencySeconds: 60,
     //   failedAboveMs: 10_000,
     //   channels: ["production"],

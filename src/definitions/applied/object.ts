@@ -11,7 +11,7 @@ import type {
 } from "#definitions/contract.ts";
 import { definitionsObject, type StartRequest } from "#definitions/internal.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
-import { lintSet } from "#definitions/rules/lint.ts";
+import { type Finding, lintSet } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { isChange, planApply } from "#definitions/rules/plan.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
@@ -28,6 +28,8 @@ export type DefinitionsParts = {
   standard: DefinitionSet;
   /** Tells the checks whose definition differs, and those that are gone. */
   tell: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
+  /** Secrets that would go to where they do not belong, as far as this process knows the secrets. */
+  findMisdirected: (set: DefinitionSet) => Finding[];
   /** What is doubtful about definitions: checks that alert nobody and the like. */
   warnOf: (set: DefinitionSet) => Promise<Warning[]>;
   readActor: ReadActor;
@@ -72,7 +74,7 @@ function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: Definitions
   return readNow(ctx, reading, async () => {
     const current = await parts.store.readCurrent();
     const { changes, next } = planApply(current?.set ?? emptySet, request);
-    requireSound(next);
+    requireSound([...lintSet(next), ...parts.findMisdirected(next)]);
     const warnings = await parts.warnOf(next);
     return { revision: current?.revision ?? 0, changes, warnings };
   });
@@ -116,7 +118,12 @@ async function apply(
   if (base !== revision) throw moved(revision);
   const { changes, next } = planApply(current?.set ?? emptySet, order);
   // A start has read them from its file, or has the standard ones.
-  if (source === "command") requireSound(next);
+  if (source === "command") {
+    requireSound([
+      ...lintSet(next),
+      ...(await ctx.run("find-misdirected", () => parts.findMisdirected(next))),
+    ]);
+  }
   if (!changes.some(isChange)) {
     await tellRest(ctx, current, parts);
     return { revision, changes };
@@ -166,8 +173,8 @@ function idsOf({ apiChecks, heartbeats }: Definitions): KnownChecks {
 }
 
 /** Callers need not be our command line, and rows of the program that stay may not fit the new ones. */
-function requireSound(set: DefinitionSet): void {
-  const lines = lintSet(set).map(({ section, key, field = [], message }) =>
+function requireSound(findings: readonly Finding[]): void {
+  const lines = findings.map(({ section, key, field = [], message }) =>
     [[section, key, ...field].join("."), message].join(": "),
   );
   if (lines.length === 0) return;

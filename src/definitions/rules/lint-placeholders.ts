@@ -1,8 +1,11 @@
 /** What may stand between double braces in a check: a secret, and in steps what an earlier one took. Pure. */
+import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { CheckRow } from "#definitions/rows/check.ts";
 import type { CompleteStep } from "#definitions/rows/steps.ts";
+import { catchMisdirected, MisdirectedSecret } from "#kernel/secrets.ts";
 import { secretName } from "#monitor/contract.ts";
 import { extractName } from "#monitor/kinds/contract.ts";
+import type { Finding } from "./finding.ts";
 import { findPlaceholders } from "./placeholders.ts";
 
 type Fault = { field: (string | number)[]; message: string };
@@ -18,6 +21,23 @@ export function lintPlaceholders(row: CheckRow): Fault[] {
     default:
       return [];
   }
+}
+
+/** The secret of the row that `build` would send to where it does not belong, at the field that has it. */
+export function locateSecret(
+  section: "channels" | "checks",
+  row: ChannelRow | CheckRow,
+  build: () => unknown,
+): Finding[] {
+  const found = catchMisdirected(build);
+  if (!(found instanceof MisdirectedSecret)) return [];
+  const places = findPlaceholders(row).filter(
+    ({ field: [part, index] }) => part !== "steps" || index === found.step,
+  );
+  const named = places.find(({ name }) => name === found.secret);
+  // Else it is in what an earlier step takes.
+  const { field = [] } = named ?? places.find(({ name }) => extractName.test(name)) ?? {};
+  return [{ section, key: row.id, field, message: found.message }];
 }
 
 const onlySecrets = "between double braces is the name of a secret, such as {{API_KEY}}";

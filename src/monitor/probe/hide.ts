@@ -6,11 +6,17 @@ export function hideSecrets(reason: string, secrets: readonly string[]): string 
   return longestFirst.reduce(hideSecret, reason);
 }
 
-/** The secret as it is, as escaped in JSON, and as an address has it. */
+/** The secret as it is, as escaped in JSON, as an address has it, and in base64, after whatever else. */
 function writings(secret: string): string[] {
   const asJson = JSON.stringify(secret).slice(1, -1);
   const inAddress = encodeURIComponent(secret.toWellFormed());
-  return [...new Set([secret, asJson, inAddress])];
+  // What is around it changes the characters at its ends.
+  const base64 = [0, 1, 2].map((skipped) => {
+    const bytes = Buffer.from(secret).subarray(skipped);
+    return bytes.subarray(0, bytes.length - (bytes.length % 3)).toString("base64");
+  });
+  const long = base64.filter(({ length }) => length > shortestPart);
+  return [...new Set([secret, asJson, inAddress, ...long])];
 }
 
 /** Hides the secret, and its beginning where a quotation was cut with `…`. */

@@ -1,6 +1,7 @@
 /** Which settings a check lacks. One that lacks any is off: its request would always fail. */
+import type { ReadSecret } from "#kernel/secrets.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
-import { type ReadSecret, secretsOf } from "./request.ts";
+import { secretsOf } from "./request.ts";
 
 /** The names of the settings that a check lacks; empty: it runs. */
 export type WhyOff = (check: RunnableCheck) => string[];
@@ -13,6 +14,6 @@ const settings: Readonly<Record<string, string>> = {
 /** The names of the settings that the check lacks here; empty: it can run. */
 export function missingSettings(check: RunnableCheck, readSecret: ReadSecret): string[] {
   return secretsOf(check)
-    .filter((name) => (readSecret(name) ?? "") === "")
+    .filter((name) => readSecret(name) === undefined)
     .map((name) => settings[name] ?? `VEDETTE_SECRET_${name}`);
 }

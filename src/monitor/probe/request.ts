@@ -1,9 +1,8 @@
 /** The request of a check, with its secrets filled in. */
-import type { RunnableCheck } from "#monitor/contract.ts";
+import { isIPv6 } from "node:net";
+import { type Binding, hostIn, type ReadSecret, requireMeant } from "#kernel/secrets.ts";
+import type { RunnableCheck, RunnableOf } from "#monitor/contract.ts";
 import type { Step } from "#monitor/kinds/contract.ts";
-
-/** The value of a secret, or of what a step took from its answer; undefined: it is not set. */
-export type ReadSecret = (name: string) => string | undefined;
 
 export type ProbeRequest = {
   method: Step["method"];
@@ -23,28 +22,67 @@ const secret = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 /** A secret, or in lower case what a step took from its answer. */
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)*)\}\}/g;
 
-/** The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. */
+/**
+ * The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. Throws a
+ * `MisdirectedSecret` if one of them may not go to where the request would.
+ */
 export function buildRequest(
   asked: RequestFields,
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
-  const fill = (text: string) => fillSecrets(text, readSecret);
-  const fillAddress = (text: string) =>
-    // Half of a surrogate pair has no encoding.
-    fillSecrets(text, (name) => encodeURIComponent((readSecret(name) ?? "").toWellFormed()));
+  const { fill, bindings } = createFill(readSecret);
+  // Half of a surrogate pair has no encoding.
+  const encode = (value: string) => encodeURIComponent(value.toWellFormed());
   const { headers, body } = describeRequest(asked);
-  const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)]);
-  return {
+  const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)] as const);
+  const address = addressOf(asked, baseUrl);
+  const url = fill(address, encode);
+  const request = {
     method: asked.method,
-    url: fillAddress(addressOf(asked, baseUrl)),
+    url,
     headers: Object.fromEntries(filled),
     body: body === null ? null : JSON.stringify(fillDeep(body, fill)),
   };
+  // What is no address is sent nowhere.
+  if (!URL.canParse(url)) return request;
+  requireMeant(bindings, { address: new URL(url), shown: hostIn(address), baseUrl });
+  for (const [name, value] of filled) {
+    if (name.toLowerCase() !== "host") continue;
+    // A server of several hosts hands the request to the one that is named here.
+    const named = readHost(value, new URL(url));
+    requireMeant(bindings, { address: named, shown: headers[name] ?? "", baseUrl });
+  }
+  return request;
 }
 
-/** A text with its placeholders filled in; one without a value is left out. */
-export function fillSecrets(text: string, readSecret: ReadSecret): string {
-  return text.replace(placeholder, (_, name: string) => readSecret(name) ?? "");
+/** The address with another host; undefined: the text is none. */
+function readHost(host: string, { protocol, pathname }: URL): URL | undefined {
+  return (/^[^\s/?#@\\]+$/.test(host) && URL.parse(`${protocol}//${host}${pathname}`)) || undefined;
+}
+
+/** The text that a check of TCP sends. Throws as `buildRequest` does. */
+export function buildText(
+  { host, port, send }: Pick<RunnableOf<"tcp">, "host" | "port" | "send">,
+  readSecret: ReadSecret,
+): string | null {
+  if (send === null) return null;
+  const { fill, bindings } = createFill(readSecret);
+  const text = fill(send);
+  const shown = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  requireMeant(bindings, { address: new URL(`tcp://${shown}`), shown });
+  return text;
+}
+
+/** `fill`: a text with its placeholders filled in; one without a value is left out. `bindings`: of what was filled in so far. */
+function createFill(readSecret: ReadSecret) {
+  const bindings = new Set<Binding>();
+  const fill = (text: string, encode = (value: string) => value) =>
+    text.replace(placeholder, (_, name: string) => {
+      const secret = readSecret(name);
+      for (const binding of secret?.bindings ?? []) bindings.add(binding);
+      return encode(secret?.value ?? "");
+    });
+  return { fill, bindings };
 }
 
 /** The whole address of a check, with its placeholders. */

@@ -1,13 +1,21 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
 import { cleanWords } from "#kernel/log-text.ts";
 import type { Reach } from "#kernel/reach.ts";
+import {
+  catchMisdirected,
+  MisdirectedSecret,
+  type ReadSecret,
+  type Secret,
+  withUnset,
+} from "#kernel/secrets.ts";
 import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
-import { toResult } from "#monitor/rules/grade.ts";
+import { isHttp } from "#monitor/kinds/contract.ts";
+import { noPhases, toResult } from "#monitor/rules/grade.ts";
 import { probeDns } from "./dns.ts";
 import { hideSecrets } from "./hide.ts";
 import type { Probe } from "./probe.ts";
-import { buildRequest, fillSecrets, maxBodyBytes, type ReadSecret, secretsOf } from "./request.ts";
-import { probeSteps } from "./steps.ts";
+import { buildRequest, buildText, maxBodyBytes, secretsOf } from "./request.ts";
+import { buildStep, probeSteps, type Taken } from "./steps.ts";
 import { probeTcp } from "./tcp.ts";
 import { probeTls } from "./tls.ts";
 
@@ -42,10 +50,13 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
       probe: request,
       reach,
       target: { baseUrl: target.baseUrl, readSecret },
-    });
+    }).catch(refuse);
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     if (result.reason === null) return result;
-    const reason = hideSecrets(result.reason, [...secrets.values()]);
+    const reason = hideSecrets(
+      result.reason,
+      [...secrets.values()].map(({ value }) => value),
+    );
     const isUnreached = hasReachedNothing(observation);
     return {
       ...result,
@@ -56,21 +67,43 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
   };
 }
 
+/** The outcome of a run that would have sent a secret to where it does not belong: nothing was sent. */
+function refuse(error: unknown): ProbeObservation {
+  if (!(error instanceof MisdirectedSecret)) throw error;
+  const outcome = { kind: "error", reason: error.message } as const;
+  return { durationMs: 0, phases: noPhases, tlsDaysLeft: null, outcome };
+}
+
+/** Builds all that the check would send, and sends nothing. Throws a `MisdirectedSecret`. */
+export function requireMeantSecrets(check: RunnableCheck, { baseUrl, readSecret }: Target): void {
+  const target = { baseUrl, readSecret: withUnset(readSecret) };
+  if (check.kind === "tcp") buildText(check, target.readSecret);
+  if (isHttp(check)) buildRequest(check, target);
+  const { values, sent }: Taken = { values: new Map(), sent: new Set() };
+  for (const [step, one] of (check.kind === "steps" ? check.steps : []).entries()) {
+    const found = catchMisdirected(() => buildStep(one, { values, sent }, target));
+    if (found instanceof MisdirectedSecret) throw Object.assign(found, { step });
+    const taken = { value: "x", bindings: [...sent] };
+    for (const name of Object.keys(one.extract)) values.set(name, taken);
+  }
+}
+
 function hasReachedNothing({ outcome }: ProbeObservation): boolean {
   const fault = outcome.kind === "steps" ? outcome.fault : outcome;
   return fault !== null && "isUnreached" in fault && fault.isUnreached === true;
 }
 
-function observe(
+async function observe(
   check: RunnableCheck,
   { probe, reach, target }: Pick<Parts, "probe" | "target"> & { reach: Reach | undefined },
 ): Promise<ProbeObservation> {
   const timeoutMs = timeLimitMs(check);
   switch (check.kind) {
-    case "tcp": {
-      const send = check.send === null ? null : fillSecrets(check.send, target.readSecret);
-      return probeTcp({ ...check, send }, { timeoutMs, reach });
-    }
+    case "tcp":
+      return probeTcp(
+        { ...check, send: buildText(check, target.readSecret) },
+        { timeoutMs, reach },
+      );
     case "dns":
       return probeDns(check, { timeoutMs, reach });
     case "tls":
@@ -83,10 +116,10 @@ function observe(
 }
 
 /** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
-function readSecrets(check: RunnableCheck, { readSecret }: Target): Map<string, string> {
+function readSecrets(check: RunnableCheck, { readSecret }: Target): Map<string, Secret> {
   const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);
-  const pairs = [...names].map((name): [string, string] => [name, readSecret(name) ?? ""]);
-  return new Map(pairs.filter(([, value]) => value !== ""));
+  const pairs = [...names].map((name) => [name, readSecret(name)] as const);
+  return new Map(pairs.filter((pair): pair is [string, Secret] => pair[1] !== undefined));
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Makes the requests of a check with steps one after the other, each on a new connection, without cookies. */
+import { type Binding, MisdirectedSecret, type ReadSecret, type Secret } from "#kernel/secrets.ts";
 import type { Cause, Phases, ProbeObservation, RunnableOf } from "#monitor/contract.ts";
 import { phaseNames } from "#monitor/contract.ts";
 import type { Extraction, Step } from "#monitor/kinds/contract.ts";
@@ -6,7 +7,7 @@ import { extract, faultOfResponse, hintAt, type Response } from "#monitor/rules/
 import { noPhases } from "#monitor/rules/grade.ts";
 import { hideSecrets } from "./hide.ts";
 import type { Probe } from "./probe.ts";
-import { buildRequest, maxBodyBytes, type ProbeRequest, type ReadSecret } from "./request.ts";
+import { buildRequest, maxBodyBytes, type ProbeRequest } from "./request.ts";
 
 type Parts = {
   probe: Probe;
@@ -17,8 +18,10 @@ type Parts = {
 
 type Fault = { cause: Cause; reason: string; isUnreached?: true };
 
-type Progress = {
-  values: Map<string, string>;
+/** What the steps so far have taken, and whose secrets they have sent: an answer may repeat any of them. */
+export type Taken = { values: Map<string, Secret>; sent: Set<Binding> };
+
+type Progress = Taken & {
   /** What a step would have taken had it been good: its reason may quote that. */
   untaken: string[];
   seen: Pick<ProbeObservation, "phases" | "tlsDaysLeft">;
@@ -34,26 +37,33 @@ export async function probeSteps(
   const signal = AbortSignal.timeout(parts.timeoutMs);
   const progress: Progress = {
     values: new Map(),
+    sent: new Set(),
     untaken: [],
     seen: { phases: noPhases, tlsDaysLeft: null },
     status: null,
   };
   let fault: Fault | null = null;
   for (const [index, step] of steps.entries()) {
-    fault = await takeStep(step, progress, { ...parts, signal });
+    fault = await takeStep(step, progress, { ...parts, signal }).catch(faultOfSecret);
     if (fault === null) continue;
     fault = { ...fault, reason: `${titleOf(step, index)}: ${fault.reason}` };
     break;
   }
   const { values, untaken, seen, status } = progress;
   // They may be tokens. Shorter ones are no secrets, and would tear holes into every reason.
-  const hidden = [...values.values(), ...untaken].filter(({ length }) => length >= shortestSecret);
+  const taken = [...values.values()].map(({ value }) => value);
+  const hidden = [...taken, ...untaken].filter(({ length }) => length >= shortestSecret);
   if (fault !== null) fault = { ...fault, reason: hideSecrets(fault.reason, hidden) };
   const outcome = { kind: "steps", status, fault } as const;
   return { durationMs: performance.now() - startedMs, ...seen, outcome };
 }
 
 const shortestSecret = 6;
+
+function faultOfSecret(fault: unknown): Fault {
+  if (fault instanceof MisdirectedSecret) return error(fault.message);
+  throw fault;
+}
 
 function titleOf({ name }: Step, index: number): string {
   return `step ${index + 1}${name === null ? "" : ` (${name})`}`;
@@ -64,9 +74,7 @@ async function takeStep(
   progress: Progress,
   { probe, target, timeoutMs, signal }: Parts & { signal: AbortSignal },
 ): Promise<Fault | null> {
-  const { values } = progress;
-  const readSecret = (name: string) => values.get(name) ?? target.readSecret(name);
-  const request = buildRequest(step, { baseUrl: target.baseUrl, readSecret });
+  const request = buildStep(step, progress, target);
   const unfit = findUnfit(request, step);
   if (unfit !== null) return error(unfit);
   const observation = await probe(request, { timeoutMs, maxBodyBytes, signal });
@@ -78,10 +86,20 @@ async function takeStep(
   if (outcome.kind !== "response") return null;
   progress.status = outcome.status;
   const wrong = faultOfResponse(step.assertions, outcome);
-  if (wrong === null) return takeValues(step, outcome, values);
+  if (wrong === null) return takeValues(step, outcome, progress);
   const untaken = Object.values(step.extract).map((from) => extract(from, outcome));
   progress.untaken = untaken.flatMap((value) => (typeof value === "object" ? [] : [String(value)]));
   return { cause: "assertion", reason: wrong };
+}
+
+/** The request of the next step. What it sends is remembered as sent. */
+export function buildStep(step: Step, { values, sent }: Taken, target: Parts["target"]) {
+  const readSecret = (name: string) => {
+    const secret = values.get(name) ?? target.readSecret(name);
+    for (const binding of secret?.bindings ?? []) sent.add(binding);
+    return secret;
+  };
+  return buildRequest(step, { baseUrl: target.baseUrl, readSecret });
 }
 
 const error = (reason: string): Fault => ({ cause: "error", reason });
@@ -99,7 +117,7 @@ function findUnfit({ headers, url }: ProbeRequest, { path }: Step): string | nul
   return leadsUp(url) && !leadsUp(path) ? "the address would have a part that is only dots" : null;
 }
 
-function takeValues(step: Step, response: Response, values: Map<string, string>): Fault | null {
+function takeValues(step: Step, response: Response, { values, sent }: Taken): Fault | null {
   for (const [name, from] of Object.entries(step.extract)) {
     const value = extract(from, response);
     const fault = faultOfValue(value, from);
@@ -107,7 +125,7 @@ function takeValues(step: Step, response: Response, values: Map<string, string>)
       const hint = from.source === "json" ? hintAt(response) : "";
       return { cause: "assertion", reason: `${name} is not there: ${fault}${hint}` };
     }
-    values.set(name, String(value));
+    values.set(name, { value: String(value), bindings: [...sent] });
   }
   return null;
 }

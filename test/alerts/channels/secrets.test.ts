@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { credentialsIn, findDestination } from "#alerts/channels/secrets.ts";
 import { pagerDutyChannel, slackChannel } from "../../support/alerts/message-builders.ts";
+import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 
-const reader = (secrets: Record<string, string>) => (name: string) => secrets[name];
+const reader = (secrets: Record<string, string>, hosts = "pager.example.com chat.example.com") =>
+  secretsFrom(secrets, hosts);
 
 describe("findDestination", () => {
   it("fills a whole address and the secret", () => {

@@ -10,6 +10,7 @@ import {
   slackChannel,
   webhookChannel,
 } from "../../support/alerts/message-builders.ts";
+import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 import {
   serveAnswer,
@@ -88,7 +89,7 @@ it.each(channels)("$channel.kind gets a message once where it sends $name first"
     PAGER_KEY: "r".repeat(32),
   };
   const send = createSendToChannel({
-    readSecret: (name) => secrets[name] ?? receiver.url,
+    readSecret: (name) => secretsFrom({ [name]: secrets[name] ?? receiver.url }, "127.0.0.1")(name),
     timeoutMs: 30_000,
     nowMs: Date.now,
   });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { exportForCheckly } from "#monitor/commands.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import { findUnhosted } from "#monitor/export/hosted-limits.ts";
 import type { Assertion } from "#monitor/kinds/contract.ts";
@@ -72,5 +73,21 @@ it("says of statuses below 400 and from 400 on together that they cannot be expo
 
   expect(found[0]).toBe(
     `${check.id}: the hosted monitor takes statuses below 400 or from 400 on, not both`,
+  );
+});
+
+it("the keys of the API are not exported to a check of another host", () => {
+  const spy = anApiCheck({
+    ...{ id: "spy", path: "https://evil.example/" },
+    headers: { authorization: "Bearer {{ROOT_KEY}}" },
+  });
+  const settings = {
+    monitor: { base_url: "https://api.example.com", secret_prefix: "VEDETTE" },
+    metrics: { host: "127.0.0.1", port: 9 },
+  };
+  const definitions = { apiChecks: [spy], heartbeats: [], channels: [] };
+
+  expect(() => exportForCheckly({ settings, definitions }, undefined)).toThrow(
+    "spy: {{ROOT_KEY}} goes only below monitor.base_url, where evil.example is not",
   );
 });

@@ -10,3 +10,16 @@ it.each([
 ])("hides a secret %s", (_, reason, secrets, hidden) => {
   expect(hideSecrets(reason, secrets)).toBe(hidden);
 });
+
+it.each(["", "a:", "ab:", "abc:"])(
+  "hides a secret in base64 behind %s, but for its ends",
+  (before) => {
+    const secret = "s3cret/word-of-24-bytes!";
+    const reason = `is ${Buffer.from(`${before}${secret}`).toString("base64")}`;
+
+    const hidden = hideSecrets(reason, [secret]);
+
+    expect(hidden).toContain("***");
+    expect(hidden.replace("***", "").length).toBeLessThan(16);
+  },
+);

@@ -99,7 +99,13 @@ it("keeps a secret out of a reason as it was sent, although it is replaced meanw
   const seen = aResponse({ body: JSON.stringify({ say: "first" }) });
   const run = createRunCheck({
     probe: async () => seen,
-    target: { ...target, readSecret: (name) => (name === "TOKEN" ? values.shift() : undefined) },
+    target: {
+      ...target,
+      readSecret: (name) =>
+        name === "TOKEN"
+          ? secretsFrom({ TOKEN: values.shift() }, "api.example.com")(name)
+          : undefined,
+    },
     location: "fra",
     nowMs: () => 0,
   });

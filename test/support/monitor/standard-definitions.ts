@@ -1,6 +1,7 @@
 /** Definitions that are known from the start: Vedette's own rows, and those of a test. */
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
+import type { ReadSecret } from "#kernel/secrets.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { isHttp } from "#monitor/kinds/contract.ts";
@@ -19,7 +20,13 @@ export function always(given: Partial<Definitions>): ReadDefinitions {
   return async () => definitions;
 }
 
-/** The values of secrets. */
-export function secretsFrom(values: Readonly<Record<string, string>>) {
-  return (name: string): string | undefined => values[name];
+/** Secrets by their values, and the list of hosts of each of them; an empty one is not set. */
+export function secretsFrom(
+  values: Readonly<Record<string, string | undefined>>,
+  hosts?: string,
+): ReadSecret {
+  return (name) => {
+    const value = values[name];
+    return value ? { value, bindings: [{ name, hosts }] } : undefined;
+  };
 }

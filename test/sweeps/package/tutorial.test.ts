@@ -27,7 +27,12 @@ beforeAll(async () => {
   copyFileSync(tarball, path.join(dir.path, path.basename(tarball)));
   pager = await startFakePager();
   const ports = await takePorts();
-  put = (text) => ports.put(text).replaceAll(pagers, pager.url);
+  const host = new URL(pager.url).hostname;
+  put = (text) =>
+    ports
+      .put(text)
+      .replaceAll(pagers, pager.url)
+      .replaceAll(/^(echo )events\.pagerduty\.com/gm, `$1${host}`);
   const env: Record<string, string> = { ...cleanEnvironment(), ...freePorts };
   env["PATH"] = `${await installNode(dir.path, oldestNode)}:${env["PATH"]}`;
   terminals = openTerminals({ cwd: home, env });

@@ -12,6 +12,7 @@ import {
   slackChannel,
   webhookChannel,
 } from "../../../support/alerts/message-builders.ts";
+import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 
 async function startService() {
   const seen = { connections: 0 };
@@ -36,7 +37,7 @@ function sendTo(host: string, channel: DirectChannel, reach: ReturnType<typeof c
       PAGER_KEY: "r".repeat(32),
     },
   };
-  const readSecret = (name: string) => secrets[name];
+  const readSecret = secretsFrom(secrets, host);
   return createSendToChannel({ readSecret, timeoutMs: 2_000, nowMs: Date.now, reach })(
     { ...channel, ...(channel.kind === "email" && { tls: "optional" as const }) },
     buildMessage(),

@@ -1,4 +1,5 @@
 /** E-mail to a real SMTP server. */
+
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { AlertMessage } from "#alerts/channels/message.ts";
@@ -6,13 +7,14 @@ import { createSendToChannel } from "#alerts/channels/send.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { buildMessage, emailChannel } from "../../../support/alerts/message-builders.ts";
 import { createSelfSigned } from "../../../support/http/self-signed.ts";
+import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 import { startMailServer } from "../../../support/servers/mail-server.ts";
 
 function createSender(url: string, given: Partial<ChannelOf<"email">> = {}) {
   const secrets: Record<string, string> = { MAIL_URL: url, MAIL_PASSWORD: "pass-word-1" };
   const channel = { ...emailChannel, ...given };
   const send = createSendToChannel({
-    readSecret: (name) => secrets[name],
+    readSecret: secretsFrom(secrets, new URL(url).hostname),
     timeoutMs: 1_500,
     nowMs: Date.now,
   });
@@ -159,4 +161,24 @@ describe("a mail", () => {
       expect(server.mails).toEqual([]);
     },
   );
+});
+
+it("a password is sent to no mail server that its list does not name", async () => {
+  const server = await startMailServer();
+  const send = createSendToChannel({
+    readSecret: secretsFrom({ MAIL_PASSWORD: "pass-word-1" }, "mail.example.com"),
+    timeoutMs: 1_500,
+    nowMs: Date.now,
+  });
+
+  const channel = { ...emailChannel, url: server.url, secret: "{{MAIL_PASSWORD}}" };
+  const outcome = await send(channel, buildMessage());
+
+  expect(outcome).toMatchObject({
+    ...{ kind: "retry", isChannelFault: true },
+    cause: expect.stringMatching(
+      /^\{\{MAIL_PASSWORD\}\} may not go to (?:127\.0\.0\.1|localhost):\d+/,
+    ),
+  });
+  expect(server.mails).toEqual([]);
 });

@@ -1,4 +1,5 @@
 /** The channels that speak HTTP, against receivers of ours. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
@@ -11,6 +12,7 @@ import {
   slackChannel,
   webhookChannel,
 } from "../../../support/alerts/message-builders.ts";
+import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 
 type Received = { headers: Record<string, string>; body: string };
 type Answer = (incoming: IncomingMessage, outgoing: ServerResponse, body: string) => void;
@@ -43,7 +45,7 @@ function createSender(url: string, timeoutMs = 500) {
     PAGER_KEY: "r".repeat(32),
   };
   return createSendToChannel({
-    readSecret: (name) => secrets[name],
+    readSecret: secretsFrom(secrets, "127.0.0.1"),
     timeoutMs,
     nowMs: Date.now,
   });
@@ -180,5 +182,31 @@ describe("500 checks that fail together", () => {
     expect(new Set(taken).size).toBe(500);
     expect(taken).toHaveLength(500);
     expect(waits).toBeGreaterThan(0);
+  });
+});
+
+describe("a secret that is not meant for the receiver", () => {
+  const sendTo = async (channel: DirectChannel, hosts: string) => {
+    const { received, url } = await startReceiver((_, outgoing) => outgoing.writeHead(202).end());
+    const readSecret = secretsFrom({ HOOK_SECRET: secret, PAGER_KEY: "r".repeat(32) }, hosts);
+    const send = createSendToChannel({ readSecret, timeoutMs: 5_000, nowMs: Date.now });
+    return { outcome: await send({ ...channel, url }, buildMessage()), received };
+  };
+
+  it.each([webhookChannel, pagerDutyChannel])("is not used at $kind", async (channel) => {
+    const { outcome, received } = await sendTo(channel, "other.example");
+
+    expect(outcome).toMatchObject({
+      ...{ kind: "retry", isChannelFault: true },
+      cause: expect.stringMatching(/^\{\{\w+\}\} may not go to 127\.0\.0\.1:\d+: if it is meant/),
+    });
+    expect(received).toEqual([]);
+  });
+
+  it.each([webhookChannel, pagerDutyChannel])("is used at $kind once it is", async (channel) => {
+    const { outcome, received } = await sendTo(channel, "127.0.0.1");
+
+    expect(outcome).toEqual({ kind: "accepted" });
+    expect(received).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 /** Checks of other kinds than HTTP, against servers that do all that servers do wrong. */
+
 import { once } from "node:events";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
@@ -10,6 +11,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { probeTls } from "#monitor/probe/tls.ts";
 import { createSelfSigned } from "../../../support/http/self-signed.ts";
+import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 import { type DnsReply, startDnsServer, wireName } from "../../../support/servers/dns-server.ts";
 
 const dayMs = 86_400_000;
@@ -36,7 +38,7 @@ const runCheck = createRunCheck({
   probe: createProbe(),
   target: {
     baseUrl: "http://127.0.0.1:9",
-    readSecret: (name) => (name === "PASSWORD" ? "s3cret-word" : undefined),
+    readSecret: secretsFrom({ PASSWORD: "s3cret-word" }, "127.0.0.1"),
   },
   location: "local",
   nowMs: Date.now,

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { createReadSecret } from "#monitor/probe/secrets.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { createReadSecret } from "#kernel/secrets.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 const fileWith = (text: string, name = "secret"): string => {
   const file = path.join(tempDir(), name);
@@ -16,15 +16,20 @@ it("is that of the settings, if they have it", () => {
     VEDETTE_SECRET_ROOT_KEY: "of the environment",
   });
 
-  expect([read("KEY"), read("ROOT_KEY")]).toEqual(["of the settings", "of the environment"]);
+  expect([read("KEY")?.value, read("ROOT_KEY")?.value]).toEqual([
+    "of the settings",
+    "of the environment",
+  ]);
 });
 
 it("is in the file that the environment names, or in that of its name in the directory", () => {
   const file = fileWith("in a file\n", "TOKEN");
   const inDirectory = createReadSecret({}, path.dirname(file), {});
 
-  expect(createReadSecret({}, "", { VEDETTE_SECRET_TOKEN_FILE: file })("TOKEN")).toBe("in a file");
-  expect(inDirectory("TOKEN")).toBe("in a file");
+  expect(createReadSecret({}, "", { VEDETTE_SECRET_TOKEN_FILE: file })("TOKEN")?.value).toBe(
+    "in a file",
+  );
+  expect(inDirectory("TOKEN")?.value).toBe("in a file");
 });
 
 it("is without the space and line ends around it, wherever it comes from", () => {
@@ -35,23 +40,19 @@ it("is without the space and line ends around it, wherever it comes from", () =>
     VEDETTE_SECRET_EMPTY: "\n",
   });
 
-  expect(["KEY", "ROOT_KEY", "OF_VARIABLE", "OF_FILE", "EMPTY"].map(read)).toEqual([
-    "of the settings",
-    "of the environment",
-    "pass word",
-    "of a file",
-    undefined,
-  ]);
+  expect(
+    ["KEY", "ROOT_KEY", "OF_VARIABLE", "OF_FILE", "EMPTY"].map((name) => read(name)?.value),
+  ).toEqual(["of the settings", "of the environment", "pass word", "of a file", undefined]);
 });
 
 it("is read each time, so that a new value needs no restart", () => {
   const file = fileWith("first", "TOKEN");
   const read = createReadSecret({}, path.dirname(file), {});
-  const before = read("TOKEN");
+  const before = read("TOKEN")?.value;
 
   writeFileSync(file, "second");
 
-  expect([before, read("TOKEN")]).toEqual(["first", "second"]);
+  expect([before, read("TOKEN")?.value]).toEqual(["first", "second"]);
 });
 
 it("is no other variable, since a check goes to another server", () => {
