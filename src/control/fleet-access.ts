@@ -4,7 +4,8 @@ import type { Caller } from "#kernel/roles.ts";
 import { fleetOf, type Route } from "./routes.ts";
 
 export type FleetCall = {
-  route: Route;
+  /** undefined: not in the allow-list, and so a call that may change any fleet. */
+  route: Route | undefined;
   path: string;
   fleets?: readonly FleetOperators[] | undefined;
 };
@@ -14,7 +15,7 @@ export function findForeignFleet(
   caller: Caller,
   { route, path, fleets = [] }: FleetCall,
 ): FleetOperators | undefined {
-  const fleet = fleets.find(({ name }) => name === fleetOf(path));
-  const mayChange = fleet === undefined || !route.isWrite || isOperatorOf(fleet, caller.actor);
-  return mayChange ? undefined : fleet;
+  if (route?.isWrite === false) return undefined;
+  const isConcerned = ({ name }: FleetOperators) => route === undefined || name === fleetOf(path);
+  return fleets.find((fleet) => isConcerned(fleet) && !isOperatorOf(fleet, caller.actor));
 }

@@ -108,7 +108,7 @@ export function unauthorized(): ProblemError {
 }
 
 /** Throws the 403 for a caller that may not make this call. */
-export function requireAccess(caller: Caller, call: FleetCall): void {
+export function requireAccess(caller: Caller, call: FleetCall & { route: Route }): void {
   requireRole(caller, call.route);
   const foreign = findForeignFleet(caller, call);
   if (foreign === undefined) return;

@@ -7,8 +7,8 @@ import { frontHeaders } from "./forward.ts";
  * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`. Browsers prompt for the
  * password themselves and send it only to this address; they would send a cookie to every port of the machine.
  */
-export function readToken(authorization: string): string {
-  const encoded = /^Basic +(\S+)$/i.exec(authorization)?.[1];
+export function readToken(authorization: string | undefined): string {
+  const encoded = /^Basic +(\S+)$/i.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return bearerOf(authorization);
   const pair = Buffer.from(encoded, "base64").toString();
   return pair.slice(pair.indexOf(":") + 1);

@@ -11,13 +11,11 @@ import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
-import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
-import { isPlainProgram, type Refusal, refuseCallByGet, refuseForeign } from "./guard.ts";
-import { isOwnUser } from "./peer-user.ts";
+import { type Refusal, refuseCallByGet, refuseForeign } from "./guard.ts";
 
 export type FrontSettings = {
   /** The addresses of Restate itself. */
@@ -43,7 +41,7 @@ const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
-/** Requires a token with the role of the call, or a connection from a program of the same user. */
+/** Requires a token with the role of the call. */
 export function createIngressFront(settings: FrontSettings): Front {
   return createFront(settings, (call) => forwardToIngress(settings, call));
 }
@@ -75,8 +73,7 @@ type FrontRequest = {
   response: ServerResponse;
   path: string;
   search: string;
-  /** undefined: a program of this user, without a token. */
-  caller: Caller | undefined;
+  caller: Caller;
   signal: AbortSignal;
 };
 
@@ -119,9 +116,14 @@ async function admit(
   const { pathname: path, search } = addressOf(request);
   const refused = refuseForeign({ method, path, headers });
   if (refused !== undefined) return answerRefusal(response, refused);
-  const caller = await findCaller(request, settings);
-  if (caller === undefined) return answerRefusal(response, unauthorized);
-  return forward({ ...given, path, search, caller: caller.caller });
+  const caller = await settings.identify(readToken(headers.authorization));
+  if (caller === undefined) {
+    // Browsers ask without a token first.
+    const isWrong = headers.authorization !== undefined;
+    if (isWrong) settings.log.warn({ path }, "restate called without a valid token");
+    return answerRefusal(response, unauthorized);
+  }
+  return forward({ ...given, path, search, caller });
 }
 
 /** The resolved address, so that the path that is checked is the one that Restate gets. */
@@ -134,30 +136,13 @@ const unauthorized = {
   detail: 'send the ingress token, or your own, as "Authorization: Bearer" or as the password',
 } as const;
 
-/** undefined: the caller is not authorized. */
-async function findCaller(
-  request: IncomingMessage,
-  { identify, log }: FrontSettings,
-): Promise<{ caller: Caller | undefined } | undefined> {
-  const { method = "", url: path = "", headers } = request;
-  const { authorization } = headers;
-  if (authorization !== undefined) {
-    const caller = await identify(readToken(authorization));
-    if (caller === undefined)
-      log.warn({ path: pathOf(request) }, "restate called without a valid token");
-    return caller === undefined ? undefined : { caller };
-  }
-  const isKnown = isPlainProgram({ method, path, headers }) && (await isOwnUser(request.socket));
-  return isKnown ? { caller: undefined } : undefined;
-}
-
 async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Promise<void> {
   const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
   const refused: Refusal | undefined =
-    refuseCallByGet({ method, path, headers }) ?? refuseRole(settings, call, findRoute(path));
+    refuseCallByGet({ method, path, headers }) ?? refuseAccess(settings, call, findRoute(path));
   if (refused !== undefined) return answerRefusal(response, refused);
-  const body = await readBody(request, largestBody);
+  const body = await readBody(request.iterator({ destroyOnReturn: false }), largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const signed = { target: targetOfPath(path) ?? "", body, accounts: caller?.accounts };
   const answer = await requestRestate({
@@ -165,7 +150,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     method,
     headers: {
       ...forwardedHeaders(headers, body),
-      ...(caller !== undefined && signActor(caller.actor, signed, settings.actorKey)),
+      ...signActor(caller.actor, signed, settings.actorKey),
     },
     body,
     withinMs: withinMs.ingress,
@@ -174,33 +159,31 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   await sendAnswer(answer, response);
 }
 
-/** What is not in our allow-list goes around every rule: it takes every role. */
-function refuseRole(
+/** What is not in our allow-list goes around every rule: it takes every role, and an operator of each fleet. */
+function refuseAccess(
   { log, fleets }: FrontSettings,
   { caller, path }: FrontRequest,
   route?: Route,
 ): Refusal | undefined {
-  if (caller === undefined) return undefined;
-  const foreign = route && findForeignFleet(caller, { route, path, fleets });
-  if (foreign !== undefined) {
-    log.warn({ path, actor: caller.actor }, "call not allowed");
-    return { status: 403, detail: notOperatorOf(foreign, caller.actor) };
-  }
-  if (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route))) {
-    return undefined;
-  }
-  const wanted = route === undefined ? "every role" : roleOf(route);
+  const wanted = route && roleOf(route);
+  const hasRole = wanted === undefined ? hasEveryRole(caller) : isAllowed(caller, wanted);
+  const foreign = findForeignFleet(caller, { route, path, fleets });
+  if (hasRole && foreign === undefined) return undefined;
   log.warn({ path, actor: caller.actor }, "call not allowed");
-  return { status: 403, detail: whyNotAllowed(caller, wanted) };
+  const detail =
+    hasRole && foreign
+      ? notOperatorOf(foreign, caller.actor)
+      : whyNotAllowed(caller, wanted ?? "every role");
+  return { status: 403, detail };
 }
 
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
 
 async function forwardToAdmin(settings: FrontSettings, call: FrontRequest): Promise<void> {
   const { request, response, path, search, signal } = call;
-  const refused = refuseRole(settings, call);
+  const refused = refuseAccess(settings, call);
   if (refused !== undefined) return answerRefusal(response, refused);
-  const body = await readBody(request, largestBody);
+  const body = await readBody(request.iterator({ destroyOnReturn: false }), largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const answer = await requestRestate({
     address: `${settings.adminUrl}${path}${search}`,

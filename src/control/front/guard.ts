@@ -45,26 +45,6 @@ export function refuseCallByGet({ method, path }: FrontRequest): Refusal | undef
   return { status: 405, detail: "use POST" };
 }
 
-/**
- * Whether a request without a token may be accepted as one from a program of this user. Not from a browser,
- * which sends requests on behalf of pages, and not from a proxy, which sends them on behalf of others.
- */
-export function isPlainProgram({ headers }: FrontRequest): boolean {
-  const marks = [
-    "origin",
-    "referer",
-    "cookie",
-    "sec-fetch-site",
-    "forwarded",
-    "via",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-real-ip",
-  ];
-  if (marks.some((name) => headers[name] !== undefined)) return false;
-  return !/mozilla/i.test(headers["user-agent"] ?? "");
-}
-
 function hostNameOf(host: string | undefined): string {
   return (host ?? "").toLowerCase().replace(/:\d{1,5}$/, "");
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isPlainProgram, refuseCallByGet, refuseForeign } from "#control/front/guard.ts";
+import { refuseCallByGet, refuseForeign } from "#control/front/guard.ts";
 
 const host = "127.0.0.1:9470";
 const of = (headers: Record<string, string>, method = "POST", path = "/query") => ({
@@ -76,13 +76,4 @@ it.each([
   ["GET", "/restate//call/S/k/H", 405],
 ])("answers a call by %s of %s with %s", (method, path, status) => {
   expect(refuseCallByGet(of({}, method, path))?.status).toBe(status);
-});
-
-it("accepts neither a browser nor a proxy as a program of this user", () => {
-  expect(isPlainProgram(of({ "user-agent": "curl/8" }))).toBe(true);
-  expect(isPlainProgram(of({ "user-agent": "node", "sec-fetch-mode": "cors" }))).toBe(true);
-  for (const name of ["origin", "referer", "cookie", "sec-fetch-site", "via", "x-forwarded-for"]) {
-    expect(isPlainProgram(of({ [name]: "x" }))).toBe(false);
-  }
-  expect(isPlainProgram(of({ "user-agent": "Mozilla/5.0" }))).toBe(false);
 });

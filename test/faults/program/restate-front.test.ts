@@ -1,5 +1,4 @@
 /** The addresses of the embedded Restate, for a program, a browser and another user of the machine. */
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
@@ -7,12 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../../support/http/raw-request.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { hasBrowser, openPage } from "../../support/servers/browser.ts";
-import { hasPrograms } from "../../support/servers/programs.ts";
 
 const service = "/vedette.v1.SentinelRolloutService/singleton";
 const image = "registry.example.com/vedette/sentinel:v2";
-
-const canCallAsOther = process.getuid?.() === 0 && hasPrograms("curl");
 
 let program: Program;
 
@@ -57,9 +53,23 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
   const ask = (headers: Record<string, string>, method = "POST", at = statusAt()) =>
     sendRaw(places()[place], { path: at, method, headers: { ...json, ...headers }, body: "{}" });
 
-  it("answers a program of this user without a token", async () => {
-    expect((await ask({})).status).toBe(200);
+  it.each([
+    ["a call", "POST", undefined],
+    ["a check of health", "GET", { ingress: "/restate/health", admin: "/health" }],
+    ["a read of Restate's own tables", "POST", { ingress: "/query", admin: "/query" }],
+  ])("refuses %s of this user's own program without a token", async (_what, method, paths) => {
+    const answer = await ask({}, method, paths?.[place]);
+
+    expect(answer.status).toBe(401);
+    expect(String(answer.headers["www-authenticate"])).toMatch(/Basic.*Bearer/);
   });
+
+  it.each(["Bearer ", "Basic ", "Basic Og==", "Bearer undefined", "Negotiate x", "Token {}"])(
+    "refuses '%s', which names no token",
+    async (authorization) => {
+      expect((await ask({ authorization })).status).toBe(401);
+    },
+  );
 
   it("answers a caller with the token, also as a password", async () => {
     const password = Buffer.from(`anyone:${program.token()}`).toString("base64");
@@ -68,7 +78,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
     expect((await ask({ authorization: `Basic ${password}` })).status).toBe(200);
   });
 
-  it("refuses a wrong token, also to a program of this user", async () => {
+  it("refuses a wrong token", async () => {
     expect((await ask({ authorization: "Bearer wrong" })).status).toBe(401);
   });
 
@@ -101,18 +111,6 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
 
     expect(answer.status).toBe(403);
     expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
-  });
-
-  it.each([
-    ["a browser", { "user-agent": "Mozilla/5.0 (X11; Linux x86_64)" }],
-    ["a browser that was here before", { cookie: "a=b" }],
-    ["a proxy", { "x-forwarded-for": "192.0.2.7" }],
-    ["a proxy by the standard", { forwarded: "for=192.0.2.7" }],
-  ])("requires the token from %s", async (_who, headers) => {
-    const answer = await ask(headers as Record<string, string>);
-
-    expect(answer.status).toBe(401);
-    expect(String(answer.headers["www-authenticate"])).toMatch(/Basic.*Bearer/);
   });
 
   it("opens no connection for a foreign page's web socket", async () => {
@@ -148,27 +146,6 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
 
     expect(answer.status).toBe(413);
   });
-
-  it.runIf(canCallAsOther)("requires the token from another user of the machine", () => {
-    const asked = spawnSync(
-      "curl",
-      [
-        "-s",
-        "-o",
-        "/dev/null",
-        "-w",
-        "%{http_code}",
-        "-d",
-        "{}",
-        "-H",
-        "content-type: application/json",
-        `${places()[place]}${statusAt()}`,
-      ],
-      { uid: 65_534, gid: 65_534, encoding: "utf8" },
-    );
-
-    expect(asked.stdout).toBe("401");
-  });
 });
 
 it("accepts the console's sends below its own address", async () => {
@@ -193,13 +170,6 @@ describe("a caller's name", () => {
       headers: { ...json, ...headers },
       body: JSON.stringify({ image: `${image}-${Object.keys(headers).length}` }),
     });
-
-  it("is not the one that a caller without a token sends", async () => {
-    const answer = await start({ "x-vedette-actor": "alice" });
-
-    expect(answer.status).toBe(200);
-    expect((await history())[0]?.started_by).toBe("local-caller");
-  });
 
   it("is that of the token at the ingress, whatever else the caller sends", async () => {
     const answer = await start({ ...bearer(), "x-vedette-actor": "alice", "x-a": "b" });
