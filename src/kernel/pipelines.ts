@@ -1,4 +1,7 @@
-/** Limits HTTP pipelining: requests sent on one connection before earlier ones are answered. */
+/**
+ * Limits what a connection sends: requests before earlier ones are answered (HTTP pipelining), and the rest of a request
+ * that is answered already.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -21,16 +24,19 @@ export type PipelineLimit = {
 
 /** Destroys connections with more than `unansweredAtMost` unanswered requests. */
 export function createPipelineLimit(): PipelineLimit {
-  const connections = new WeakMap<Socket, { unanswered: number }>();
+  const connections = new WeakMap<Socket, { unanswered: number; newest: IncomingMessage }>();
   return {
-    admit: ({ socket }, response) => {
+    admit: (request, response) => {
+      const { socket } = request;
       let connection = connections.get(socket);
       if (connection === undefined) {
-        connection = { unanswered: 0 };
+        connection = { unanswered: 0, newest: request };
         connections.set(socket, connection);
+        closeAfterBody(socket, connection);
       }
-      if (connection.unanswered >= unansweredAtMost) {
-        // Without a response, which would mix with the pending ones.
+      connection.newest = request;
+      if (connection.unanswered >= unansweredAtMost || socket.writableEnded) {
+        // Without a response, which would mix with the pending ones, or come after the last one.
         socket.destroy();
         return false;
       }
@@ -38,11 +44,41 @@ export function createPipelineLimit(): PipelineLimit {
       // A response closes once.
       response.on("close", () => {
         connection.unanswered -= 1;
+        if (!request.complete && socket.writable) discardRest(request, socket);
       });
       return true;
     },
     isInTurn: ({ socket }) => (connections.get(socket)?.unanswered ?? 0) === 0,
   };
+}
+
+/**
+ * Closing a connection whose client still sends resets it, and the client may lose the answer: after the answer it is
+ * closed in one direction, until the request is complete.
+ */
+function closeAfterBody(socket: Socket, connection: { newest: IncomingMessage }): void {
+  const { destroySoon } = socket;
+  socket.destroySoon = () => {
+    if (connection.newest.complete) return destroySoon.call(socket);
+    socket.end();
+    discardRest(connection.newest, socket);
+  };
+}
+
+/** Of a request that is answered; more than a client sends before it reads the answer. */
+const discardedAtMost = { bytes: 64 * 1_024 * 1_024, ms: 5_000 };
+
+/** Reads a request to its end without holding it in memory. At the limits the connection is closed. */
+function discardRest(request: IncomingMessage, socket: Socket): void {
+  const untilBytes = socket.bytesRead + discardedAtMost.bytes;
+  const untilMs = performance.now() + discardedAtMost.ms;
+  request.resume();
+  const timer = setInterval(() => {
+    const isWithin = socket.bytesRead < untilBytes && performance.now() < untilMs;
+    if (!request.complete && !socket.destroyed && isWithin) return;
+    clearInterval(timer);
+    if (!request.complete || socket.writableEnded) socket.destroy();
+  }, 20);
 }
 
 /** Applies the limit to all requests of a Fastify app. Must be called before any other hook is added. */
