@@ -1,5 +1,6 @@
 /** A sentinel's private port, by which the driver checks its health and activates it. */
 import { createServer, type Server, type ServerResponse } from "node:http";
+import { isSameSecret } from "#kernel/same-secret.ts";
 
 export type Health = {
   id: string;
@@ -16,6 +17,8 @@ export function answerHealth(outgoing: ServerResponse, health: Health): void {
 }
 
 type PrivateParts = {
+  /** Of its callers. */
+  token: string;
   health: () => Health;
   /** Opens the public port; resolves once it is open. */
   activate: () => Promise<void>;
@@ -24,6 +27,10 @@ type PrivateParts = {
 /** `GET /health`, and `POST /activate` to open the public port. Loopback only. */
 export function createPrivateServer(parts: PrivateParts): Server {
   return createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (incoming, outgoing) => {
+    if (!isSameSecret(incoming.headers.authorization ?? "", `Bearer ${parts.token}`)) {
+      outgoing.writeHead(401, { "www-authenticate": "Bearer" }).end();
+      return;
+    }
     const route = `${incoming.method} ${incoming.url}`;
     if (route === "GET /health") {
       answerHealth(outgoing, parts.health());

@@ -36,7 +36,7 @@ async function run(settings: SentinelSettings): Promise<void> {
     await listen(gateway.server, { port: settings.publicPort, reusePort: true });
     process.stdout.write(`serving on port ${settings.publicPort}\n`);
   };
-  const privateServer = createPrivateServer({ health, activate });
+  const privateServer = createPrivateServer({ token: settings.privateToken, health, activate });
   await listen(privateServer, { port: 0 });
   process.once("SIGTERM", () => void end(gateway));
   process.once("SIGINT", () => void end(gateway));

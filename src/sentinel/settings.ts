@@ -10,6 +10,8 @@ export type SentinelSettings = {
   /** The public API that verifies keys, and the root key to call it with. */
   apiUrl: string;
   rootKey: string;
+  /** Whoever checks its health and activates it has it. */
+  privateToken: string;
   /** Empty: nothing to forward to. */
   upstreamUrl: string;
   /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is trusted. */
@@ -27,6 +29,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
     publicPort: Number(text("PUBLIC_PORT")),
     apiUrl: text("API_URL"),
     rootKey: readSecretVariable(environment, "SENTINEL_ROOT_KEY") ?? "",
+    privateToken: text("PRIVATE_TOKEN"),
     upstreamUrl: text("UPSTREAM_URL"),
     trustedProxies: text("TRUSTED_PROXIES").split(",").filter(Boolean),
     activateWithinMs: Number(text("ACTIVATE_WITHIN_MS")) || 900_000,

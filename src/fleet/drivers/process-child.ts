@@ -1,6 +1,6 @@
 /** One child process of the reference sentinel: start, health check, activation. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { z } from "zod";
 import { request } from "#kernel/http.ts";
@@ -33,10 +33,11 @@ export type StartedChild = { child: Child; ending: Promise<string> };
 
 /** Starts a sentinel that keeps running when we end. Throws with a reason code when it ends at once. */
 export async function startChild(settings: ChildSettings): Promise<StartedChild> {
+  const privateToken = randomBytes(16).toString("hex");
   const output = openSync(settings.logFile, "a", 0o600);
   const child = spawn(process.execPath, [programFile("#sentinel/main.ts")], {
     detached: true,
-    env: childEnvironment(settings),
+    env: { ...childEnvironment(settings), SENTINEL_PRIVATE_TOKEN: privateToken },
     stdio: ["ignore", output, output, "ipc"],
   });
   closeSync(output);
@@ -48,7 +49,7 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
     const healthPort = await receivePort(child);
     if (identity === undefined) throw new Error("crash_loop: the process ended at once");
     const keyMark = markOfKey(settings.rootKey);
-    return { child: { ...identity, healthPort, keyMark }, ending };
+    return { child: { ...identity, healthPort, privateToken, keyMark }, ending };
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -140,6 +141,7 @@ export async function activateChild(child: Child): Promise<void> {
 async function ask(child: Child, method: "GET" | "POST", path: string) {
   const answer = await request(`http://127.0.0.1:${child.healthPort}${path}`, {
     method,
+    headers: { authorization: `Bearer ${child.privateToken}` },
     headersTimeout: askTimeoutMs,
     bodyTimeout: askTimeoutMs,
   });

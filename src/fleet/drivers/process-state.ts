@@ -10,6 +10,8 @@ const Child = z.object({
   startedAt: z.string(),
   bootId: z.string().optional(),
   healthPort: z.int().positive(),
+  /** For its private port. */
+  privateToken: z.string().default(""),
   /** Identifies its root key without revealing it; absent: started by an earlier version. */
   keyMark: z.string().optional(),
 });
