@@ -71,7 +71,7 @@ function rows(service: string, handlers: Record<string, { input: z.ZodType }>): 
   }));
 }
 
-const routes: readonly Route[] = [
+export const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
     path: new RegExp(`^/${escapeDots(rolloutServiceName)}/${fleetName}/${handler}(?:/send)?$`),
     input,

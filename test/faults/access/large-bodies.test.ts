@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -14,7 +15,7 @@ import { procedure } from "#api/procedure.ts";
 import { createRunnerDoor } from "#monitor/locations/gateway.ts";
 import { testServer } from "../../support/api/api-server.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
-import { serveBytes, startSentinel } from "../../support/rollout/sentinel.ts";
+import { dial, serveBytes, startSentinel } from "../../support/rollout/sentinel.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
@@ -179,4 +180,83 @@ describe.each(Object.entries(targets))("%s", (_name, start) => {
     },
     300_000,
   );
+});
+
+describe("a caller that is refused", () => {
+  const head = (...headers: string[]) =>
+    [`POST ${rollout} HTTP/1.1`, "Host: 127.0.0.1", ...headers, "", ""].join("\r\n");
+  const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
+
+  it.each([
+    ["a connection that is kept", []],
+    ["a connection that is not", ["Connection: close"]],
+  ])("on %s may send no more than a bound, at control and Restate", async (_kind, headers) => {
+    const { control, ingress, reached } = await startAccessBench();
+    for (const address of [control, ingress]) {
+      const { hostname, port } = new URL(address);
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => {});
+      socket.write(head("Transfer-Encoding: chunked", ...headers));
+      const answer = once(socket, "data");
+      const sending = setInterval(() => {
+        while (socket.writable && socket.write(chunk)) if (socket.bytesWritten > 1e9) return;
+      }, 1);
+
+      const [first] = await answer;
+      // A reset is one way to end it.
+      await new Promise((resolve) => socket.once("close", resolve));
+      clearInterval(sending);
+
+      expect(String(first)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(socket.bytesWritten).toBeLessThan(500_000_000);
+    }
+    expect(reached).toEqual([]);
+  });
+
+  it("may not go on slowly for longer than a bound", async () => {
+    const { control } = await startAccessBench();
+    const connection = await dial(control);
+    const startedMs = performance.now();
+    connection.send(head("Content-Length: 5000000"));
+    const sending = setInterval(() => connection.send("x"), 50);
+    onTestFinished(() => clearInterval(sending));
+
+    await connection.closed();
+
+    expect(connection.state.text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+
+  it("on a connection that ends makes no call behind the refused one", async () => {
+    const { ingress, reached } = await startAccessBench();
+    const authorized = "Authorization: Bearer shared";
+    const connection = await dial(ingress);
+    connection.send(head("Content-Length: 3", "Connection: close"));
+    await connection.received(/HTTP\/1\.1 401 /);
+
+    connection.send(`abc${head(authorized, "Content-Length: 2")}{}`);
+
+    await connection.closed();
+    expect(connection.state.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(reached).toEqual([]);
+  });
+
+  it("may use its connection again once its body is over", async () => {
+    const { control, reached } = await startAccessBench();
+    const connection = await dial(control);
+    connection.send(head("Content-Length: 3"));
+    await connection.received(/HTTP\/1\.1 401 /);
+
+    const second = head(
+      "Authorization: Bearer shared",
+      "Content-Type: application/json",
+      "Content-Length: 47",
+    );
+    connection.send(
+      `abc${second}${JSON.stringify({ image: "registry.example.com/sentinel:v2" }).padEnd(47)}`,
+    );
+
+    await connection.received(/HTTP\/1\.1 200 /);
+    expect(reached).toHaveLength(1);
+  });
 });

@@ -4,9 +4,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import type { ConsolePlugin } from "#console/contract.ts";
 import { createControl } from "#control/control.ts";
 import type { Door } from "#control/door.ts";
+import { createFindCaller } from "#control/find-caller.ts";
 import { createAdminFront, createIngressFront } from "#control/front/front.ts";
+import type { SignIn } from "#control/sign-in/sign-in.ts";
 import { createIdentify } from "#control/token.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import { createLog } from "#kernel/log.ts";
@@ -17,12 +20,15 @@ type Settings = {
   operators?: Record<string, readonly Role[]>;
   fleets?: readonly FleetOperators[];
   doors?: readonly Door[];
+  console?: ConsolePlugin;
+  signIn?: SignIn;
   /** Until when it serves: the end of the test, or whatever calls the function. */
   atEnd?: (end: () => Promise<void>) => void;
 };
 
 export async function startAccessBench(settings: Settings = {}) {
   const { fleets = [{ name: "singleton" }], doors = [], atEnd = onTestFinished } = settings;
+  const { signIn, console } = settings;
   const reached: { method: string; path: string; actor: string | undefined }[] = [];
   const restate = createServer((request, response) => {
     const actor = request.headers["x-vedette-actor"]?.toString();
@@ -39,12 +45,21 @@ export async function startAccessBench(settings: Settings = {}) {
   const tokens = { ingressToken: "shared", operators };
   const log = createLog({ level: "silent", format: "json" });
   const places = { ingressUrl: restateUrl, adminUrl: restateUrl };
-  const common = { ...places, identify: createIdentify(tokens), fleets, log };
+  const identify = createFindCaller(createIdentify(tokens), signIn?.find);
+  const common = { ...places, identify, fleets, log };
   const fronts = [
     createIngressFront({ ...common, actorKey: new Uint8Array(32) }),
     createAdminFront({ ...common, actorKey: new Uint8Array(32) }),
   ] as const;
-  const control = createControl({ ...places, ...tokens, fleets, doors, log });
+  const control = createControl({
+    ...places,
+    ...tokens,
+    fleets,
+    doors,
+    signIn,
+    log,
+    ...(console !== undefined && { console }),
+  });
   const addresses = {
     control: await control.listen({ host: "127.0.0.1", port: 0 }),
     ingress: await listen(fronts[0].server),
