@@ -10,7 +10,7 @@ export type SentinelSettings = {
   /** The public API that verifies keys, and the root key to call it with. */
   apiUrl: string;
   rootKey: string;
-  /** Whoever checks its health and activates it has it. */
+  /** Required from callers of the private port. */
   privateToken: string;
   /** Empty: nothing to forward to. */
   upstreamUrl: string;

@@ -17,7 +17,7 @@ import { createMemoryNames } from "../../support/program/memory-names.ts";
 import { createMemoryLogouts } from "../../support/program/sign-in-bench.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-/** What each handler takes, written down by hand: whoever moves one to another role changes it here as well. */
+/** The right that each handler takes, written down by hand: a handler that moves to another role moves here as well. */
 const rights: Record<string, Record<string, string>> = {
   read: {
     SentinelRolloutService: "Status Plan History",
@@ -54,7 +54,7 @@ const rights: Record<string, Record<string, string>> = {
   notify: { SentinelService: "NotifyReady" },
 };
 
-/** What whoever has only this role is let do. */
+/** The rights of a caller that has this role alone. */
 const holdings: Record<string, string[]> = {
   read: ["read"],
   operate: ["read", "operate", "notify"],

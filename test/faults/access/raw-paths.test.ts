@@ -1,4 +1,4 @@
-/** Whoever one fleet excludes has no way around its `operators` at Restate's addresses. */
+/** A caller whom one fleet excludes has no way around its `operators` at Restate's addresses. */
 import { expect, it } from "vitest";
 import { roles } from "#kernel/roles.ts";
 import { sendRaw } from "../../support/http/raw-request.ts";
