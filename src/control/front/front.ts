@@ -144,7 +144,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request.iterator({ destroyOnReturn: false }), largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
-  const signed = { target: targetOfPath(path) ?? "", body, accounts: caller?.accounts };
+  const signed = { target: targetOfPath(path) ?? "", body, accounts: caller.accounts };
   const answer = await requestRestate({
     address: `${settings.ingressUrl}${path}${search}`,
     method,

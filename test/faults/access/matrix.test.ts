@@ -113,10 +113,8 @@ const rightOf = ({ name }: Handler): string | undefined => {
     services[service]?.split(" ").includes(handler),
   );
   const [right] = lists.length === 1 ? (lists[0] ?? []) : [];
-  return right === "configure" && !isRole(right) ? "operate" : right;
+  return right;
 };
-
-const isRole = (name: string) => (roles as readonly string[]).includes(name);
 
 describe("the table of rights", () => {
   it.each(handlers)("has $name, once, and the body of its call is valid", (handler) => {
@@ -142,11 +140,7 @@ describe("the table of rights", () => {
     ]);
 
     expect(Object.fromEntries(ruled)).toEqual(
-      Object.fromEntries(
-        Object.entries(holdings)
-          .filter(([role]) => isRole(role))
-          .map(([role, held]) => [role, held.sort()]),
-      ),
+      Object.fromEntries(Object.entries(holdings).map(([role, held]) => [role, held.sort()])),
     );
   });
 });
