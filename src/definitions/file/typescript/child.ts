@@ -1,17 +1,26 @@
 /** Loads a file of definitions in a process of its own, and reports its data. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { registerHooks, stripTypeScriptTypes, syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { programFile } from "#kernel/program-file.ts";
+import v8 from "node:v8";
 import { findUnfit } from "./plain-data.ts";
-import { type LoadResult, resultDescriptor } from "./result.ts";
+import type { LoadResult } from "./result.ts";
 
 const file = path.resolve(process.argv[2] ?? "");
 const address = pathToFileURL(file).href;
 
+// Node's permissions do not stop these: signals and priorities of other processes, and what writes files by a setting.
+for (const name of ["kill", "_kill", "_debugProcess", "_debugEnd", "report"]) {
+  Reflect.deleteProperty(process, name);
+}
+Reflect.deleteProperty(os, "setPriority");
+Reflect.deleteProperty(v8, "setFlagsFromString");
+syncBuiltinESMExports();
+
 // Also where the package is not installed next to the file, as in a container.
-const helper = pathToFileURL(programFile("#definitions/define-config.ts")).href;
+const helper = import.meta.resolve("#definitions/define-config.ts");
 registerHooks({
   resolve: (specifier, context, next) => {
     if (specifier === "vedette/config") return { url: helper, shortCircuit: true };
@@ -54,12 +63,27 @@ function describe(error: unknown): LoadResult {
   return {
     kind: "failed",
     // Only its first line: the others may quote the file, as does what the parser says of a text or number.
-    message: (message.split("\n")[0] ?? "").replace(/( literal) \(.*\)/, "$1"),
+    message:
+      explainDenial(error) ?? (message.split("\n")[0] ?? "").replace(/( literal) \(.*\)/, "$1"),
     ...(line !== undefined && { line: Number(line) }),
     ...(column !== undefined && { column: Number(column) }),
   };
 }
 
+/** undefined: the error has another reason. */
+function explainDenial(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, permission = "Net", resource, message } = error as Denial;
+  if (code === "ERR_ACCESS_DENIED") {
+    const what = resource ? `${permission} of ${resource}` : permission;
+    return `it has no permission ${what}: read that beforehand into a file of its folder, or use YAML`;
+  }
+  if (!/^Cannot find (?:module|package) /.test(message)) return explainDenial(error.cause);
+  return `${message.split("\n")[0]}: only files below its folder, and packages, can be read`;
+}
+
+type Denial = Error & { code?: string; permission?: string; resource?: string };
+
 function report(result: LoadResult): void {
-  writeFileSync(resultDescriptor, `${JSON.stringify(result)}\n`);
+  writeFileSync(3, `${JSON.stringify(result)}\n`);
 }

@@ -66,8 +66,8 @@ function offsetsOf(code: string, data: unknown): Offsets {
   try {
     return findOffsets(code, data);
   } catch (error) {
-    // Node takes syntax that the parser does not know yet: the paths have to do.
-    if (error instanceof SyntaxError) return new Offsets();
+    // Node takes syntax that the parser does not know yet, or that nests too deep for it: the paths have to do.
+    if (error instanceof SyntaxError || error instanceof RangeError) return new Offsets();
     throw error;
   }
 }

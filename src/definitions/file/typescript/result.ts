@@ -1,23 +1,35 @@
-/** What the child process that loads a file reports. */
-import type { Path } from "#definitions/file/offsets.ts";
+/** What the child process that loads a file reports. The file's own code may write there, too. */
+import { z } from "zod";
 
 /** A value that is no plain data. */
-export type Unfit = {
-  path: Path;
+const Unfit = z.object({
+  path: z.array(z.union([z.string(), z.number()])).readonly(),
   /** Such as `a function`. */
-  what: string;
-};
+  what: z.string(),
+});
+export type Unfit = z.infer<typeof Unfit>;
 
-export type LoadResult =
-  | {
-      kind: "loaded";
-      /** null: there is no default export. */
-      data: unknown;
-      unfit: Unfit[];
-      /** The text with blanks in place of the types; absent of JavaScript. */
-      code?: string;
-    }
-  | { kind: "failed"; message: string; line?: number; column?: number };
+const LoadResult = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("loaded"),
+    /** null: there is no default export. */
+    data: z.unknown(),
+    unfit: z.array(Unfit),
+    /** The text with blanks in place of the types; absent of JavaScript. */
+    code: z.string().optional(),
+  }),
+  z.object({
+    kind: z.literal("failed"),
+    message: z.string(),
+    line: z.number().optional(),
+    column: z.number().optional(),
+  }),
+]);
+export type LoadResult = z.infer<typeof LoadResult>;
 
-/** The descriptor to which the child writes it, one line of JSON. */
-export const resultDescriptor = 3;
+/** Throws when it is none. */
+export function parseResult(text: string): LoadResult {
+  const { data, success } = LoadResult.safeParse(JSON.parse(text));
+  if (!success) throw new Error("ended with something else than definitions");
+  return data;
+}

@@ -1,8 +1,10 @@
 /** Runs the child process that loads a file, within limits. */
-import { spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { realpathSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
 import { programFile } from "#kernel/program-file.ts";
-import { type LoadResult, resultDescriptor } from "./result.ts";
+import { listReadable } from "./readable.ts";
+import { type LoadResult, parseResult } from "./result.ts";
 
 const withinMs = 10_000;
 const largestResult = 16 * 1024 * 1024;
@@ -18,43 +20,66 @@ export function runChild(
   limits: Limits = { withinMs, largestResult },
 ): Promise<LoadResult> {
   const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
-  const child = spawn(process.execPath, [...flags, entry(), file], {
-    env: reducedEnvironment(process.env),
-    // What the file prints is not its result, and must not be mixed with that of a command.
-    stdio: ["ignore", "ignore", "ignore", "pipe"],
-  });
+  const child = startChild(realpathSync(file));
+  const [output, lifeline] = child.stdio.slice(3) as [Readable, Writable];
   const fail = (reason: string, options?: ErrorOptions) => reject(new NoResult(reason, options));
   const timer = setTimeout(
     () => fail(`did not load within ${limits.withinMs / 1_000} s`),
     limits.withinMs,
   );
-  readResult(child.stdio[resultDescriptor] as Readable, { largest: limits.largestResult })
-    .then((text) => (text === undefined ? undefined : resolve(JSON.parse(text) as LoadResult)))
-    .catch((error: Error) => fail(error.message));
+  const exited = Promise.withResolvers<number | null>();
+  child.once("exit", exited.resolve);
   child.once("error", (cause) => fail(`cannot be loaded: ${cause.message}`, { cause }));
-  child.once("close", (code) => fail(endedWithout(code)));
+  readResult(output, { largest: limits.largestResult })
+    .then(async (text) =>
+      text === undefined ? fail(endedWithout(await exited.promise)) : resolve(parseResult(text)),
+    )
+    .catch((error: Error) => fail(error.message));
   return promise.finally(() => {
     clearTimeout(timer);
-    child.kill("SIGKILL");
-    (child.stdio[resultDescriptor] as Readable).destroy();
+    endGroup(child);
+    output.destroy();
+    lifeline.destroy();
   });
 }
 
-/** Its warnings say nothing to the author of a file. */
+const isWindows = process.platform === "win32";
+
+/** Without the environment, and on all but Windows in a process group of its own. */
+function startChild(file: string): ChildProcess {
+  const readable = listReadable(file).map((one) => `--allow-fs-read=${one}`);
+  const command = [process.execPath, ...flags, ...readable, entry(), file];
+  const [program = "", ...args] = isWindows ? command : ["/bin/sh", "-c", guard, "sh", ...command];
+  // What the file prints is not its result, and must not be mixed with that of a command.
+  const stdio: StdioOptions = ["ignore", "ignore", "ignore", "pipe", "pipe"];
+  return spawn(program, args, { env: {}, stdio, detached: !isWindows });
+}
+
+/** Ends the group once descriptor 4 is closed, which it is, too, when this process is killed. */
+const guard = '(read -r _; kill -s KILL -- "-$$") <&4 3>&- & exec "$@" 4<&-';
+
+function endGroup(child: ChildProcess): void {
+  try {
+    if (isWindows) child.kill("SIGKILL");
+    else if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch (error) {
+    // All of it has ended.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
 const flags = [
+  // No network, programs, threads, addons and writing; reading as far as it is allowed.
+  "--permission",
+  // It opens and writes files without permission.
+  "--no-experimental-sqlite",
+  "--max-old-space-size=512",
+  // Its warnings say nothing to the author of a file.
   "--disable-warning=ExperimentalWarning",
   "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
 ];
 
 const entry = () => programFile("#definitions/file/typescript/child.ts");
-
-/** What Node needs; `NODE_AUTH_TOKEN` and the like are not among it. */
-const needed = ["PATH", "HOME", "NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS"];
-
-/** Secrets are no business of a file of definitions: it names them. */
-function reducedEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => needed.includes(name)));
-}
 
 /** One line; undefined: there was none. */
 async function readResult(
