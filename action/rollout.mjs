@@ -59,9 +59,14 @@ function readFleet(name) {
   throw new StepError("fleet is the name of a fleet of the settings, for example production");
 }
 
+/** The token goes there with each call, and redirects are not followed. */
 function readUrl(text) {
-  if (/^https?:/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
-  throw new StepError("control-url is an address such as https://vedette.example.com");
+  const example = "control-url is an address such as https://vedette.example.com";
+  if (!/^https?:/.test(text) || !URL.canParse(text)) throw new StepError(example);
+  const { protocol, hostname } = new URL(text);
+  const isLoopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  if (protocol === "https:" || isLoopback) return text.replace(/\/+$/, "");
+  throw new StepError(`${example}: over http the token could be read on its way`);
 }
 
 function oneOf(name, value, allowed) {

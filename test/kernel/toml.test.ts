@@ -35,3 +35,15 @@ it("quotes nothing of the file, not even in the cause of the error", () => {
     expect(`${(error as Error).message} ${(error as Error).cause}`).not.toContain("hunter2");
   }
 });
+
+it.each([
+  ["a list", `a = ${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+  ["tables in a line", `a = ${"{a=".repeat(100_000)}1${"}".repeat(100_000)}`],
+  ["a key of many names", `${"a.".repeat(100_000)}a = 1`],
+  ["a table of many names", `[${"a.".repeat(100_000)}a]`],
+  ["a list of some hundred", `a = ${"[".repeat(300)}${"]".repeat(300)}`],
+])("refuses what is nested too deep with the file's name: %s", (_what, text) => {
+  const file = write(text);
+
+  expect(() => readToml(file)).toThrow(new RegExp(`^${file}.*nested`));
+});

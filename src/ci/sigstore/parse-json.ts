@@ -1,21 +1,18 @@
 /** JSON from a registry, in which anybody may have written anything. */
 import type { z } from "zod";
+import { isShallow, tooDeep } from "#kernel/depth.ts";
 import { Unfit } from "./unfit.ts";
 
 /** Bundles have a few KiB; statements may list many files. */
 const maxBytes = 1024 * 1024;
-const maxDepth = 64;
 
 /** Throws `Unfit` for what is too large or too deep, or no JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength > maxBytes) throw new Unfit("is larger than 1 MiB");
   const text = decode(bytes);
-  if (depthOf(text) > maxDepth) throw new Unfit(`is nested more than ${maxDepth} levels deep`);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Unfit("is not JSON");
-  }
+  const value = parse(text);
+  if (!isShallow(value)) throw new Unfit(tooDeep);
+  return value;
 }
 
 /** The same as a known shape; other fields are ignored. `what` begins the error's message. */
@@ -37,21 +34,10 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-const steps: Readonly<Record<string, number>> = { "[": 1, "{": 1, "]": -1, "}": -1 };
-
-/** How deep a JSON text is nested. Not recursive, as the text may be nothing but brackets. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let isString = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at] ?? "";
-    // Only strings have backslashes, and what follows one ends no string.
-    if (character === "\\") at++;
-    if (character === '"') isString = !isString;
-    if (isString) continue;
-    depth += steps[character] ?? 0;
-    deepest = Math.max(deepest, depth);
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unfit("is not JSON");
   }
-  return deepest;
 }

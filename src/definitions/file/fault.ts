@@ -1,4 +1,5 @@
 /** A mistake in a file of definitions. */
+import { cleanText } from "#kernel/clean-text.ts";
 
 export type Place = {
   /** From 1. */
@@ -46,7 +47,8 @@ export class Malformed extends Error {
 
 /** `vedette.config.ts:12:7: checks.shop.frequencySeconds: has to be at least 10` */
 export function lineOf({ file, place, where, message }: Fault): string {
-  return [placeName(file, place), where, message].filter((part) => part !== "").join(": ");
+  const parts = [placeName(file, place), where, message].filter((part) => part !== "");
+  return cleanText(parts.join(": "), 4_000);
 }
 
 /** `vedette.config.ts:12:7`, as editors and terminals open it. */

@@ -1,14 +1,6 @@
 /** YAML 1.2, with anchors and merge keys. JSON is YAML. */
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type Pair,
-  parseDocument,
-} from "yaml";
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Pair } from "yaml";
+import { isShallow, parseYamlDocument, tooDeep } from "#kernel/depth.ts";
 import { Malformed } from "./fault.ts";
 import { Offsets, type Parsed, type Path, placeAt } from "./offsets.ts";
 
@@ -18,7 +10,8 @@ export const yamlOptions = { merge: true, prettyErrors: false, uniqueKeys: true 
 export function parseYaml(text: string, file: string): Parsed {
   const isJson = file.endsWith(".json");
   const format = isJson ? "JSON" : "YAML";
-  const document = parseDocument(isJson ? blankComments(text) : text, yamlOptions);
+  const document = parseYamlDocument(isJson ? blankComments(text) : text, yamlOptions);
+  if (document === undefined) throw new Malformed(tooDeep);
   const faults = document.errors.map(({ message, pos: [offset] }) => ({
     place: placeAt(text, offset),
     where: "",
@@ -26,6 +19,8 @@ export function parseYaml(text: string, file: string): Parsed {
   }));
   if (faults.length > 0) throw new Malformed(faults);
   const data: unknown = toData(document);
+  // Names stand for what has names in it.
+  if (!isShallow(data)) throw new Malformed(tooDeep);
   const offsets = new Offsets();
   // After the data was made: by then it is certain that aliases do not multiply without end.
   collect(document.contents, [], { document, offsets });

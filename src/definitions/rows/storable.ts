@@ -8,12 +8,6 @@ export type Unstorable = {
 
 const deepest = 50;
 
-/** Bodies are nested freely: what goes through them calls itself. */
-export function isShallow(value: unknown, depth = 0): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return depth < deepest && Object.values(value).every((entry) => isShallow(entry, depth + 1));
-}
-
 export function findUnstorable(value: unknown, field: (string | number)[] = []): Unstorable[] {
   if (field.length > deepest) return [{ field, message: tooDeep }];
   if (typeof value === "string") return isStorable(value) ? [] : [{ field, message: unstorable }];
@@ -34,4 +28,4 @@ function isStorable(text: string): boolean {
 }
 
 const unstorable = "has a NUL character or half a character, which cannot be stored";
-export const tooDeep = `is nested deeper than ${deepest}`;
+const tooDeep = `is nested deeper than ${deepest}`;

@@ -1,13 +1,13 @@
 /** The differences between two configurations of Alertmanager, by meaning, field by field. */
-import { parse } from "yaml";
+import { parseYaml } from "#kernel/depth.ts";
 
 /** null: the field is not set. */
 export type SettingChange = { path: string; before: string | null; after: string | null };
 
 /** `before` null: there is no file. Empty when they mean the same. Throws when `before` is no YAML. */
 export function diffConfigs(before: string | null, after: string): SettingChange[] {
-  const old = before === null ? new Map<string, string>() : flatten(parse(before));
-  const wanted = flatten(parse(after));
+  const old = before === null ? new Map<string, string>() : flatten(parseYaml(before));
+  const wanted = flatten(parseYaml(after));
   const paths = [...new Set([...old.keys(), ...wanted.keys()])];
   return paths.flatMap((path) => {
     const [was = null, is = null] = [old.get(path), wanted.get(path)];

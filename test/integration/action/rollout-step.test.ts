@@ -376,3 +376,48 @@ it.each([
   expect(output.split(token)).toHaveLength(times + 1);
   expect(output.split(`::add-mask::${token}\n`)).toHaveLength(times + 1);
 });
+
+it.each([
+  // Each of these leads to this machine, so that the token would arrive.
+  "http://0.0.0.0:PORT",
+  "http://[::ffff:127.0.0.1]:PORT",
+  "http://0:PORT/",
+  "http://2130706433.localhost:PORT",
+  "http://localhost.:PORT",
+  // And these elsewhere.
+  "http://vedette.example.com",
+  "http://127.0.0.1.example.com",
+  "http://localhost.example.com",
+  "http://127.0.0.1@vedette.example.com",
+  "http:10.0.0.1",
+])("sends no token over http to %s", async (address) => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, output } = await runStep(address.replace("PORT", new URL(control.url).port));
+
+  expect(code).toBe(1);
+  expect(output).toContain("over http the token could be read on its way");
+  expect(control.callsOf("Status")).toEqual([]);
+});
+
+it("calls the runner itself over http, by its name, too", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code } = await runStep(control.url.replace("127.0.0.1", "localhost"));
+
+  expect(code).toBe(0);
+});
+
+it("follows no redirect with its token", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+  const server = createServer((_request, response) => {
+    response.writeHead(307, { location: control.url }).end();
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+
+  const { code } = await runStep(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+  expect(code).toBe(1);
+  expect(control.callsOf("Status")).toEqual([]);
+});

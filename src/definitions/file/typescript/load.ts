@@ -3,6 +3,7 @@ import path from "node:path";
 import { parse } from "acorn";
 import { Malformed, type Place } from "#definitions/file/fault.ts";
 import { Offsets, type Parsed } from "#definitions/file/offsets.ts";
+import { isShallow, tooDeep } from "#kernel/depth.ts";
 import { findOffsets, parserOptions } from "./positions.ts";
 import type { LoadResult } from "./result.ts";
 import { NoResult, runChild } from "./run-child.ts";
@@ -25,6 +26,7 @@ export async function loadCode(
       })),
     );
   }
+  if (!isShallow(data)) throw new Malformed(tooDeep);
   if (data === null)
     throw new Malformed("has no default export: export default defineConfig({ … })");
   return { data, offsets: offsetsOf(code, data) };

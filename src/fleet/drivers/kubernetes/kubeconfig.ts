@@ -1,8 +1,8 @@
 /** Kubeconfig files (https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/). Pure. */
 import path from "node:path";
-import { parse } from "yaml";
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
+import { parseYaml } from "#kernel/depth.ts";
 import { type ClusterPlace, type Login, readLogin, text, User } from "./login.ts";
 import { type Pem, pemOf } from "./pem.ts";
 
@@ -78,7 +78,7 @@ function readConfig({ file, text: content }: KubeconfigFile): Read["config"] {
   let value: unknown;
   try {
     // A warning of the parser would go to the log, with the line.
-    value = parse(content, { logLevel: "error", merge: true });
+    value = parseYaml(content, { logLevel: "error", merge: true });
   } catch {
     // The parser's message quotes the line, which may be a key.
     throw new Error(`${file} is no YAML`);

@@ -88,3 +88,28 @@ it("takes a byte order mark, `$schema` and an empty file", async () => {
   expect((await readFiles({ "vedette.config.json": marked })).set.checks).toEqual([]);
   expect((await readFiles({ "vedette.config.yaml": "" })).set.checks).toEqual([]);
 });
+
+const deep = "[".repeat(100_000) + "]".repeat(100_000);
+
+it.each([
+  ["checks.json", deep],
+  ["checks.json", `{"checks":[{"id":"a","path":"/","body":{"a":${deep}}}]}`],
+  ["checks.json", `{"include":${deep}}`],
+  ["checks.json", "[".repeat(100_000)],
+  ["checks.yaml", `checks: ${deep}`],
+  ["checks.yaml", "- ".repeat(100_000)],
+  ["checks.yaml", "? ".repeat(1_000)],
+])(
+  "refuses what is nested too deep with the name of the included file (%s, %#)",
+  async (name, text) => {
+    const faults = await faultsOf({ "vedette.config.yaml": `include: [${name}]`, [name]: text });
+
+    expect(faults).toEqual([`${name}: is nested deeper than 100`]);
+  },
+);
+
+it("shows no control characters of a file", async () => {
+  const faults = await faultsOf({ "vedette.config.yaml": '"\\e]0;title\\a": 1' });
+
+  expect(faults.join()).not.toMatch(/\p{Cc}/u);
+});
