@@ -1,7 +1,7 @@
 # The program alone: Restate and Postgres are containers of their own (docker-compose.yml).
 
 # The console's page, in a stage of its own: the program does not build it, where it may not write.
-FROM docker.io/library/node:26-slim AS page
+FROM docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1 AS page
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The bundler and its native parts are optional packages, and so they may not be left out here; the others
@@ -16,7 +16,7 @@ COPY package.json tsconfig.json ./
 COPY src src
 RUN node src/console/build.ts
 
-FROM docker.io/library/node:26-slim
+FROM docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 ENV NODE_ENV=production \
     VEDETTE_DATA_DIR=/data \

@@ -10,46 +10,13 @@ type Locked = { integrity?: string; link?: boolean; optional?: boolean };
  */
 const without: Record<string, string[]> = {
   "package-lock.json": [
-    "@biomejs/cli-android-arm64",
-    "@biomejs/cli-android-x64",
-    "@biomejs/cli-darwin-arm64",
-    "@biomejs/cli-darwin-x64",
-    "@biomejs/cli-linux-arm64-musl",
-    "@biomejs/cli-linux-x64-musl",
-    "@biomejs/cli-win32-arm64",
-    "@biomejs/cli-win32-x64",
     "@chdb/lib-darwin-arm64",
     "@chdb/lib-darwin-x64",
     "@chdb/lib-linux-arm64-gnu",
-    "@oxc-parser/binding-android-arm-eabi",
-    "@oxc-parser/binding-android-arm64",
-    "@oxc-parser/binding-darwin-arm64",
-    "@oxc-parser/binding-darwin-x64",
-    "@oxc-parser/binding-freebsd-x64",
-    "@oxc-parser/binding-linux-arm-gnueabihf",
-    "@oxc-parser/binding-linux-arm-musleabihf",
-    "@oxc-parser/binding-linux-ppc64-gnu",
-    "@oxc-parser/binding-linux-riscv64-gnu",
-    "@oxc-parser/binding-linux-riscv64-musl",
-    "@oxc-parser/binding-linux-s390x-gnu",
-    "@oxc-parser/binding-openharmony-arm64",
-    "@oxc-parser/binding-win32-arm64-msvc",
-    "@oxc-parser/binding-win32-ia32-msvc",
-    "@oxc-parser/binding-win32-x64-msvc",
   ],
-  "bench/peers/package-lock.json": [
-    "@msgpackr-extract/msgpackr-extract-darwin-arm64",
-    "@msgpackr-extract/msgpackr-extract-darwin-x64",
-    "@msgpackr-extract/msgpackr-extract-linux-arm",
-    "@msgpackr-extract/msgpackr-extract-win32-x64",
-  ],
+  "bench/peers/package-lock.json": [],
   "bench/better-auth/package-lock.json": [],
-  "test/clients/package-lock.json": [
-    "@next/swc-darwin-arm64",
-    "@next/swc-darwin-x64",
-    "@next/swc-win32-arm64-msvc",
-    "@next/swc-win32-x64-msvc",
-  ],
+  "test/clients/package-lock.json": [],
 };
 
 const nameOf = (place: string) => place.replace(/^.*node_modules\//, "");
