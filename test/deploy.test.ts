@@ -1,7 +1,7 @@
 /** The rules and the dashboard of deploy/, and docs/metrics.md, held against the metrics that there are; and the chart. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { secretSettings } from "#config.ts";
 import { isRead } from "./support/program/rendered-settings.ts";
 
@@ -149,5 +149,74 @@ describe("the Helm chart", () => {
     const single = secretSettings.filter((path) => !path.startsWith("fleets."));
     expect(settings.toSorted()).toEqual([...single, ...ofAlerts].toSorted());
     expect(known.filter(({ variable }) => !isRead(`${variable}_FILE`))).toEqual([]);
+  });
+});
+
+describe("the network policies of the plain manifests", () => {
+  type Peer = { ipBlock?: { cidr: string; except?: string[] }; podSelector?: object };
+  type Policy = {
+    kind: string;
+    metadata: { name: string };
+    spec: {
+      podSelector: { matchLabels: Record<string, string> };
+      policyTypes: string[];
+      ingress: { from?: Peer[]; ports?: { port: string }[] }[];
+      egress: { to?: Peer[]; ports?: { port: number; protocol: string }[] }[];
+    };
+  };
+  const policiesOf = (file: string) =>
+    parseAllDocuments(readFileSync(`deploy/kubernetes/${file}`, "utf8"))
+      .map((document) => document.toJS() as Policy)
+      .filter(({ kind }) => kind === "NetworkPolicy");
+  const roles = policiesOf("vedette.yaml");
+
+  it("are there for each role and each server, in both directions", () => {
+    const all = [...roles, ...policiesOf("trial.yaml")];
+
+    expect(all.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      "postgres",
+      "redis",
+      "restate",
+      "vedette-api",
+      "vedette-control",
+      "vedette-worker",
+    ]);
+    expect(new Set(all.map(({ spec }) => spec.policyTypes.join()))).toEqual(
+      new Set(["Ingress,Egress"]),
+    );
+  });
+
+  it.each(roles.map((policy) => [policy.metadata.name, policy] as const))(
+    "lead %s to name servers, and to no link-local or metadata address",
+    (_name, { spec }) => {
+      const { egress } = spec;
+      const [names, others] = egress;
+      const blocks = (others?.to ?? []).flatMap(({ ipBlock = [] }) => ipBlock);
+
+      expect(egress).toHaveLength(2);
+      expect(names?.ports?.map(({ port, protocol }) => `${protocol} ${port}`)).toEqual([
+        "UDP 53",
+        "TCP 53",
+      ]);
+      expect(blocks).toEqual([
+        { cidr: "0.0.0.0/0", except: ["169.254.0.0/16", "100.100.100.200/32"] },
+        { cidr: "::/0", except: ["fe80::/10", "fd00:ec2::/32", "64:ff9b::a9fe:0/112"] },
+      ]);
+    },
+  );
+
+  it("let Restate, Postgres and Redis be called by Vedette alone", () => {
+    const callers = policiesOf("trial.yaml").map(({ spec }) => spec.ingress);
+
+    const vedette = { podSelector: { matchLabels: { "app.kubernetes.io/name": "vedette" } } };
+    expect(callers).toEqual(callers.map(() => [{ from: [vedette] }]));
+  });
+
+  it("let Postgres and Redis call nobody", () => {
+    const called = policiesOf("trial.yaml")
+      .filter(({ metadata }) => metadata.name !== "restate")
+      .map(({ spec }) => spec.egress);
+
+    expect(called).toEqual([[], []]);
   });
 });

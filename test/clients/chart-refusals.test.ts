@@ -84,7 +84,7 @@ describe.skipIf(!canRunKubectl())("the chart refuses", () => {
       "api.resources.requests.cpu: api.autoscaling.targetCPUUtilizationPercentage is a share of it",
     ],
     [
-      { networkPolicy: { enabled: true } },
+      { networkPolicy: { workerFrom: [] } },
       "networkPolicy.workerFrom: name the pods of your Restate",
     ],
     [{ control: { ingress: { enabled: true } } }, "control.ingress.hosts: name the host"],

@@ -138,7 +138,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and $values.networkPolicy.enabled $values.worker.enabled (empty $values.networkPolicy.workerFrom) -}}
-{{- $faults = append $faults "networkPolicy.workerFrom: name the pods of your Restate, or it cannot call the worker" -}}
+{{- $faults = append $faults "networkPolicy.workerFrom: name the pods of your Restate, or it cannot call the worker; or set networkPolicy.enabled: false" -}}
 {{- end -}}
 {{- dict "faults" $faults | toYaml -}}
 {{- end -}}
