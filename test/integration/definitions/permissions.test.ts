@@ -1,6 +1,6 @@
 /** What the code of a file of definitions reaches. Each attempt is made without the permissions, too, and arrives there. */
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -190,6 +190,24 @@ describe("a file of definitions cannot", () => {
     if (reached !== undefined) expect(reached).toEqual({ reached: expect.any(String) });
   });
 });
+
+it.each([
+  ["a link", "package.json"],
+  ["a folder with a link", "package.json/link"],
+])(
+  "a file of definitions cannot read through %s that is called package.json",
+  async (_what, at) => {
+    const attempt = `return read(here(${JSON.stringify(at)}))`;
+    const directory = directoryOf({ [`app/${name}`]: moduleOf(attempt), "outside/a.json": "{}" });
+    const link = path.join(directory, "app", at);
+    mkdirSync(path.dirname(link), { recursive: true });
+    symlinkSync(path.join(directory, "outside/a.json"), link);
+    const file = path.join(directory, "app", name);
+
+    expect(await without(file)).toEqual({ reached: "{}" });
+    expect(await withPermissions(file)).toHaveProperty("refused");
+  },
+);
 
 describe("a file of definitions can", () => {
   const packages: Record<string, string> = {

@@ -19,7 +19,9 @@ export function listReadable(file: string): string[] {
   const places = folders.map((folder) => path.join(folder, "node_modules")).filter(isFolder);
   const walk: Walk = { root: folders[0], left: mostEntries, found: new Set([file]), places };
   for (const folder of [path.dirname(program), ...folders]) {
-    walk.found.add(path.join(folder, "package.json"));
+    const scope = path.join(folder, "package.json");
+    // Node asks for one that is not there, too. A link or a folder could lead anywhere.
+    if (lstatSync(scope, { throwIfNoEntry: false })?.isFile() !== false) walk.found.add(scope);
   }
   walk.found.add(path.join(program, "*"));
   add(walkFolder(path.dirname(file), true, walk), walk);
