@@ -12,7 +12,7 @@ const own = /^(?:\{|vedette:local|registry\.example\.com\/|.*\{\{)/;
 
 const images = files.flatMap((file) => {
   const text = readFileSync(file, "utf8");
-  const named = text.matchAll(/(?:^\s*(?:- )?image: |^FROM |Image = )"?([^\s"]+)/gm);
+  const named = text.matchAll(/(?:^\s*(?:- )?image: |^FROM |Image =\s+)"?([^\s"]+)/gm);
   return [...named]
     .map(([, image = ""]) => ({ file, image }))
     .filter(({ image }) => !own.test(image));

@@ -9,7 +9,8 @@ import { freePort } from "../free-port.ts";
 import type { TestDatabase, TestRestate, TestServer } from "./servers.ts";
 
 const restateImage = "docker.io/restatedev/restate:1.7.12";
-const postgresImage = "docker.io/library/postgres:18.6@sha256:5a5a84b19854a9ffaa54082c166ff4ec27473a361e496e5ea167f298f2da9722";
+const postgresImage =
+  "docker.io/library/postgres:18.6@sha256:5a5a84b19854a9ffaa54082c166ff4ec27473a361e496e5ea167f298f2da9722";
 
 export async function startPostgresContainer(): Promise<TestDatabase> {
   await requireEngine();
