@@ -146,6 +146,7 @@ const drawers: Record<string, "masked" | "never shown" | "no secret"> = {
   "src/control/control.ts": "never shown",
   "src/control/sign-in/people.ts": "no secret",
   "src/embedded/credentials.ts": "masked",
+  "src/fleet/drivers/process-child.ts": "never shown",
   "src/kernel/seal.ts": "no secret",
   "src/kernel/session-locks.ts": "no secret",
   "src/rollout/services.ts": "never shown",
