@@ -32,7 +32,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     invalidations,
     maxEntries: parts.cachedKeys,
     weightOf: weightOfKey,
-    guard: createMissGuard(undefined, parts.laneWidth),
+    guard: createMissGuard(parts.nowMs, parts.laneWidth),
     outage,
   });
   const registry = parts.registry ?? new Registry();

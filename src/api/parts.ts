@@ -27,6 +27,8 @@ export type ApiParts = {
   cachedKeys: number;
   /** See `createMissGuard`. */
   laneWidth?: number | undefined;
+  /** The clock of those budgets. */
+  nowMs?: () => number;
   /** Where this process runs, for analytics. */
   region: string;
   /** See `ServerParts`. */
