@@ -1,4 +1,5 @@
 /** Hides secrets in reasons: those may quote the answer, and a server may echo the secrets of the request. */
+import { escapeText } from "#kernel/slack-text.ts";
 
 export function hideSecrets(reason: string, secrets: readonly string[]): string {
   // Longest first: a secret that is the beginning of another would leave the rest of that.
@@ -6,17 +7,25 @@ export function hideSecrets(reason: string, secrets: readonly string[]): string 
   return longestFirst.reduce(hideSecret, reason);
 }
 
-/** The secret as it is, as escaped in JSON, as an address has it, and in base64, after whatever else. */
+/**
+ * The secret as it is, as escaped in JSON and in pages, as an address and a form have it, in base16, and in base64, after
+ * whatever else.
+ */
 function writings(secret: string): string[] {
   const asJson = JSON.stringify(secret).slice(1, -1);
   const inAddress = encodeURIComponent(secret.toWellFormed());
+  const lower = inAddress.replace(/%../g, (code) => code.toLowerCase());
+  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
+  const inPage = escapeText(secret).replaceAll('"', "&quot;");
+  const base16 = Buffer.from(secret).toString("hex");
+  const others = [asJson.replaceAll("/", "\\/"), lower, inForm, inPage, base16];
   // What is around it changes the characters at its ends.
   const base64 = [0, 1, 2].map((skipped) => {
     const bytes = Buffer.from(secret).subarray(skipped);
     return bytes.subarray(0, bytes.length - (bytes.length % 3)).toString("base64");
   });
   const long = base64.filter(({ length }) => length > shortestPart);
-  return [...new Set([secret, asJson, inAddress, ...long])];
+  return [...new Set([secret, asJson, inAddress, ...others, ...long])];
 }
 
 /** Hides the secret, and its beginning where a quotation was cut with `…`. */

@@ -69,7 +69,8 @@ export function buildText(
   const { fill, bindings } = createFill(readSecret);
   const text = fill(send);
   const shown = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  requireMeant(bindings, { address: new URL(`tcp://${shown}`), shown });
+  // An address with a zone, such as fe80::1%eth0, is in no URL.
+  requireMeant(bindings, { address: URL.parse(`tcp://${shown}`) ?? undefined, shown });
   return text;
 }
 

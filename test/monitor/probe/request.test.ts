@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
+import { MisdirectedSecret } from "#kernel/secrets.ts";
+import { buildRequest, buildText, secretsOf } from "#monitor/probe/request.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 
@@ -59,4 +60,13 @@ it("sends one media type, the caller's, in whatever case it is written", () => {
   const check = anApiCheck({ headers: { "Content-Type": "application/foo+json" }, body: { a: 1 } });
 
   expect(buildRequest(check, target).headers).toEqual({ "Content-Type": "application/foo+json" });
+});
+
+it("a text for an address with a zone, which is in no URL, is built, and has no secret", () => {
+  const target = { host: "fe80::1%eth0", port: 80 };
+
+  expect(buildText({ ...target, send: "hello" }, () => undefined)).toBe("hello");
+  expect(() => buildText({ ...target, send: "{{KEY}}" }, secretsFrom({ KEY: "a" }, "a"))).toThrow(
+    MisdirectedSecret,
+  );
 });
