@@ -34,7 +34,8 @@ export async function startAnalytics(
   const { url } = config.clickhouse;
   if (!enabled || (url === "" && !servesApi)) return off;
   const retention = retentionFrom(retention_days);
-  const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log });
+  const onEmbedded = (at: string) => base.own("analytics", at);
+  const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log, onEmbedded });
   stops.add("analytics store", () => engine.close());
   const dir = spoolDir(dataDir);
   const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });

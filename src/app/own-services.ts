@@ -53,6 +53,11 @@ function nodeUrlOf(url: string): string {
 
 /** Those that deploy for whoever reaches them. */
 function fleetUrls({ driver, http, docker }: Config["fleet"]): string[] {
-  if (driver === "docker") return docker.hosts.map(({ url }) => url);
+  if (driver === "docker") return docker.hosts.map(engineUrl);
   return driver === "http" && http.token === "" ? [http.url] : [];
+}
+
+/** As the driver reads it: without a port it is that of HTTP. */
+function engineUrl({ url, ca, cert, key }: Config["fleet"]["docker"]["hosts"][number]): string {
+  return url.replace(/^tcp:/i, `${ca}${cert}${key}` === "" ? "http:" : "https:");
 }

@@ -1,7 +1,7 @@
 /** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
-import { createReach, type OwnService, serviceAt } from "#kernel/reach.ts";
+import { createReach, type OwnService, seenFromElsewhere, serviceAt } from "#kernel/reach.ts";
 import { createReadSecret, findFaultyHosts } from "#kernel/secrets.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
@@ -59,7 +59,7 @@ export async function startMonitorRunner(
     services.splice(
       0,
       services.length,
-      ...(work.services ?? []),
+      ...seenFromElsewhere(work.services ?? [], URL.parse(control)?.hostname),
       ...serviceAt("control", unlessShared(control)),
     );
     const byRunning = Map.groupBy(

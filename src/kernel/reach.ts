@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { z } from "zod";
-import { isListed, isThisMachine } from "./address.ts";
+import { isListed, isLoopback, isThisMachine } from "./address.ts";
 import { Agent, buildConnector } from "./http.ts";
 
 /** A server of this installation, to which only its own parts connect. `host`: as in the settings. */
@@ -94,6 +94,20 @@ export function serviceAt(name: string, url: string): OwnService[] {
   return number === 0 ? [] : [{ name, host: withoutBrackets(hostname), port: number }];
 }
 
+/** With the addresses at which other machines reach what listens at all of a machine's: by default this one's. */
+export function seenFromElsewhere(services: readonly OwnService[], host?: string): OwnService[] {
+  const own = ownAddresses().filter(
+    (one) => describeClosed(one, ["metadata", "loopback"]) === undefined,
+  );
+  // A machine that balances loads may have thousands.
+  const hosts = host === undefined ? own.slice(0, 20) : [withoutBrackets(host)];
+  return services.flatMap((one) =>
+    isThisMachine(one.host) && !isLoopback(one.host)
+      ? [one, ...hosts.map((at) => ({ ...one, host: at }))]
+      : one,
+  );
+}
+
 const defaultPorts: Record<string, number> = {
   "http:": 80,
   "https:": 443,
@@ -127,8 +141,11 @@ function createFindService(services: readonly OwnService[]) {
 
 /** Whether an address is this machine's: a server that listens here may do so at all of them. */
 function isHere(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((all = []) => all);
-  return isThisMachine(address) || isListed(withEmbedded(own.map((one) => one.address)), address);
+  return isThisMachine(address) || isListed(withEmbedded(ownAddresses()), address);
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all = []) => all.map((one) => one.address));
 }
 
 /** `metadata`: with link-local addresses, and those of no host. */

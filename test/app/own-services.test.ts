@@ -76,6 +76,7 @@ describe("the services of an installation", () => {
 
   it.each([
     [{ DRIVER: "docker", DOCKER__HOSTS: "a=tcp://engine:2375" }, "a fleet's API engine:2375"],
+    [{ DRIVER: "docker", DOCKER__HOSTS: "a=tcp://engine" }, "a fleet's API engine:80"],
     [{ DRIVER: "http", HTTP__URL: "http://fleet:8000" }, "a fleet's API fleet:8000"],
   ])("include what deploys for whoever reaches it: %o", (fleet, expected) => {
     const settings = Object.entries(fleet).map(([name, value]) => [

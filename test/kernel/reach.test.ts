@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createReach, describeClosed, serviceAt } from "#kernel/reach.ts";
+import { createReach, describeClosed, seenFromElsewhere, serviceAt } from "#kernel/reach.ts";
 
 /** IPv4 ranges: what is closed in each, and for whom. */
 const closedToAll = [
@@ -165,5 +165,31 @@ describe("a service of this installation", () => {
     ["", []],
   ])("at %s has this address", (url, services) => {
     expect(serviceAt("A", url)).toEqual(services);
+  });
+});
+
+describe("a service that listens at all addresses of another machine", () => {
+  const service = { name: "worker", host: "0.0.0.0", port: 8080 };
+
+  it("is known here by the host at which that machine is known", async () => {
+    const reach = createReach({ services: seenFromElsewhere([service], "203.0.113.7") });
+
+    await expect(
+      createReach({ services: [service] }).resolve("203.0.113.7", 8080),
+    ).resolves.toHaveLength(1);
+    await expect(reach.resolve("203.0.113.7", 8080)).rejects.toThrow("own services (worker)");
+  });
+
+  it("is known there by the addresses of this machine, but loopback", () => {
+    const hosts = seenFromElsewhere([{ ...service, host: "::" }]).map(({ host }) => host);
+
+    expect(hosts[0]).toBe("::");
+    expect(hosts).not.toContain("127.0.0.1");
+  });
+
+  it("has no other address if it listens on loopback or at one address", () => {
+    const services = ["127.0.0.1", "localhost", "10.1.2.3"].map((host) => ({ ...service, host }));
+
+    expect(seenFromElsewhere(services, "203.0.113.7")).toEqual(services);
   });
 });

@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import pLimit from "p-limit";
 import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import type { OwnService } from "#kernel/reach.ts";
+import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
@@ -49,7 +49,7 @@ export function createRunnerDoor(parts: Parts) {
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
         .filter((check) => isKnownTo(asked, check) && !isOff(check));
-      const fixed = { location, base_url: baseUrl, services: [...services] };
+      const fixed = { location, base_url: baseUrl, services: seenFromElsewhere(services) };
       return { ...fixed, now_ms: nowMs(), checks: own.map(toWork) };
     });
     app.post(reportPath, async (request, reply) => {

@@ -28,6 +28,8 @@ export type EngineSettings = {
   dataDir: string;
   retention: Retention;
   log: Log;
+  /** Called with the address of the embedded engine, which is another one after each of its starts. */
+  onEmbedded?: (url: string) => void;
 };
 
 export type EngineState = "starting" | "ready" | "away" | "absent";
@@ -62,14 +64,17 @@ export class Engine {
   }
 
   start(): void {
-    const { url, isEmbedded, dataDir, log } = this.#settings;
+    const { url, isEmbedded, dataDir, log, onEmbedded } = this.#settings;
     if (url !== "") {
       void this.#connect({ url });
     } else if (isEmbedded) {
       const embedded = startEmbeddedEngine({
         dataDir,
         log,
-        onReady: (address) => void this.#connect(address),
+        onReady: (address) => {
+          onEmbedded?.(address.url);
+          void this.#connect(address);
+        },
         onAway: () => this.#lose(),
         onAbsent: () => this.#giveUp(),
       });
