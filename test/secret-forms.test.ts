@@ -13,7 +13,7 @@ import { loadCredentials } from "#embedded/credentials.ts";
 import { boundDriver } from "#fleet/drivers/bounded.ts";
 import type { DeployOrder, SentinelObservation } from "#fleet/drivers/driver.ts";
 import { createLog } from "#kernel/log.ts";
-import { cleanLog } from "#kernel/log-text.ts";
+import { cleanLog, cleanWords } from "#kernel/log-text.ts";
 import { maskSecrets, secretPrefixes } from "#kernel/mask-secrets.ts";
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-secrets-"));
@@ -44,6 +44,14 @@ const lines = [
   "GET /v2/keys?k=$&n=1 404",
   "GET http://127.0.0.1:8480/ping/$/start 404",
   "[$]",
+  String.raw`{"stack":"Error: refused\n$\n    at run (a.js:1)"}`,
+  String.raw`{"m":"{\"e\":\"a\\n$\\n\"}"}`,
+  String.raw`{"m":"\u001b[31m$\u001b[0m"}`,
+  String.raw`{"m":"\u0022$\u0022"}`,
+  String.raw`say \x1b[1m$\x1b[0m`,
+  "\u001b[1;31m$\u001b[0m",
+  "GET /a?next=http%3A%2F%2Fb%3Fk%3D$%26n%3D1",
+  "GET /a?next=%252Fb%253Fk%253D$",
 ];
 
 /** The parts of it by which it is found again, also when a line's end or its marks were cut off. */
@@ -57,6 +65,12 @@ describe.each(Object.entries(made))("the %s", (_, secret) => {
     for (const part of partsOf(secret)) expect(kept).not.toContain(part);
     expect(kept.startsWith("started")).toBe(true);
     expect(kept.endsWith("ready")).toBe(true);
+  });
+
+  it.each(lines)("is masked in a reason %j", (line) => {
+    const kept = cleanWords(`started ${line.replace("$", () => secret)} ready`, 1_000);
+
+    for (const part of partsOf(secret)) expect(kept).not.toContain(part);
   });
 });
 

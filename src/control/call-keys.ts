@@ -47,12 +47,18 @@ export async function idempotencyKey(
 ): Promise<string> {
   const given = request.headers["idempotency-key"];
   if (typeof given !== "string" || given === "") return `control-${request.id}`;
-  const key = JSON.stringify([actor, given]);
+  const target = targetOfPath(pathOf(request));
   const called = {
-    key: JSON.stringify([targetOfPath(pathOf(request)), key]),
+    key: JSON.stringify([target, JSON.stringify([actor, given])]),
     body: bodyOf(request),
   };
   if ((await isKeyReused?.(called)) === true) throw reusedKey();
+  return ownKey(actor, given);
+}
+
+/** The key of one caller: nobody else's call is answered with what this one has led to. */
+export function ownKey(actor: string, given: string): string {
+  const key = JSON.stringify([actor, given]);
   return `caller-${createHash("sha256").update(key).digest("hex")}`;
 }
 

@@ -1,17 +1,23 @@
 /** Reads bodies of requests and responses up to a limit of bytes. */
 
+const mostChunks = 10_000;
+
 type Body = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** The whole body; undefined when it is longer than `maxBytes`: reading stops there. */
 export async function readBody(body: Body, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
+  const parts: Uint8Array[] = [];
+  let chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
+    // A chunk may be a single byte, and takes a hundred more.
+    if (chunks.push(chunk) < mostChunks) continue;
+    parts.push(Buffer.concat(chunks));
+    chunks = [];
   }
-  return Buffer.concat(chunks);
+  return Buffer.concat([...parts, ...chunks]);
 }
 
 /** At most the first `maxBytes` of a body, or what came before its connection broke. Never throws. */
@@ -29,8 +35,6 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
-
-const mostChunks = 10_000;
 
 /** `stop`: where reading has stopped: at the body's end, at `maxBytes`, or where its connection broke. */
 export type BodyEnd = { end: Buffer; stop: "end" | "limit" | "error" };

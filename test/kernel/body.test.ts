@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { readBeginning, readBody, readEnd } from "#kernel/body.ts";
+import { usedHeap } from "../support/used-heap.ts";
 
 const chunksOf = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
@@ -9,6 +10,19 @@ it.each([
   ["with letters that pieces cut in two", [Buffer.from([0xc3]), Buffer.from([0xbc])], "ü"],
 ])("is read whole, one %s", async (_, chunks, text) => {
   expect((await readBody(chunks, 4))?.toString()).toBe(text);
+});
+
+it("takes no hundred bytes of memory for each that comes alone", async () => {
+  const count = 300_000;
+  let most = 0;
+  async function* single() {
+    const before = usedHeap();
+    for (let at = 0; at < count; at += 1) yield Buffer.from([at % 256]);
+    most = usedHeap() - before;
+  }
+
+  expect((await readBody(single(), count))?.length).toBe(count);
+  expect(most).toBeLessThan(count * 20);
 });
 
 it("is read no further than its limit", async () => {

@@ -61,6 +61,18 @@ describe("maskSecrets", () => {
     [String.raw`{"u":"postgres:\/\/gw:pw@db"}`, String.raw`{"u":"postgres:\/\/***@db"}`],
     ["sent Basic dXNlcjpwYXNz twice", "sent Basic *** twice"],
     ['{"routing_key":"r1"}', '{"routing_key":***}'],
+    ["'password' => 'hunter2', 'n' => 1", "'password' => ***, 'n' => 1"],
+    ['Db { password: Some("hunter2"), n: 1 }', "Db { password: Some(***), n: 1 }"],
+    ["{'password': b'hunter2', 'n': 1}", "{'password': b***, 'n': 1}"],
+    ["<password>hunter2</password>", "<password>***</password>"],
+    ['<property name="password" value="hunter2"/>', '<property name="password" value=***/>'],
+    ['{"name":"DB_PASSWORD","value":"hunter2"}', '{"name":"DB_PASSWORD","value":***}'],
+    ["- name: DB_PASSWORD\n  value: hunter2", "- name: DB_PASSWORD\n  value: ***"],
+    ["password: |\n  hunter2\nn: 1", "password: ***\nn: 1"],
+    ["GET /a?next=%2Fb%3Ftoken%3Dhunter2 404", "GET /a?next=%2Fb%3Ftoken%3D*** 404"],
+    [String.raw`failed\nauthorization: Digest hunter2`, String.raw`failed\nauthorization: ***`],
+    ['"cookie": ["sid=hunter2"]', '"cookie": ["***"]'],
+    ["to postgres%3A%2F%2Fgw%3Ahunter2%40db", "to postgres%3A%2F%2F***%40db"],
   ])("of %j leaves %j", (text, masked) => {
     expect(maskSecrets(text)).toBe(masked);
   });
@@ -81,6 +93,10 @@ describe("maskSecrets", () => {
     "vedette-gateway-production-eu-central-1-abc is up",
     "hooks.slack.com refuses connections",
     "reading /etc/vedette/webhooks.yaml",
+    "at /app/src/hooks/useThing.js:12:3",
+    "cannot open /srv/app/webhook/handler.ts",
+    "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+    "usage: gw <token> <image>",
     "using basic authentication, Basic Authentication",
     "key=value, url=http://gw:8080/a, monkey: 3",
   ])("leaves %j as it is", (text) => {
@@ -112,6 +128,14 @@ describe("maskSecrets", () => {
     ["vds_".repeat(16_000)],
     ["webhook_url".repeat(6_000)],
     ["?key=".repeat(13_000)],
+    ["password value ".repeat(5_000)],
+    [`password${" ".repeat(30_000)}value`],
+    ["token>".repeat(11_000)],
+    [`token=${"Some(".repeat(13_000)}`],
+    ["%25".repeat(20_000)],
+    ["[31m".repeat(16_000)],
+    [`${"/hooks/a.".repeat(7_000)}`],
+    [" .a".repeat(20_000)],
   ])("takes no long time for what is made to take one (%#)", (text) => {
     const beganMs = performance.now();
 

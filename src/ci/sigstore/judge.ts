@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import type { SigstoreConfig } from "./config.ts";
 import type { Inspection, Inspections } from "./inspect.ts";
 import { matchesAny, normalizeSource } from "./pattern.ts";
@@ -95,7 +96,7 @@ function describe(signer: Signer): string {
 }
 
 function short(text: string): string {
-  return cleanText(text, 160);
+  return cleanWords(text, 160);
 }
 
 /** The first of the addresses that a person can open is where to look. */
@@ -111,5 +112,5 @@ function linkOf(text: string | undefined): string | undefined {
 }
 
 function finish(result: Finding["result"], detail: string): Finding {
-  return { result, detail: cleanText(detail, maxDetail) };
+  return { result, detail: cleanWords(detail, maxDetail) };
 }

@@ -1,6 +1,6 @@
 /** Signatures and provenance of images, by Sigstore: verified here, against keys and certificates that we trust. */
 import type { Attachment, Finding, Subject } from "#ci/finding.ts";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import type { SigstoreConfig } from "./config.ts";
 import { type Inspections, inspectAll } from "./inspect.ts";
 import { judgeProvenance, judgeSignature } from "./judge.ts";
@@ -56,7 +56,7 @@ function createInspect(settings: SigstoreConfig, parts: PublishedRootParts): Ins
     } catch (error) {
       parts.log?.warn({ err: error }, "cannot load the trusted root of sigstore");
       const detail = `the trusted root of Sigstore cannot be loaded: ${explain(error)}`;
-      return { unavailable: cleanText(detail, 500) };
+      return { unavailable: cleanWords(detail, 500) };
     }
   };
 }

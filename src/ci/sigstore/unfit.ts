@@ -1,5 +1,5 @@
 /** Why something attached to an image proves nothing. */
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 
 /** Its message is for people, and may quote what others wrote: it is cleaned where it is shown. */
 export class Unfit extends Error {}
@@ -11,7 +11,7 @@ export function explain(error: unknown): string {
   const { fields } = error as { fields?: unknown };
   const named = Array.isArray(fields) ? ` (${fields.slice(0, 3).join(", ")})` : "";
   const causes = messagesOf(error.cause, 3);
-  return cleanText([`${error.message}${named}`, ...causes].join(": "), 240);
+  return cleanWords([`${error.message}${named}`, ...causes].join(": "), 240);
 }
 
 /** The messages of a cause and of its own causes. */

@@ -4,6 +4,7 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { ownKey } from "#control/call-keys.ts";
 import { findForeignFleet } from "#control/fleet-access.ts";
 import { trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
@@ -33,7 +34,9 @@ export type FrontSettings = {
 /** The Restate console calls the ingress below its own address, so that both have one origin. */
 const ingressPrefix = "/ingress";
 
-const largestBody = 10 * 1_024 * 1_024;
+/** A call of the allow-list has as much as control takes; the rest is for those who may do everything. */
+const largestCall = 1_024 * 1_024;
+const largestBody = 10 * largestCall;
 const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
@@ -139,11 +142,15 @@ const unauthorized = {
 async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Promise<void> {
   const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
+  // With a delay a call is made when its caller may not make it any more: that is in no allow-list.
+  const route = search === "" ? findRoute(path) : undefined;
   const refused: Refusal | undefined =
-    refuseCallByGet({ method, path, headers }) ?? refuseAccess(settings, call, findRoute(path));
+    refuseCallByGet({ method, path, headers }) ?? refuseAccess(settings, call, route);
   if (refused !== undefined) return answerRefusal(response, refused);
-  const body = await readBody(request.iterator({ destroyOnReturn: false }), largestBody);
-  if (body === undefined) return answerRefusal(response, tooLarge);
+  const limit = route === undefined ? largestBody : largestCall;
+  const body = await readBody(request.iterator({ destroyOnReturn: false }), limit);
+  if (body === undefined) return answerRefusal(response, tooLarge(limit));
+  const key = hasEveryRole(caller) ? undefined : headers["idempotency-key"]?.toString();
   const signed = { target: targetOfPath(path) ?? "", body, accounts: caller.accounts };
   const answer = await requestRestate({
     address: `${settings.ingressUrl}${path}${search}`,
@@ -151,6 +158,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     headers: {
       ...forwardedHeaders(headers, body),
       ...signActor(caller.actor, signed, settings.actorKey),
+      ...(key && { "idempotency-key": ownKey(caller.actor, key) }),
     },
     body,
     withinMs: withinMs.ingress,
@@ -162,7 +170,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
 /** What is not in our allow-list goes around every rule: it takes every role, and an operator of each fleet. */
 function refuseAccess(
   { log, fleets }: FrontSettings,
-  { caller, path }: FrontRequest,
+  { caller, path, search }: FrontRequest,
   route?: Route,
 ): Refusal | undefined {
   const wanted = route && roleOf(route);
@@ -173,18 +181,22 @@ function refuseAccess(
   const detail =
     hasRole && foreign
       ? notOperatorOf(foreign, caller.actor)
-      : whyNotAllowed(caller, wanted ?? "every role");
+      : whyNotAllowed(
+          caller,
+          wanted ?? (search === "" ? "every role" : "every role, as it has a query"),
+        );
   return { status: 403, detail };
 }
 
-const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
+const tooLarge = (bytes: number) =>
+  ({ status: 413, detail: `the body is larger than ${bytes / largestCall} MiB` }) as const;
 
 async function forwardToAdmin(settings: FrontSettings, call: FrontRequest): Promise<void> {
   const { request, response, path, search, signal } = call;
   const refused = refuseAccess(settings, call);
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request.iterator({ destroyOnReturn: false }), largestBody);
-  if (body === undefined) return answerRefusal(response, tooLarge);
+  if (body === undefined) return answerRefusal(response, tooLarge(largestBody));
   const answer = await requestRestate({
     address: `${settings.adminUrl}${path}${search}`,
     method: request.method ?? "",

@@ -5,8 +5,8 @@ import type { ApplyAnswer } from "#definitions/contract.ts";
 import { definitionsHandlers, definitionsKey, definitionsService } from "#definitions/contract.ts";
 import type { StartRequest } from "#definitions/internal.ts";
 import { readBody } from "#kernel/body.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 import { patience } from "#kernel/restate-send.ts";
 
@@ -58,7 +58,7 @@ async function call(address: string, request: object): Promise<string> {
 
 function detailOf(text: string): string {
   try {
-    return cleanText(z.object({ message: z.string() }).parse(JSON.parse(text)).message, 500);
+    return cleanWords(z.object({ message: z.string() }).parse(JSON.parse(text)).message, 500);
   } catch {
     return "";
   }

@@ -26,13 +26,20 @@ type Settings = {
   atEnd?: (end: () => Promise<void>) => void;
 };
 
+type Headers = Record<string, string | undefined>;
+
 export async function startAccessBench(settings: Settings = {}) {
   const { fleets = [{ name: "singleton" }], doors = [], atEnd = onTestFinished } = settings;
   const { signIn, console } = settings;
-  const reached: { method: string; path: string; actor: string | undefined }[] = [];
+  const reached: { method: string; path: string; actor?: string; key?: string }[] = [];
   const restate = createServer((request, response) => {
-    const actor = request.headers["x-vedette-actor"]?.toString();
-    reached.push({ method: request.method ?? "", path: request.url ?? "", actor });
+    const { "x-vedette-actor": actor, "idempotency-key": key } = request.headers as Headers;
+    reached.push({
+      method: request.method ?? "",
+      path: request.url ?? "",
+      ...(actor !== undefined && { actor }),
+      ...(key !== undefined && { key }),
+    });
     request.resume().on("end", () => response.end("{}"));
   });
   const restateUrl = await listen(restate);

@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody } from "#kernel/body.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { type Connect, describeFailure } from "./connection.ts";
 import { Refusal } from "./schemas.ts";
 
@@ -153,7 +153,7 @@ function judgeStatus(status: number, body: unknown, host: string): void {
 export function messageOf(body: unknown): string {
   const { data } = Refusal.safeParse(body);
   const text = data?.message ?? (typeof body === "string" ? body : "");
-  return cleanText(text, 500).trim();
+  return cleanWords(text, 500).trim();
 }
 
 /** Throws for any answer but a good one. */

@@ -1,7 +1,7 @@
 /** Whether a container runs as it should, by what its engine says. Pure. */
 
 import type { ReasonCode } from "#fleet/contract.ts";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { readyWithinLabel } from "./family.ts";
 import type { ContainerInfo } from "./schemas.ts";
 
@@ -51,7 +51,7 @@ export function startFailure(words: string): string {
     : /network .*not found|no such (network|volume|device)|mount/i.test(words)
       ? "config_invalid"
       : "start_error";
-  return `${code}: ${cleanText(words, maxOutput)}`;
+  return `${code}: ${cleanWords(words, maxOutput)}`;
 }
 
 /** An engine calls every stopped container unhealthy, also one that had time left to become healthy. */
@@ -68,7 +68,7 @@ function lastCheck(health: ContainerInfo["State"]["Health"]): string {
   const checks = health?.Log ?? [];
   const last = checks.findLast(({ ExitCode }) => ExitCode !== killedExitCode) ?? checks.at(-1);
   if (last === undefined || last.ExitCode === 0) return "";
-  const output = cleanText(last.Output, maxOutput).trim();
+  const output = cleanWords(last.Output, maxOutput).trim();
   return `the health check exits with ${last.ExitCode}${output === "" ? "" : `: ${output}`}`;
 }
 

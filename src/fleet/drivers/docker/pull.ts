@@ -2,6 +2,7 @@
 import type { Readable } from "node:stream";
 import { cleanText } from "#kernel/clean-text.ts";
 import { parseImageReference } from "#kernel/image-reference.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { type Engine, messageOf, RefusedError } from "./engine.ts";
 import {
   type Credential,
@@ -111,7 +112,7 @@ function failureIn(line: string): string | undefined {
   const parsed = parse(line);
   const { data } = PullError.safeParse(parsed);
   const words = data?.errorDetail?.message ?? data?.error ?? messageOf(parsed);
-  return words === "" ? undefined : cleanText(words, 300).trim();
+  return words === "" ? undefined : cleanWords(words, 300).trim();
 }
 
 /** Progress is JSON; an error may be plain text. */

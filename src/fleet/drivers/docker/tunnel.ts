@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 
 const defaultSocket = "/var/run/docker.sock";
 const pollMs = 50;
@@ -66,7 +66,7 @@ export function createTunnel(url: string) {
 }
 
 function describe(url: string, words: string): string {
-  const said = cleanText(words.trim().split("\n").at(-1) ?? "", 200);
+  const said = cleanWords(words.trim().split("\n").at(-1) ?? "", 200);
   return `ssh to ${new URL(url).hostname} has ended${said === "" ? "" : `: ${said}`}`;
 }
 

@@ -4,8 +4,8 @@ import type { z } from "zod";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { readBody, readEnd } from "#kernel/body.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createConnection } from "./connection.ts";
 import type { Identities, Identity } from "./identity.ts";
@@ -237,7 +237,7 @@ function describe(error: Error & { code?: unknown }): Error {
 
 /** The words of a refusal. */
 export function messageOf(body: unknown): string {
-  return cleanText(StatusBody.safeParse(body).data?.message ?? "", 300).trim();
+  return cleanWords(StatusBody.safeParse(body).data?.message ?? "", 300).trim();
 }
 
 export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAnswer): T {

@@ -1,6 +1,6 @@
 /** Credentials from a program of the cloud (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). */
 import { z } from "zod";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import type { ExecPlugin } from "./login.ts";
 import { isPem, readPem } from "./pem.ts";
 import { type PluginEnd, runProgram } from "./plugin-process.ts";
@@ -112,7 +112,7 @@ function quoteLast(end: PluginEnd, env: NodeJS.ProcessEnv): string {
   );
   const bare = secrets.reduce((words, secret) => words.replaceAll(secret, "[secret]"), last);
   const safe = secretForms.reduce((words, form) => words.replaceAll(form, "[secret]"), bare);
-  return safe === "" ? "" : `: ${cleanText(safe, 200).trim()}`;
+  return safe === "" ? "" : `: ${cleanWords(safe, 200).trim()}`;
 }
 
 function readCredential(output: string, apiVersion: string): PluginCredential {

@@ -1,8 +1,8 @@
 /** Why a pod does not run its container, by what the kubelet says of it. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { classifyPull } from "#fleet/drivers/pull-failure.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { hasDigest } from "#kernel/image-reference.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import type { ContainerStatus, Pod } from "./schemas.ts";
 
 /** `isFinal`: waiting longer does not help. */
@@ -161,6 +161,6 @@ function later(code: ReasonCode, words: string): PodFault {
 }
 
 function reasonOf(code: ReasonCode, words: string): string {
-  const clean = cleanText(words, maxWords).trim();
+  const clean = cleanWords(words, maxWords).trim();
   return clean === "" ? code : `${code}: ${clean}`;
 }

@@ -1,7 +1,7 @@
 /** Whether a workload, or one pod, runs the ordered image, by what the API server says. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { isOtherContent } from "#kernel/image-reference.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { worstFault } from "./judge-pod.ts";
 import { countsOf } from "./kinds.ts";
 import { type ImageOwner, isAdmitted, policyReason } from "./owners.ts";
@@ -140,7 +140,7 @@ function faultOfReplicas(workload: Workload): string | undefined {
   const code: ReasonCode = /exceeded quota/i.test(condition.message)
     ? "quota_exceeded"
     : "config_invalid";
-  return `${code}: ${cleanText(condition.message, 200)}`;
+  return `${code}: ${cleanWords(condition.message, 200)}`;
 }
 
 /** A verdict from before the order stays for a while, and even for good when nothing has to change. */

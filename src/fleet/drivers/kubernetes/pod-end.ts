@@ -1,5 +1,5 @@
 /** The end of a pod, by an eviction (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/) or without. */
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { type Cluster, type ClusterAnswer, messageOf } from "./client.ts";
 import { type Pod, StatusBody } from "./schemas.ts";
 
@@ -55,6 +55,6 @@ function endOf({ status, body }: ClusterAnswer): PodEnd {
   if (status === 404 || status === 409) return { kind: "gone" };
   // Of a budget it is the cause that names it.
   const [cause] = StatusBody.safeParse(body).data?.details?.causes ?? [];
-  const words = cause === undefined ? messageOf(body) : cleanText(cause.message, 300);
+  const words = cause === undefined ? messageOf(body) : cleanWords(cause.message, 300);
   return { kind: "forbidden", words: words || `the API server answered ${status}` };
 }
