@@ -20,6 +20,7 @@ import { consoleAccess } from "./console-access.ts";
 import type { Door } from "./door.ts";
 import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
+import { bodyLimitBytes, readBodiesAsJson } from "./json-bodies.ts";
 import { timeCalls } from "./metrics.ts";
 import { trackResponses } from "./open-responses.ts";
 import {
@@ -81,8 +82,6 @@ export type ControlSettings = {
 type FindPublicPage = (
   path: string,
 ) => Promise<{ status: number; type: string; body: string } | null>;
-
-const bodyLimitBytes = 1024 * 1024;
 
 const healthPath = "/healthz";
 
@@ -232,20 +231,6 @@ function sendPage(reply: FastifyReply, page: { status: number; type: string; bod
 
 function isHealthCheck(request: FastifyRequest): boolean {
   return request.method === "GET" && pathOf(request) === healthPath;
-}
-
-/** Accepts JSON only. The handler's schema decides about an empty body. */
-function readBodiesAsJson(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser("error", "error");
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    "application/json",
-    { parseAs: "string" },
-    (request: FastifyRequest, body: string, done) => {
-      if (body === "") done(null, undefined);
-      else void parseJson(request, body, done);
-    },
-  );
 }
 
 /** Finds the row for a request. Throws a problem for a wrong address or method. */
