@@ -132,7 +132,7 @@ async function startServers(
           {
             name: "singleton",
             listFleet: createTestListing(database, fleet.driver).list,
-            resolveImage: async (image) => image,
+            resolveImage: async (image) => ({ image }),
             policy: {},
             maxParallel,
             deployTimeoutMs,

@@ -24,13 +24,13 @@ export function createResolveImage(base: Base, of: FleetWithLogins): ResolveImag
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
     const checkCi = createChecks(base, of, client);
-    return async (image) => {
-      const pinned = await pinImage(image);
-      return { image: pinned, ci: await checkCi(pinned) };
+    return async (requested) => {
+      const image = await pinImage(requested);
+      return { image, ci: await checkCi(image) };
     };
   }
   const isGated = rollout.require_image_in_registry ?? fleet.driver !== "process";
-  return isGated ? pinImage : async (image) => image;
+  return async (image) => ({ image: isGated ? await pinImage(image) : image });
 }
 
 function createChecks(

@@ -34,7 +34,7 @@ export function statusAt(live: RolloutStatus, recorded: RolloutStatus): RolloutS
 
 /**
  * The status before its members are known, if history was not told of them yet: for these milliseconds the page says
- * that the fleet is not listed yet. (An earlier version told only of members whose batch had begun.)
+ * that the fleet is not listed yet.
  */
 export function withKnownFleet(status: RolloutStatus, members: readonly Member[]): RolloutStatus {
   if (members.some(({ wave }) => wave !== null)) return status;

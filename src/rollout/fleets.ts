@@ -18,7 +18,7 @@ export type ListFleet = () => Promise<FleetMember[]>;
  * Checks that an image exists, and returns it pinned to its digest; with what shows that it has passed CI, where the
  * settings ask for that. Throws a `ProblemError`.
  */
-export type ResolveImage = (image: string) => Promise<string | CheckedImage>;
+export type ResolveImage = (image: string) => Promise<CheckedImage>;
 
 export type CheckedImage = { image: string; ci?: CiEvidence[] };
 

@@ -42,43 +42,37 @@ export type BeginRequest = {
   policy?: Policy;
   ci?: CiEvidence[];
 };
-/**
- * `notesCaller`: whoever waits for the run may say so, by `noteCaller`. Absent from an older version, and for a rollback,
- * which nobody can cancel.
- */
-export type RunHandle = { rolloutId: string; runner: string; notesCaller?: true };
+export type RunHandle = { rolloutId: string; runner: string };
 /** The invocation that waits for a run. */
 export type CallerNote = { runner: string; caller: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
 export type RunResult = RollbackResult & { followedBy?: string };
 /**
  * The input of a run. `drain`: invocations that may still be deploying, for which it waits first. `windowsEpoch`,
- * `notBefore`, `countsUnhealthy`: for the looks at windows and fleet; absent from an older version.
+ * `notBefore`, `countsUnhealthy`: for the looks at windows and fleet.
  */
 export type Run = OfFleet & {
   rolloutId: string;
   kind: RunKind;
   drain: string[];
-  windowsEpoch?: number;
+  windowsEpoch: number;
   notBefore?: string;
   countsUnhealthy?: true;
 };
-/** `runner`: the run that wants it; absent from an older version. */
-export type CaptureRequest = OfFleet & { rolloutId: string; runner?: string };
+/** `runner`: the run that wants it. */
+export type CaptureRequest = OfFleet & { rolloutId: string; runner: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
-export type ToCapture = { image: string; wavePercentages: number[]; policy?: Policy } | null;
+export type ToCapture = { image: string; wavePercentages: number[]; policy: Policy } | null;
 /**
  * `isStopped`: the run was stopped while it waited for batches, which may still be running. `look`: what it has
- * read while it waited; from an older version the `reports` alone. `runner`: the run that asks; absent from an
- * older version.
+ * read while it waited. `runner`: the run that asks.
  */
 export type Advance = {
   rolloutId: string;
-  runner?: string;
+  runner: string;
   finishedWave?: number;
   isStopped?: true;
   look?: Look;
-  reports?: CheckReport[] | null;
 };
 /**
  * What the conditions are about, read at `atMs`: `reports` of the gate's checks, sentinels that the soak has
@@ -88,9 +82,9 @@ export type Look = {
   atMs: number;
   reports: CheckReport[] | null;
   strays: Stray[] | null;
-  windows?: Openings | null;
-  fleet?: Unhealthy | null;
-  windowsEpoch?: number | undefined;
+  windows: Openings | null;
+  fleet: Unhealthy | null;
+  windowsEpoch: number;
 };
 /** The sentinels of the fleet that are unhealthy: 1,000 at most by id, and how many `more`. */
 export type Unhealthy = { ids: string[]; more: number };
@@ -118,20 +112,20 @@ export type WaitInstruction = {
   gate?: Gate;
   soaks?: true;
 };
-/** `runner`: the run that asks; absent from an older version. */
+/** `runner`: the run that asks. */
 export type LaunchRequest = OfFleet & {
   rolloutId: string;
-  runner?: string;
+  runner: string;
   batch: number;
   kind: RunKind;
   parallel: number;
 };
 /** `idle`: all members of the batch have a result already. `stopped`: the rollout no longer runs. */
 export type LaunchAnswer = { invocation: string } | "idle" | "stopped";
-/** The input of one batch; `run`: the invocation that leads the rollout, absent from an older version. */
+/** The input of one batch; `run`: the invocation that leads the rollout. */
 export type BatchRun = LaunchRequest & {
   targets: Target[];
-  run?: string;
+  run: string;
   hasBudget?: boolean;
   /** How many more sentinels may become unavailable; absent: there is no limit. */
   slots?: number;
@@ -149,6 +143,12 @@ export type RecordRequest = {
   /** What is left of the batch can't start: too many sentinels are unavailable. */
   isBlocked?: boolean;
 };
+/** The waves and the counts of a fleet whose batches are stored. */
+export type Freeze = {
+  rolloutId: string;
+  waves: WaveProgress[];
+  inline: Partial<RolloutHead>;
+};
 /** An invocation that cannot continue, because another revision of the program has begun it. */
 export type WedgedCall = {
   id: string;
@@ -164,12 +164,11 @@ export type WedgedCall = {
 export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** The invocations that cannot continue, the revisions that began them, and the one that runs now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
-/** `cause`: absent from an earlier version; then it depends on whether the fleet was frozen already. */
 export type RunEnd = {
   rolloutId: string;
   runner: string;
   failure: string;
-  cause?: "run" | "fleet";
+  cause: "run" | "fleet";
 };
 /** A window was added; or `removed`, which an operator had to give a reason for. */
 export type WindowsChange = {
@@ -240,14 +239,9 @@ export const rolloutObject = iface.object(
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<CaptureRequest, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
-    freeze: iface.json<
-      { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> },
-      // false: it was not taken. null: taken or not, in journals of earlier versions.
-      boolean | null
-    >(),
+    /** false: it was not taken. */
+    freeze: iface.json<Freeze, boolean>(),
     advance: iface.json<Advance, Instruction>(),
-    /** Called by runs that an earlier version began. */
-    passGate: iface.json<Advance, Instruction>(),
     launchBatch: iface.json<LaunchRequest, LaunchAnswer>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),

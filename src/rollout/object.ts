@@ -54,7 +54,6 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     storeBatches,
     freeze,
     advance: stoppingOrders(orders, next),
-    passGate: stoppingOrders(orders, next),
     launchBatch,
     record: (ctx: ObjectContext, request: RecordRequest) => record(ctx, request, orders),
     endRollback: stoppingOrders(orders, endRollback),

@@ -1,7 +1,7 @@
 /** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
-import type { PauseCause, RolloutStateName, RolloutStatus, SentinelReason } from "./contract.ts";
+import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { Gate, GateStatus, Policy, WaitReason } from "./policy/contract.ts";
 
 /** Up to this many sentinels `rolloutState` itself has the lists of ids, for people to read. */
@@ -31,7 +31,7 @@ export type WaveProgress = {
 };
 
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
-export type Tally = Record<"s" | "f" | "r" | "n", number> & { x?: number; ofFleet?: number };
+export type Tally = Record<"s" | "f" | "r" | "n" | "x" | "ofFleet", number>;
 
 /** `include_failed`: whether an automatic rollback takes failed sentinels, too. */
 export type HeadPolicy = Policy & { include_failed?: boolean };
@@ -60,8 +60,8 @@ export type WaveWait = {
   isForStart?: true;
 };
 
-/** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */
-type OpenBatch = { invocation: string; inFlight: number; run?: string };
+/** `run`: the run that launched it, perhaps not the current one. */
+type OpenBatch = { invocation: string; inFlight: number; run: string };
 
 /**
  * Sentinels that were unhealthy when the wave started or have failed in it, and how many `more` than those that are
@@ -87,14 +87,14 @@ export type RolloutHead = {
   gate?: Gate;
   /** The state of the gate, from the end of a wave until the next one starts. */
   gateStatus?: GateStatus;
-  /** What the request and the settings say about failures and soaks; absent in earlier versions. */
-  policy?: HeadPolicy;
+  /** What the request and the settings say about failures and soaks. */
+  policy: HeadPolicy;
   /** What showed at the start that the image has passed CI; absent: the settings asked for nothing. */
   ci?: CiEvidence[];
   /** From the end of a wave until the next thing starts. */
   wait?: WaveWait;
-  /** How many waves have ended and were judged; absent in earlier versions: all that have begun. */
-  endedWaves?: number;
+  /** How many waves have ended and were judged. */
+  endedWaves: number;
   /** Set when it is paused, until the rollback that follows by `on_failure` has begun. */
   rollbackDue?: true;
   /** The run of the rollback that followed by `on_failure`. */
@@ -137,18 +137,15 @@ export type RolloutHead = {
   revertedByLastRollback: number;
   /** How many were reverted when the last rollback began; absent: there was none. */
   revertedBefore?: number;
-  /**
-   * What each batch contributes to the counts above and to those of its wave, by batch number. Absent in
-   * a rollout that an earlier version began.
-   */
-  tallies?: Record<string, Tally>;
+  /** What each batch contributes to the counts above and to those of its wave, by batch number. */
+  tallies: Record<string, Tally>;
   failedSample: SentinelReason[];
   notReverted: SentinelReason[];
   /** Batches whose deploys may be in flight, by batch number. */
   openBatches: Record<string, OpenBatch>;
   /** How many deploys had been ordered and had no result when the last run stopped. */
   orderedAtStop?: number;
-  /** The run whose orders are stopped; absent in the state of earlier versions: then they are again. */
+  /** The run whose orders are stopped. */
   stoppedRun?: string;
   /** How many sentinels the fleet had when it was frozen, and how many pins and the request have left out. */
   fleetSize?: number;
@@ -171,8 +168,8 @@ export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: nu
 export type Outcome = {
   marks: string;
   reasons: Record<string, string>;
-  /** Ids whose deploy failed because of the fleet's API; absent: begun by an earlier version. */
-  ofFleet?: string[];
+  /** Ids whose deploy failed because of the fleet's API. */
+  ofFleet: string[];
   open: boolean;
   lost?: boolean;
   /** Ids that took the image and failed afterwards, in a soak: a rollback takes them, whatever their mark. */
@@ -216,9 +213,6 @@ export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", 
 /** How often the windows have changed. Key `windowsEpoch`. */
 export const readWindowsEpoch = async (ctx: Reader) => (await ctx.get<number>("windowsEpoch")) ?? 0;
 export const writeWindowsEpoch = (ctx: Writer, epoch: number) => ctx.set("windowsEpoch", epoch);
-
-/** Key `superseded`: the rollout before the current one, as earlier versions stored it. */
-export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");
 
 /** A batch by its number, with the number of its members. */
 export type SizedBatch = { batch: number; size: number };

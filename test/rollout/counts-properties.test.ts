@@ -58,7 +58,7 @@ function step(world: World, event: Event): World {
   const { outcome: after } = applyResults(batch, before, { kind, results });
   const written = outcomes.map((one, i) => (i === n ? after : one));
   if (event.torn) return { head, outcomes: written };
-  return { head: applyStep(head, { n, batch, before, after }), outcomes: written };
+  return { head: applyStep(head, { n, batch, after }), outcomes: written };
 }
 
 /** Every batch is recorded once more without results, as a batch does at its end. */
@@ -139,37 +139,10 @@ describe("the counts of a rollout, whatever is recorded in whatever order", () =
   });
 });
 
-describe("a rollout that an earlier version began", () => {
-  it("is counted on from what its batch had", () => {
-    const { tallies: _, ...head } = buildHead({ succeeded: 1, total: 2 });
-    const batch = buildBatch(["a", "b"]);
-    const before = { ...emptyOutcome(batch), marks: "s." };
-
-    const next = applyStep(head, { n: 0, batch, before, after: { ...before, marks: "sf" } });
-
-    expect(next).toMatchObject({ succeeded: 1, failed: 1 });
-    expect(next).not.toHaveProperty("tallies");
-  });
-
-  it("counts failures of the fleet's API on from what its batch had", () => {
-    const batch = buildBatch(["a", "b"]);
-    const reasons = { a: "unreachable: reset", b: "unreachable: reset" };
-    const before = { marks: "f.", reasons, open: false };
-    const head = buildHead({
-      waves: [buildWave({ failed: 1, fleetFailed: 1 })],
-      tallies: { 0: { s: 0, f: 1, r: 0, n: 0 } },
-    });
-
-    const next = applyStep(head, { n: 0, batch, before, after: { ...before, marks: "ff" } });
-
-    expect(next.waves).toMatchObject([{ failed: 2, fleetFailed: 2 }]);
-  });
-});
-
 describe("a batch that was killed", () => {
   it("is rolled back as a whole, also after another one over the rest of it has ended", () => {
     const [batch] = batches;
-    const outcome = { marks: "s.f", reasons: {}, open: false, lost: true };
+    const outcome = { marks: "s.f", reasons: {}, ofFleet: [], open: false, lost: true };
 
     const targets = targetsOf(batch as Batch, outcome, { kind: "rollback", image: imageV2 });
 

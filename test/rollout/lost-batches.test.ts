@@ -14,7 +14,10 @@ async function abandonedBy(state: "in_progress" | "rolling_back", marks: string)
   });
   const batch = buildBatch(["a", "b"]);
   const rollout = {
-    head: buildHead({ state, openBatches: { 0: { invocation: "inv", inFlight: 2 } } }),
+    head: buildHead({
+      state,
+      openBatches: { 0: { invocation: "inv", inFlight: 2, run: "inv_1" } },
+    }),
     isCurrent: true,
     batch: async () => batch,
     outcome: async () => ({ ...emptyOutcome(batch), open: true, marks }),

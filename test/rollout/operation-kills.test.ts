@@ -157,7 +157,6 @@ describe("cancel", () => {
       return told.filter((one) => one.startsWith("cancel"));
     };
 
-    // The run first, as earlier versions did: their journals are continued.
     expect(await told(runner)).toEqual([`cancel ${runner}`, `cancel ${caller}`]);
     expect(await told("inv_earlier")).toEqual([`cancel ${runner}`]);
   });

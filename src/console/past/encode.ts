@@ -29,8 +29,7 @@ export function encodePast(
   const changes = all.map((one) => one.slice(-most));
   const lastMs = changes.reduce((ms, one) => Math.max(ms, one.at(-1)?.atMs ?? 0), span.toMs);
   const step = Math.max(minStepMs, Math.ceil((lastMs - span.fromMs) / maxMoments));
-  const isLost = (index: number) =>
-    isCut(members[index]) || (all[index]?.length ?? 0) > (changes[index]?.length ?? 0);
+  const isLost = (index: number) => (all[index]?.length ?? 0) > (changes[index]?.length ?? 0);
   return {
     from: new Date(span.fromMs).toISOString(),
     step_ms: step,
@@ -39,12 +38,6 @@ export function encodePast(
     changes: toEntries(changes, (ms) => Math.max(0, Math.ceil((ms - span.fromMs) / step))),
     lost: ids.filter((_, index) => isLost(index)).length,
   };
-}
-
-/** A rollback says that there was a change before it, and a row of an earlier version does not have it. */
-function isCut(member: MemberHistory | undefined): boolean {
-  if (member === undefined || member.isWhole) return false;
-  return member.moments.some(({ outcome }) => outcome === "reverted" || outcome === "not_reverted");
 }
 
 function changesOf(member: MemberHistory | undefined): Change[] {

@@ -24,7 +24,7 @@ export const judgeApproval: Condition = ({ head, next }) => {
   if (next.kind !== "wave") return start;
   const { policy, waves, wavePercentages, approved = [], startedBy } = head;
   const wave = next.index + 1;
-  if (!needsApproval(policy?.approvals, { wave, of: waves.length, wavePercentages })) return start;
+  if (!needsApproval(policy.approvals, { wave, of: waves.length, wavePercentages })) return start;
   if (approved.some((one) => one.wave === wave)) return start;
   const reason = `waits until an operator other than ${startedBy} approves wave ${wave}`;
   return { action: "wait", waitingFor: "approval", reason };

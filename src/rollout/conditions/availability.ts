@@ -10,7 +10,7 @@ function allowedUnavailable({
   fleetSize,
   total,
 }: Pick<RolloutHead, "policy" | "fleetSize" | "total">): number | undefined {
-  const limit = policy?.max_unavailable;
+  const limit = policy.max_unavailable;
   return limit === undefined ? undefined : Math.max(1, limitOf(limit, fleetSize ?? total));
 }
 

@@ -12,7 +12,7 @@ import { type Condition, type Stop, start } from "./condition.ts";
 export const judgeBudget: Condition = ({ head, wave: index, next }) => {
   if (index === undefined) return start;
   const begun = head.waves.slice(0, index + 1);
-  const budget = head.policy?.max_failed;
+  const budget = head.policy.max_failed;
   if (budget !== undefined) return judgeLimits(head, begun, budget) ?? start;
   const failed = begun.filter((wave) => freshFailures(wave) > 0);
   if (next.kind === "deploy" || failed.length === 0) return start;

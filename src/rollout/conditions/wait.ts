@@ -8,9 +8,9 @@ import { gatePollMs, newGateStatus } from "./gate.ts";
 import { type Next, unresolved } from "./next.ts";
 import { soakPollMs, soakSecondsOf } from "./soak.ts";
 
-/** The wave after which the rollout waits. Earlier versions stored the gate alone. */
-export function endedWave({ wait, gateStatus }: RolloutHead): number | undefined {
-  return wait?.ended ?? (gateStatus === undefined ? undefined : gateStatus.wave - 1);
+/** The wave after which the rollout waits. */
+export function endedWave({ wait }: RolloutHead): number | undefined {
+  return wait?.ended;
 }
 
 /** A wave whose last results came while no run led the rollout: it was not judged yet. */
@@ -18,14 +18,14 @@ export function unjudgedWave({ waves, currentWave, endedWaves }: RolloutHead): n
   const index = currentWave - 1;
   const wave = waves[index];
   const isOver = wave !== undefined && unresolved(wave) === 0;
-  return isOver && (endedWaves ?? currentWave) <= index ? index : undefined;
+  return isOver && endedWaves <= index ? index : undefined;
 }
 
 /** The head of which this wave counts as ended, if all of its members have a result. */
 export function withEnded(head: RolloutHead, wave: number | undefined): RolloutHead {
   const ended = wave === undefined ? undefined : head.waves[wave];
   if (wave === undefined || ended === undefined || unresolved(ended) > 0) return head;
-  return { ...head, endedWaves: Math.max(head.endedWaves ?? 0, wave + 1) };
+  return { ...head, endedWaves: Math.max(head.endedWaves, wave + 1) };
 }
 
 /**
@@ -37,7 +37,7 @@ export function beginWait(
   { ended, next, nowMs }: { ended: number; next: Next; nowMs: number },
 ): RolloutHead {
   const wave = head.waves[ended] as WaveProgress;
-  const soakMs = soakSecondsOf(head.policy ?? {}, wave, head.wavePercentages) * 1_000;
+  const soakMs = soakSecondsOf(head.policy, wave, head.wavePercentages) * 1_000;
   const hasGate = head.gate !== undefined && (next.kind === "wave" || soakMs > 0);
   return {
     ...head,
@@ -54,22 +54,13 @@ export function beginWait(
 /** The head with what it waits for now, as Status shows it. */
 export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
   const { waitingFor, reason, untilMs, isForStart } = verdict;
-  const {
-    until: _u,
-    isForStart: _s,
-    ...before
-  }: WaveWait = head.wait ?? {
-    ...endOf(endedWave(head)),
-    since: head.gateStatus?.since ?? head.updatedAt,
-    round: 0,
-  };
+  const first: WaveWait = { since: head.updatedAt, round: 0 };
+  const { until: _u, isForStart: _s, ...before } = head.wait ?? first;
   const until = untilMs === undefined ? {} : { until: toIso(untilMs) };
   const round = before.round + 1;
   const shown = { waitingFor, reason, ...until, ...(isForStart === true && { isForStart }) };
   return { ...head, wait: { ...before, round, ...shown } };
 }
-
-const endOf = (ended: number | undefined) => (ended === undefined ? {} : { ended });
 
 /** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {

@@ -59,6 +59,6 @@ function startOf({ policy, currentWave, startsEarly }: RolloutHead): number {
   return isOver ? Number.NEGATIVE_INFINITY : requestedStart(policy);
 }
 
-function requestedStart({ not_before: start }: Policy = {}): number {
+function requestedStart({ not_before: start }: Policy): number {
   return start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start);
 }

@@ -26,7 +26,6 @@ import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import { type OrderStop, stopOrders } from "./order-stop.ts";
-import { isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { withStrays } from "./strays.ts";
 import { type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
@@ -41,11 +40,11 @@ export async function advance(
 ): Promise<Instruction> {
   const rollout = await readRollout(ctx, request.rolloutId);
   if (rollout === null) {
-    return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
+    return { action: "stop", status: statusOfForgotten(request.rolloutId) };
   }
   const { head } = rollout;
   // This run was stopped, and Resume has begun another one.
-  if (!isLedBy(head, request.runner)) return stopWith({ ...head, state: endedState(head) });
+  if (head.runner !== request.runner) return stopWith({ ...head, state: endedState(head) });
   // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
   const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
   const closed = drained(await closeLostBatches(ctx, rollout, lost), request);
@@ -73,9 +72,10 @@ function drained({ drain, ...head }: RolloutHead, { isStopped }: Advance): Rollo
 async function withReadings(
   ctx: ObjectContext,
   head: RolloutHead,
-  { look, reports: earlier = null }: Advance,
+  { look }: Advance,
 ): Promise<RolloutHead> {
-  const { reports, strays, atMs } = look ?? { reports: earlier, strays: null, atMs: 0 };
+  if (look === undefined) return head;
+  const { reports, strays, atMs } = look;
   const { gateStatus, wait } = head;
   const checked = {
     ...head,

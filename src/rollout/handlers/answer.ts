@@ -60,7 +60,7 @@ function waitOf(head: RolloutHead): Pick<RolloutStatus, "waiting_for" | "until" 
 
 /** Without what is a setting alone. */
 function policyOf({ policy }: RolloutHead): Pick<RolloutStatus, "policy"> {
-  const { include_failed: _, ...shown } = policy ?? {};
+  const { include_failed: _, ...shown } = policy;
   return Object.keys(shown).length === 0 ? {} : { policy: shown };
 }
 

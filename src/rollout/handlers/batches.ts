@@ -22,7 +22,6 @@ import {
   writeOutcome,
 } from "#rollout/state.ts";
 import { wasRolledBack } from "./answer.ts";
-import { isLedBy } from "./runs.ts";
 import { clearLate, type KeptRollout } from "./superseded.ts";
 import { tellMembers } from "./tell-history.ts";
 
@@ -69,7 +68,7 @@ function limitsOf(head: RolloutHead, kind: RunKind, targets: Target[]): Limits {
   const down = new Set(slots === undefined ? [] : unavailable?.ids);
   return {
     targets: targets.map((one) => (down.has(one.id) ? { ...one, isDown: true } : one)),
-    ...(policy?.max_failed !== undefined && { hasBudget: true }),
+    ...(policy.max_failed !== undefined && { hasBudget: true }),
     ...(slots !== undefined && { slots }),
     ...(includeFailed === true && { includeFailed: true }),
   };
@@ -117,7 +116,7 @@ function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Targe
 /** Of a run that was stopped and that another one has replaced nothing is wanted. */
 function isWanted(head: RolloutHead, { rolloutId, kind, runner }: LaunchRequest): boolean {
   const working = kind === "rollout" ? "in_progress" : "rolling_back";
-  return head.rolloutId === rolloutId && head.state === working && isLedBy(head, runner);
+  return head.rolloutId === rolloutId && head.state === working && head.runner === runner;
 }
 
 /** Whether another deploy of the current wave may start. */

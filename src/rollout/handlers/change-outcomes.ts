@@ -35,7 +35,7 @@ export async function changeOutcomes(
     const before = await readOutcome(ctx, n);
     const decided = batch === null || before === null ? null : decide(batch, before);
     if (batch === null || before === null || decided === null) continue;
-    changed = apply(changed, { n, batch, before, after: decided.outcome });
+    changed = apply(changed, { n, batch, after: decided.outcome });
     writeOutcome(ctx, n, decided.outcome);
     // Before history is told: a kill in between must not leave it ahead of the head.
     writeHead(ctx, changed);

@@ -54,7 +54,7 @@ export async function begin(
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);
-  return { rolloutId, runner, notesCaller: true };
+  return { rolloutId, runner };
 }
 
 /** Throws the 403 where another than the starter has to approve, and nobody knows who that is. */
@@ -81,12 +81,12 @@ export async function beginResume(
     const completed: RolloutHead = { ...resumed, state: "completed" };
     return { status: toStatus(await announce(ctx, completed, "completed")) };
   }
-  const { rolloutId, policy = {} } = head;
+  const { rolloutId, policy } = head;
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const transition = { event: retriesFailed ? "resumed to retry" : "resumed", by } as const;
   await announce(ctx, { ...head, runner, drain: drainOf(before) }, transition);
-  return { rolloutId, runner, notesCaller: true };
+  return { rolloutId, runner };
 }
 
 /** Whether nothing is left to start or to wait for. */
@@ -125,8 +125,8 @@ export async function cancel(
 }
 
 function newHead(
-  init: Omit<BeginRequest, "isSigned"> &
-    OfFleet & { rolloutId: string; runner: string; at: number },
+  init: Omit<BeginRequest, "isSigned" | "policy"> &
+    OfFleet & { policy: HeadPolicy; rolloutId: string; runner: string; at: number },
 ) {
   const { at, ...rest } = init;
   const startedAt = new Date(at).toISOString();

@@ -92,7 +92,7 @@ async function stopAndCount(
 
 /** The current run and those that launched its open batches: a resumed run may wait for earlier ones. */
 function runsOf({ runner, openBatches }: RolloutHead): string[] {
-  const launchers = Object.values(openBatches).flatMap(({ run = [] }) => run);
+  const launchers = Object.values(openBatches).map(({ run }) => run);
   return [...new Set([runner, ...launchers])];
 }
 

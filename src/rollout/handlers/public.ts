@@ -1,5 +1,9 @@
 /** The public shared handlers. They hold no lock, so that Cancel never waits for them. */
-import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
+import {
+  type ObjectSharedContext,
+  type RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -36,11 +40,8 @@ import { findHindrances, type Promotions } from "./hindrances.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/**
- * `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. `notesCaller`:
- * the call's journal has the note of who waits; absent from an older version.
- */
-type PinnedImage = CheckedImage & { after?: string[]; lost?: string[]; notesCaller?: true };
+/** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
+type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
 
 type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
@@ -74,7 +75,7 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
-      const { image, ci, notesCaller, ...first } = await pin(ctx, parts, request);
+      const { image, ci, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
@@ -87,18 +88,13 @@ export function createPublicHandlers(parts: PublicParts) {
         ...policyOf(request),
         ...(ci !== undefined && { ci }),
       });
-      const begun = await awaitDecision(ctx, decision);
-      // An older version may have begun this call, and this one the run: then the note is no step of the call.
-      const known = notesCaller === true ? begun : withoutNote(begun);
-      return statusOf(await waitForRuns(ctx, known));
+      return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
     },
 
     async Resume(ctx: ObjectSharedContext, request: ResumeRequest): Promise<RolloutStatus> {
       const resume = { ...parts.readActor(ctx), ...request };
       const decision = ctx.client(rolloutObject, ctx.key).beginResume(resume);
       const begun = await awaitDecision(ctx, decision);
-      // Accepted: if an older version has gone on with this call after the answer of this version, and is replaced, the call
-      // cannot go on. No step before tells the version, and the rollout itself is not concerned.
       return "status" in begun ? begun.status : statusOf(await waitForRuns(ctx, begun));
     },
 
@@ -161,30 +157,25 @@ function nameStarter({ by, ...rest }: Actor): Pick<BeginRequest, "startedBy" | "
 
 /**
  * Refuses a gate that could never open, before the registry is called. Once, with the image: the settings may be others
- * when the call is replayed, while the rollout runs. Earlier versions have journaled the image alone, or nothing of notes.
+ * when the call is replayed, while the rollout runs.
  */
 async function pin(
   ctx: ObjectSharedContext,
   { readGateChecks, fleets, promotions }: PublicParts,
   { gate, image }: Pick<RolloutRequest, "gate" | "image">,
 ): Promise<PinnedImage> {
-  const resolve = async (): Promise<string | PinnedImage> => {
+  const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
     if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
     const first = await promotions.before(ctx.key);
-    const resolved = toChecked(await fleet.resolveImage(image));
-    const pinned: PinnedImage = { ...resolved, notesCaller: true };
+    const pinned = await fleet.resolveImage(image);
     if (first.length === 0) return pinned;
     const { after = [], lost = [] } = Object.groupBy(first, (name) =>
       fleets.names.includes(name) ? "after" : "lost",
     );
     return { ...pinned, after, lost };
   };
-  return toChecked(await ctx.run("resolve-image", resolve, pinRetry));
-}
-
-function toChecked<Image extends object>(resolved: string | Image): { image: string } | Image {
-  return typeof resolved === "string" ? { image: resolved } : resolved;
+  return ctx.run("resolve-image", resolve, pinRetry);
 }
 
 /**
@@ -207,18 +198,14 @@ async function awaitDecision<Answer>(
 /** Waits for the run's answer. If the run was killed, the rollout object closes it and answers instead. */
 function waitForRun(
   ctx: ObjectSharedContext,
-  { notesCaller, ...begun }: RunHandle,
+  begun: RunHandle,
+  sooner?: RestatePromise<RunResult>,
 ): Promise<RunResult> {
-  const { runner } = begun;
   const lost = (reason: string) => {
     const failure = `the run ended early: ${reason}`;
     return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });
   };
-  if (notesCaller !== true) return attachOrLost(ctx, runner, { lost });
-  ctx.sendClient(rolloutObject, ctx.key).noteCaller({ runner, caller: ctx.request().id });
-  // Cancel tells it what it has told the run, which would answer some round trips later.
-  const sooner = ctx.signal<RolloutStatus | null>("cancel").map(toldResult);
-  return attachOrLost(ctx, runner, { lost, sooner });
+  return attachOrLost(ctx, begun.runner, { lost, ...(sooner && { sooner }) });
 }
 
 /** Terminal: any other error would be tried again for ever, since what was told is in the journal. */
@@ -231,11 +218,11 @@ function toldResult(status?: RolloutStatus | null, failure?: TerminalError): Run
 
 /** The same, and for the rollback that follows by `on_failure`. */
 async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
-  const result = await waitForRun(ctx, begun);
+  const caller = { runner: begun.runner, caller: ctx.request().id };
+  ctx.sendClient(rolloutObject, ctx.key).noteCaller(caller);
+  // Cancel tells it what it has told the run, which would answer some round trips later.
+  const sooner = ctx.signal<RolloutStatus | null>("cancel").map(toldResult);
+  const result = await waitForRun(ctx, begun, sooner);
   const { followedBy: runner } = result;
-  return runner === undefined ? result : waitForRun(ctx, { ...withoutNote(begun), runner });
-}
-
-function withoutNote({ notesCaller: _, ...begun }: RunHandle): RunHandle {
-  return begun;
+  return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });
 }

@@ -37,7 +37,7 @@ export async function record(
   const openBatches = updateOpen(head, request);
   const after = { ...outcome, open: String(request.batch) in openBatches };
   rollout.writeOutcome(request.batch, after);
-  const step = { n: request.batch, batch, before, after };
+  const step = { n: request.batch, batch, after };
   const sequence = head.sequence + 1;
   const next = {
     ...applyStep(head, step),

@@ -8,7 +8,7 @@ import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
-import { armRepair, isLedBy } from "./runs.ts";
+import { armRepair } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
 import { tellAgain } from "./tell-history.ts";
@@ -30,7 +30,7 @@ export async function repair(
     await rollBackAutomatically(ctx, orders);
     return null;
   }
-  if (!isLedBy(head, request.runner)) {
+  if (request.runner !== undefined && request.runner !== head.runner) {
     lookAgainLater(ctx);
     return null;
   }

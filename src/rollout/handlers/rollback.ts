@@ -28,7 +28,12 @@ export async function startRollback(
   { by, includeFailed, isAutomatic = false }: Rollback,
 ): Promise<RolloutHead> {
   const { rolloutId } = before;
-  const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: waitList(before) });
+  const runner = await startRun(ctx, {
+    rolloutId,
+    kind: "rollback",
+    drain: waitList(before),
+    policy: {},
+  });
   const head: RolloutHead = {
     ...before,
     state: "rolling_back",

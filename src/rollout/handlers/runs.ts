@@ -11,6 +11,7 @@ import {
 } from "#rollout/internal.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
 import {
+  type HeadPolicy,
   type RolloutHead,
   readHead,
   readWindowsEpoch,
@@ -24,10 +25,10 @@ export async function startRun(
   {
     policy,
     ...of
-  }: Omit<Run, "windowsEpoch" | "notBefore" | "countsUnhealthy"> & Pick<RolloutHead, "policy">,
+  }: Omit<Run, "windowsEpoch" | "notBefore" | "countsUnhealthy"> & { policy: HeadPolicy },
 ): Promise<string> {
   const windowsEpoch = await readWindowsEpoch(ctx);
-  const { not_before: notBefore, max_unavailable: limit } = policy ?? {};
+  const { not_before: notBefore, max_unavailable: limit } = policy;
   const run: Run = {
     ...of,
     ...ofFleet(ctx.key),
@@ -39,11 +40,6 @@ export async function startRun(
   ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner, ...ofFleet(ctx.key) });
   await armRepair(ctx, runner);
   return runner;
-}
-
-/** Whether this run leads the rollout. One that an older version began does not say who it is. */
-export function isLedBy({ runner: leader }: RolloutHead, runner: string | undefined): boolean {
-  return runner === undefined || runner === leader;
 }
 
 /** Sets the repair timer for a run. */
@@ -90,8 +86,8 @@ export async function noteCaller(
 
 /**
  * Ends the run, which answers with this status, without waiting for what is in flight: that is recorded all the same. Must
- * be called after the status is written. Whoever waits for the run is told as well, since that is sooner; last, because
- * earlier versions tell the run alone. `null`: the run asks for the status.
+ * be called after the status is written. Whoever waits for the run is told as well, since that is sooner. `null`: the
+ * run asks for the status.
  */
 export function cancelRun(
   ctx: ObjectContext,

@@ -21,7 +21,7 @@ export async function stopFor(
 ): Promise<RolloutHead> {
   const { cause, reason, isOfImage } = verdict;
   const { reason: _, ...before } = head;
-  const followsRollback = isOfImage && head.policy?.on_failure === "rollback";
+  const followsRollback = isOfImage && head.policy.on_failure === "rollback";
   const paused: RolloutHead = {
     ...before,
     state: "paused",
@@ -46,6 +46,6 @@ export async function rollBackAutomatically(
   orders: OrderStop,
 ): Promise<RolloutHead> {
   const head = (await stopOrders(ctx, orders)) as RolloutHead;
-  const includeFailed = head.policy?.include_failed === true;
+  const includeFailed = head.policy.include_failed === true;
   return startRollback(ctx, head, { by: automatic, includeFailed, isAutomatic: true });
 }

@@ -9,7 +9,6 @@ import {
   readBatch,
   readHead,
   readOutcome,
-  readSuperseded,
   writeHead,
   writeOutcome,
 } from "#rollout/state.ts";
@@ -116,9 +115,7 @@ export function clearLate(ctx: Writer, id: string, n: number): void {
 }
 
 /** The status of a rollout that is not the current one and whose state may be deleted. */
-export async function statusOfForgotten(ctx: Reader, rolloutId: string): Promise<RolloutStatus> {
-  const last = await readSuperseded(ctx);
-  if (last?.rollout_id === rolloutId) return last;
+export function statusOfForgotten(rolloutId: string): RolloutStatus {
   const reason = "other rollouts have followed; History has how this one ended";
   return { ...toStatus(null), rollout_id: rolloutId, state: "cancelled", reason };
 }

@@ -8,7 +8,7 @@ import { toStatus } from "./answer.ts";
 
 /** Key `told`: the last transition that was sent to history. */
 const toldKey = "told";
-type LastTold = { rolloutId: string } & Required<Pick<HistoryEntry, "told" | "toldAt">>;
+type LastTold = { rolloutId: string } & Pick<HistoryEntry, "told" | "toldAt">;
 
 /** Sends a transition. */
 export function tellHistory(
@@ -57,7 +57,7 @@ function save(
   });
 }
 
-function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reason?: string } {
+function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string } {
   const { reason, cause, outcome, waiting_for, until, policy = {}, ci } = toStatus(head);
   return {
     outcome: outcome ?? null,

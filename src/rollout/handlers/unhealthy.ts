@@ -47,6 +47,6 @@ export function withUnhealthy(
   { unavailable: _, ...head }: RolloutHead,
   seen: SeenFleet,
 ): RolloutHead {
-  const counts = head.policy?.max_unavailable !== undefined && seen !== null && seen !== "stale";
+  const counts = head.policy.max_unavailable !== undefined && seen !== null && seen !== "stale";
   return counts ? { ...head, unavailable: seen } : head;
 }

@@ -3,6 +3,7 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { RollbackResult } from "#rollout/contract.ts";
 import type {
   CaptureRequest,
+  Freeze,
   RunEnd,
   RunResult,
   ToCapture,
@@ -17,7 +18,6 @@ import {
   readHead,
   type SizedBatch,
   startBatch,
-  type WaveProgress,
   writeHead,
 } from "#rollout/state.ts";
 import { withUnresolved } from "#rollout/unresolved.ts";
@@ -25,7 +25,7 @@ import { announce, stamp } from "./announce.ts";
 import { toRollbackResult } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
-import { isLedBy, stopWork } from "./runs.ts";
+import { stopWork } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
@@ -36,10 +36,10 @@ export async function toCapture(
 ): Promise<ToCapture> {
   const head = await readHead(ctx);
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
-  if (head === null || !isWanted || !isLedBy(head, runner)) return null;
+  if (head === null || !isWanted || head.runner !== runner) return null;
   if (head.captured) return null;
   const { image, wavePercentages, policy } = head;
-  return { image, wavePercentages, ...(policy !== undefined && { policy }) };
+  return { image, wavePercentages, policy };
 }
 
 type StoreBatches = { rolloutId: string; first: number; batches: Batch[] };
@@ -50,8 +50,6 @@ export async function storeBatches(ctx: ObjectContext, request: StoreBatches): P
   for (const [i, batch] of request.batches.entries()) startBatch(ctx, request.first + i, batch);
   return null;
 }
-
-type Freeze = { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> };
 
 /**
  * Completes the freeze: writes the waves into the head, after `storeBatches` has stored the members. False: another
@@ -114,8 +112,8 @@ export async function runnerEnded(
   // What stopped the rollout may have been killed before it began the rollback.
   if (head !== null && isOurs && isDue(head)) await rollBackAutomatically(ctx, orders);
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
-  const cause = request.cause ?? (head.captured ? "run" : "fleet");
-  return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));
+  const { failure: reason, cause } = request;
+  return toRollbackResult(await endEarly(ctx, { ...head, reason, cause }));
 }
 
 /** The result of this rollout, or its last known one when it is superseded. */
@@ -126,7 +124,7 @@ async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RunResul
     const result = toRollbackResult(await withLateResults(ctx, rollout));
     return { ...result, ...(followedBy !== undefined && { followedBy }) };
   }
-  return toResult(await statusOfForgotten(ctx, rolloutId));
+  return toResult(statusOfForgotten(rolloutId));
 }
 
 /** After a rollback that ended early more results may have come; sentinels without one are added. */

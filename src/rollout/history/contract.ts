@@ -57,7 +57,7 @@ export const RolloutDetail = z.object({
   messages: z.array(MessageView),
   /** The images that a rollback would restore, and how many sentinels get each. */
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
-  /** Of the gate between waves, in its order. Absent: there is none, or an earlier version. */
+  /** Of the gate between waves, in its order. Absent: there is none. */
   gate_checks: z.array(z.string()).optional(),
   /** Why sentinels failed, by the reason's code, the most frequent first. */
   failures: z.array(Failure),
@@ -97,8 +97,6 @@ export type MemberHistory = {
   /** null: left out of all waves. */
   wave: number | null;
   moments: OutcomeMoment[];
-  /** false: an earlier version wrote it, which kept the last change only. */
-  isWhole: boolean;
 };
 
 /** A deploy of one sentinel, as its rollout ended it; by whichever rollout. */

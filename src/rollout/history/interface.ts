@@ -33,26 +33,25 @@ export type OutcomesEntry = {
 /** A transition with the message about it; `by`: the operator who caused it, if one did. */
 type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
 
-/** What Status says, too. Absent from an entry that an earlier version sent. */
+/** What Status says, too. */
 type HistoryView = {
   cause?: PauseCause;
   outcome: RolloutStatus["outcome"];
   waitingFor: RolloutStatus["waiting_for"];
   until?: string;
   policy: Policy;
-  /** Absent: an earlier version. */
-  waves?: Pick<WaveProgress, "percentage" | "size">[];
-  leftOut?: number;
+  waves: Pick<WaveProgress, "percentage" | "size">[];
+  leftOut: number;
   /** Absent: there is no gate. */
   gateChecks?: string[];
   ci?: CiEvidence[];
 };
 
-/** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */
+/** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter. */
 export type HistoryEntry = {
   told: TransitionMessage;
-  toldAt?: number;
-  shown?: HistoryView;
+  toldAt: number;
+  shown: HistoryView;
 } & Pick<
   RolloutHead,
   | "fleet"

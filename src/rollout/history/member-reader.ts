@@ -32,25 +32,13 @@ type Change = [outcome: string | null, atMs: number, orderedMs: number | null];
 type HistoryRow = {
   id: string;
   wave: number | null;
-  outcome: string | null;
-  at: Date;
-  changes: Change[] | null;
+  changes: Change[];
 };
 
-/** An earlier version changes the outcome alone, also of a row that this one has written. */
-function toHistory({ id, wave, outcome, at, changes }: HistoryRow): MemberHistory {
-  // One that was left out of all waves has been so from the start.
-  const end = wave === null ? null : outcome;
-  const last = changes?.at(-1)?.[0] ?? null;
-  const isWhole = changes !== null && last === end;
-  const missing: Change[] = isWhole || end === null ? [] : [[end, at.getTime(), null]];
-  const moments = [...(changes ?? []), ...missing].map(([to, atMs, orderedMs]) => ({
-    outcome: to,
-    atMs,
-    orderedMs,
-  }));
+function toHistory({ id, wave, changes }: HistoryRow): MemberHistory {
+  const moments = changes.map(([outcome, atMs, orderedMs]) => ({ outcome, atMs, orderedMs }));
   // Results may have come in another order than they were written in.
-  return { id, wave, moments: moments.toSorted(byTime), isWhole };
+  return { id, wave, moments: moments.toSorted(byTime) };
 }
 
 function byTime(a: { atMs: number }, b: { atMs: number }): number {
@@ -58,7 +46,7 @@ function byTime(a: { atMs: number }, b: { atMs: number }): number {
 }
 
 const selectHistories = `
-  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, outcome, updated_at AS at, changes
+  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, coalesce(changes, '[]') AS changes
   FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectDeploys = `

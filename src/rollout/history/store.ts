@@ -17,7 +17,7 @@ export function createHistoryStore(database: Database) {
     /** Updates the rollout's row from this entry, except fields that are newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
-      const { told, toldAt = entry.sequence, updatedAt } = entry;
+      const { told, toldAt, updatedAt } = entry;
       const row = [rolloutId, toldAt, told.event, told.by ?? null, updatedAt, told.message];
       await database.query(saveMessage, row);
     },
@@ -102,41 +102,23 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.updatedAt,
     endStates.includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
-    ...shownRow(entry),
+    ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
   ];
 }
 
-function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
-  const {
-    cause = null,
-    outcome = outcomeOf(entry),
-    waitingFor = null,
-    until = null,
-    policy = {},
-    waves = null,
-    leftOut = 0,
-    ci = null,
-    gateChecks = null,
-  } = shown ?? {};
+function shownRow(shown: HistoryEntry["shown"]): unknown[] {
   return [
-    cause,
-    outcome,
-    waitingFor,
-    until,
-    JSON.stringify(policy),
-    waves && JSON.stringify(waves),
-    leftOut,
-    ci && JSON.stringify(ci),
-    gateChecks,
+    shown.cause ?? null,
+    shown.outcome,
+    shown.waitingFor,
+    shown.until ?? null,
+    JSON.stringify(shown.policy),
+    JSON.stringify(shown.waves),
+    shown.leftOut,
+    shown.ci === undefined ? null : JSON.stringify(shown.ci),
+    shown.gateChecks ?? null,
   ];
-}
-
-/** How it ended, by an entry of an earlier version, which does not say so. */
-function outcomeOf({ state, reverted }: HistoryEntry): string | null {
-  if (state === "completed") return "completed";
-  if (state !== "cancelled") return null;
-  return reverted > 0 ? "rolled_back" : "cancelled";
 }
 
 function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {
@@ -163,9 +145,8 @@ const saveRollout = `
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy,
-    waves = coalesce(excluded.waves, rollouts.waves), left_out = excluded.left_out,
-    ci = coalesce(excluded.ci, rollouts.ci),
-    gate_checks = coalesce(excluded.gate_checks, rollouts.gate_checks),
+    waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
+    gate_checks = excluded.gate_checks,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -201,7 +182,6 @@ const orderedMs = `
     AND ${msOf("n.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
     THEN ${msOf("n.ordered_at")} END`;
 
-/** NULL stays NULL: the first changes of that row are lost. */
 const changesAfter = `
   CASE WHEN s.outcome IS NOT DISTINCT FROM t.outcome THEN s.changes
     ELSE (CASE WHEN jsonb_array_length(s.changes) < ${maxChanges} THEN s.changes ELSE s.changes - 0 END)

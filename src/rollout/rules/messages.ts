@@ -40,7 +40,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout started",
     lines: (head) => [
       `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${head.startedBy}.`,
-      ...(head.policy?.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
+      ...(head.policy.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
       ...(head.ci ?? []).map(ciLine),
     ],
   },

@@ -110,22 +110,20 @@ export function applyResults(
   const kept = {
     marks: marks.join(""),
     reasons: Object.fromEntries(reasons),
-    ...ofFleetAfter(outcome.ofFleet, changes, run.results),
+    ofFleet: ofFleetAfter(outcome.ofFleet, changes, run.results),
   };
   return { outcome: { ...outcome, ...kept }, changes };
 }
 
-/** An outcome that an earlier version began has no such list, and gets none. */
 function ofFleetAfter(
-  before: readonly string[] | undefined,
+  before: readonly string[],
   changes: readonly OutcomeChange[],
   results: readonly DeployOutcome[],
-): Pick<Outcome, "ofFleet"> {
-  if (before === undefined) return {};
+): string[] {
   const changed = new Set(changes.map(({ id }) => id));
   const more = results.filter(({ id, ofFleet }) => ofFleet === true && changed.has(id));
   const kept = before.filter((id) => !changed.has(id));
-  return { ofFleet: [...new Set([...kept, ...more.map(({ id }) => id)])] };
+  return [...new Set([...kept, ...more.map(({ id }) => id)])];
 }
 
 export function markOf(

@@ -91,11 +91,10 @@ export function passOverFailures(
 export function applyRetry(head: RolloutHead, step: BatchStep): RolloutHead {
   const gone = new Set(step.batch.ids.filter((_, i) => step.after.marks[i] === "."));
   const { failedIds } = head;
-  const { endedWaves = head.currentWave } = head;
   return {
     ...applyStep(head, step),
     failedSample: head.failedSample.filter(({ id }) => !gone.has(id)),
-    endedWaves: Math.min(endedWaves, step.batch.wave),
+    endedWaves: Math.min(head.endedWaves, step.batch.wave),
     ...(failedIds !== undefined && { failedIds: failedIds.filter((id) => !gone.has(id)) }),
   };
 }

@@ -13,13 +13,13 @@ export function withoutFailures(
   const ids = batch.ids.filter((_, i) => outcome.marks[i] === "f");
   const gone = new Set(ids);
   const reasons = Object.entries(outcome.reasons).filter(([id]) => !gone.has(id));
-  const { ofFleet, retried = [] } = outcome;
+  const { retried = [] } = outcome;
   const kept: Outcome = {
     ...outcome,
     marks: outcome.marks.replaceAll("f", "."),
     reasons: Object.fromEntries(reasons),
     retried: [...new Set([...retried, ...ids])],
-    ...(ofFleet !== undefined && { ofFleet: ofFleet.filter((id) => !gone.has(id)) }),
+    ofFleet: outcome.ofFleet.filter((id) => !gone.has(id)),
   };
   return { outcome: kept, changes: ids.map((id) => ({ id, from: "f", to: "." })) };
 }
@@ -47,7 +47,7 @@ export function withFailures(
     marks: marks.join(""),
     reasons: Object.fromEntries(reasons),
     astray: [...new Set([...astray, ...failed.keys()])],
-    ...(ofFleet !== undefined && { ofFleet: ofFleetAfter(ofFleet, failed, found) }),
+    ofFleet: ofFleetAfter(ofFleet, failed, found),
   };
   return { outcome: changed, changes };
 }

@@ -5,13 +5,12 @@ import { marksOf, type OutcomeChange } from "./outcome.ts";
 
 type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
 
-const nothing: Tally = { s: 0, f: 0, r: 0, n: 0 };
+const nothing: Tally = { s: 0, f: 0, r: 0, n: 0, x: 0, ofFleet: 0 };
 
 /** A change of the outcome of batch `n`. */
 export type BatchStep = {
   n: number;
   batch: Pick<Batch, "wave" | "ids">;
-  before: Results;
   after: Results;
 };
 
@@ -23,29 +22,25 @@ function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
 }
 
 /** Whether a deploy failed because of the fleet's API, which says nothing about the image. */
-function isOfFleet({ id, to, reason = "" }: OutcomeChange, { ofFleet }: Results): boolean {
-  if (to !== "f") return false;
-  if (ofFleet !== undefined) return ofFleet.includes(id);
-  // Earlier versions stored only the reason's text.
-  return /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
+function isOfFleet({ id, to }: OutcomeChange, { ofFleet }: Results): boolean {
+  return to === "f" && ofFleet.includes(id);
 }
 
 type Counts = Pick<
   RolloutHead,
-  "succeeded" | "failed" | "leftOut" | "reverted" | "revertedByLastRollback" | "waves"
-> &
-  Pick<RolloutHead, "tallies">;
+  "succeeded" | "failed" | "leftOut" | "reverted" | "revertedByLastRollback" | "waves" | "tallies"
+>;
 
 /**
  * The head's counts after the step. The batch's previous contribution is subtracted first, so that a
  * step that is repeated, or was half written, counts once.
  */
-export function recount(head: RolloutHead, { n, batch, before, after }: BatchStep): Counts {
-  const was = countedSoFar(head, { n, batch, before });
+export function recount(head: RolloutHead, { n, batch, after }: BatchStep): Counts {
+  const was = head.tallies[n] ?? nothing;
   const is = tallyOf(batch, after);
   const more = { s: is.s - was.s, f: is.f - was.f, r: is.r - was.r, n: is.n - was.n };
-  const moreLeftOut = (is.x ?? 0) - (was.x ?? 0);
-  const moreOfFleet = (is.ofFleet ?? 0) - (was.ofFleet ?? 0);
+  const moreLeftOut = is.x - was.x;
+  const moreOfFleet = is.ofFleet - was.ofFleet;
   const reverted = head.reverted + more.r;
   return {
     // A sentinel that was not reverted has the new image, or may have it.
@@ -53,10 +48,7 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
     failed: head.failed + more.f,
     leftOut: (head.leftOut ?? 0) + moreLeftOut,
     reverted,
-    revertedByLastRollback:
-      head.revertedBefore === undefined
-        ? head.revertedByLastRollback + more.r
-        : reverted - head.revertedBefore,
+    revertedByLastRollback: reverted - (head.revertedBefore ?? 0),
     waves: head.waves.map((one, i) =>
       i === batch.wave
         ? {
@@ -68,19 +60,6 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
           }
         : one,
     ),
-    ...(head.tallies !== undefined && { tallies: { ...head.tallies, [n]: is } }),
+    tallies: { ...head.tallies, [n]: is },
   };
-}
-
-/** Earlier versions stored no tallies, or none with `ofFleet`: then they are computed from the batch. */
-function countedSoFar(
-  { tallies }: RolloutHead,
-  { n, batch, before }: Omit<BatchStep, "after">,
-): Tally {
-  const marked = tallyOf(batch, before);
-  if (tallies === undefined) return marked;
-  const known = tallies[n];
-  return known === undefined
-    ? nothing
-    : { ...known, ofFleet: known.ofFleet ?? marked.ofFleet ?? 0 };
 }

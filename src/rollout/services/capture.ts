@@ -61,9 +61,9 @@ async function captureFleet(
   }
   const { waves, inline } = plan;
   // History is told of those that are in it, and of no others.
-  if ((await rollout.freeze({ rolloutId, waves, inline })) === false) return null;
+  if (!(await rollout.freeze({ rolloutId, waves, inline }))) return null;
   // In this order: as soon as history has members, it has everybody who is none.
-  for (const entry of plan.leftOut ?? []) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
+  for (const entry of plan.leftOut) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
   for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
     const batches = plan.batches.slice(first, first + batchesPerWrite).map(toPlanned);
     ctx.sendClient(rolloutHistory, rolloutId).plan({ batches });
@@ -91,8 +91,7 @@ type Frozen = {
   waves: WaveProgress[];
   batches: Batch[];
   inline: Partial<RolloutHead>;
-  /** Absent from the journal of an earlier version. */
-  leftOut?: LeftOutEntry[];
+  leftOut: LeftOutEntry[];
 };
 
 /** The plan that is journaled has ids and numbered images: about 25 bytes per sentinel. */

@@ -32,7 +32,7 @@ type BatchesRun = OfFleet & {
   cancelled?: Cancelled;
 };
 
-/** Resolves with what the run is to answer. null: it has to ask, because Cancel has failed, or is an older version's. */
+/** Resolves with what the run is to answer. null: it has to ask, because Cancel has failed. */
 export type Cancelled = RestatePromise<RolloutStatus | null>;
 
 /** `invocations`: of batches that go on, and record what they have in flight. */

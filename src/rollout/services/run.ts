@@ -106,7 +106,7 @@ type Led = Run & {
   settings: RunSettings;
 };
 
-type Done = Omit<Advance, "rolloutId">;
+type Done = Omit<Advance, "rolloutId" | "runner">;
 
 /** Does what the instruction says, and answers with what was done and what was read since. */
 async function follow(
@@ -134,8 +134,7 @@ function leave(
   const { invocations, status } = left;
   ctx.sendClient(rolloutWatch).batches({ rolloutId, invocations, ...ofFleet(keyOf(run)) });
   if (status !== null) return { cancelled: status };
-  // Its Cancel has failed after it was written, or is an older version's. Told as finished in case that the latter was
-  // killed before it was written: then the rollout pauses.
+  // Its Cancel has failed after it was written.
   return { isStopped: true, finishedWave: waveIndex };
 }
 

@@ -11,7 +11,6 @@ type Step = [outcome: string | null, second: number, orderedSecond?: number];
 const history = (id: string, steps: Step[], over: Partial<MemberHistory> = {}): MemberHistory => ({
   id,
   wave: 1,
-  isWhole: true,
   moments: steps.map(([outcome, second, ordered]) => ({
     outcome,
     atMs: start + second * 1_000,
@@ -70,22 +69,6 @@ describe("the past of a rollout", () => {
     );
 
     expect(marksOf(coded, 0, 10)).toEqual(["lww", "llw"]);
-  });
-
-  it("says of how many sentinels an earlier version has lost changes", () => {
-    const old = { isWhole: false };
-    const coded = encode(
-      ["a", "b", "c"],
-      [
-        history("a", [["reverted", 5]], old),
-        history("b", [["succeeded", 5]], old),
-        history("c", [["not_reverted", 5]], old),
-      ],
-      10,
-    );
-
-    expect(coded.lost).toBe(2);
-    expect(marksOf(coded, 1, 6)).toEqual(["www", "rsn"]);
   });
 
   it("ends with the last change, also one that came after the end", () => {

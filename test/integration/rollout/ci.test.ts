@@ -31,7 +31,7 @@ const failed: CiEvidence = {
 
 describe.each(modes)("a rollout that asks for CI, $mode", ({ alwaysReplay }) => {
   let bench: RolloutBench;
-  let resolve: ResolveImage = async (image) => image;
+  let resolve: ResolveImage = async (image) => ({ image });
 
   beforeAll(async () => {
     bench = await startRolloutBench({
@@ -112,7 +112,7 @@ describe.each(modes)("a rollout that asks for CI, $mode", ({ alwaysReplay }) => 
   });
 
   it("has no evidence where nothing was asked for", async () => {
-    resolve = async (image) => image;
+    resolve = async (image) => ({ image });
 
     const { body } = await bench.call("Rollout", { image: imageV2 });
 

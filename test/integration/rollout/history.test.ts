@@ -13,8 +13,15 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toIS
 const entry = (sequence: number, over: Parameters<typeof buildHead>[0]) => {
   const head = buildHead({ sequence, updatedAt: at(sequence), ...over });
   const event = "rollout started" as const;
-  return { ...head, told: { event, message: composeMessage(event, head) } };
+  return {
+    ...head,
+    toldAt: sequence,
+    told: { event, message: composeMessage(event, head) },
+    shown,
+  };
 };
+
+const shown = { outcome: null, waitingFor: null, policy: {}, waves: [], leftOut: 0 };
 
 type Told = Parameters<typeof buildHead>[0] & { leftOut?: number };
 
@@ -70,12 +77,10 @@ describe("history", () => {
     expect(await find("r-late")).toMatchObject({ ended_at: at(3), current_wave: 1 });
   });
 
-  it("keeps the checks of the gate, also when an earlier version has written last", async () => {
-    const shown = { outcome: null, waitingFor: null, policy: {} };
+  it("keeps the checks of the gate", async () => {
     const reader = createRolloutReader(database);
     await history.save("r-gate", { ...entry(1, {}), shown: { ...shown, gateChecks: ["b", "a"] } });
-    await history.save("r-gate", { ...entry(2, { state: "completed" }), shown });
-    await history.save("r-free", { ...entry(1, {}), shown });
+    await history.save("r-free", entry(1, {}));
 
     expect((await reader.recorded("r-gate"))?.gate_checks).toEqual(["b", "a"]);
     expect(await reader.recorded("r-free")).not.toHaveProperty("gate_checks");
@@ -89,7 +94,7 @@ describe("history", () => {
       const outcome = head.state === "completed" ? ("completed" as const) : ("cancelled" as const);
       return history.save(id, {
         ...entry(1, { fleet: "qa", image, startedAt: at(second), total: 4, ...head }),
-        shown: { outcome, waitingFor: null, policy: {}, leftOut },
+        shown: { ...shown, outcome, leftOut },
       });
     };
     const has = (wanted = image) => history.hasCompleted("qa", wanted);

@@ -59,11 +59,8 @@ describe("a wave that ended while no run led the rollout", () => {
   it.each([
     ["before the first wave", { waves: ended, currentWave: 0, endedWaves: 0 }],
     ["while it has members without a result", { currentWave: 1, endedWaves: 0 }],
-    ["of a rollout that an earlier version began", { waves: ended, currentWave: 1 }],
   ])("is not, %s", (_, over) => {
-    const { endedWaves: _e, ...head } = buildHead();
-
-    expect(unjudgedWave({ ...head, ...over })).toBeUndefined();
+    expect(unjudgedWave(buildHead(over))).toBeUndefined();
   });
 });
 

@@ -37,13 +37,3 @@ it("does not stop a run that is in progress", async () => {
 
   expect(stopped).toEqual([]);
 });
-
-it("stops the run of a state that an earlier version has left with a count of another one", async () => {
-  const { ctx, stopped, handler } = createBench(
-    buildHead({ state: "completed", orderedAtStop: 0 }),
-  );
-
-  await handler(ctx, null);
-
-  expect(stopped).toEqual(["inv_1"]);
-});

@@ -15,14 +15,12 @@ const pending = () => RestatePromise.resolve(new Promise<never>(() => {}));
 
 type Known = {
   begun: Record<string, unknown>;
-  /** What the call's journal has as the image, if it was begun earlier. */
-  pinned?: unknown;
   signal?: RestatePromise<unknown>;
   end?: RestatePromise<unknown>;
 };
 
 /** The handlers, called for a run of which only these things are known. */
-function handlersFor({ begun, pinned, signal = pending(), end = pending() }: Known) {
+function handlersFor({ begun, signal = pending(), end = pending() }: Known) {
   const noted: unknown[] = [];
   const lost: string[] = [];
   const object = {
@@ -38,7 +36,7 @@ function handlersFor({ begun, pinned, signal = pending(), end = pending() }: Kno
   const ctx = {
     key: "singleton",
     get: async () => null,
-    run: async (_: string, step: () => unknown) => pinned ?? step(),
+    run: async (_: string, step: () => unknown) => step(),
     request: () => ({ id: caller, headers: new Map() }),
     client: objectOf,
     sendClient: objectOf,
@@ -46,7 +44,10 @@ function handlersFor({ begun, pinned, signal = pending(), end = pending() }: Kno
     invocation: (id: string) => ({ attach: () => (id === runner ? end : pending()) }),
   } as unknown as ObjectSharedContext;
   const parts = {
-    fleets: { names: ["singleton"], require: () => ({ resolveImage: async () => imageV2 }) },
+    fleets: {
+      names: ["singleton"],
+      require: () => ({ resolveImage: async () => ({ image: imageV2 }) }),
+    },
     promotions: { before: async () => [] },
     readActor: () => ({ by: "tester" }),
   } as unknown as PublicParts;
@@ -64,47 +65,28 @@ function rollOut(known: Known) {
 }
 
 const handle = { rolloutId: "r-1", runner };
-const noting = { ...handle, notesCaller: true };
 const told = () => RestatePromise.resolve(cancelled);
 const ended = () => RestatePromise.resolve(completed);
 
 it("answers with what a Cancel tells it, although the run goes on", async () => {
-  const { answer, noted } = resume({ begun: noting, signal: told() });
+  const { answer, noted } = resume({ begun: handle, signal: told() });
 
   expect(await answer).toEqual(cancelled);
   expect(noted).toEqual([{ runner, caller }]);
 });
 
 it("answers with the end of the run, if that is sooner", async () => {
-  const { answer } = resume({ begun: noting, end: ended() });
+  const { answer } = resume({ begun: handle, end: ended() });
 
   expect(await answer).toEqual({ state: "completed" });
-});
-
-it("has the steps that it had when an older version began the run", async () => {
-  const { answer, noted } = resume({ begun: handle, signal: told(), end: ended() });
-
-  expect(await answer).toEqual({ state: "completed" });
-  expect(noted).toEqual([]);
 });
 
 describe("a Rollout", () => {
   it("says who waits, and answers with what a Cancel tells it", async () => {
-    const { answer, noted } = rollOut({ begun: noting, signal: told() });
+    const { answer, noted } = rollOut({ begun: handle, signal: told() });
 
     expect(await answer).toEqual(cancelled);
     expect(noted).toEqual([{ runner, caller }]);
-  });
-
-  it.for([
-    ["the call", { begun: noting, pinned: imageV2 }],
-    ["the call, with evidence of CI", { begun: noting, pinned: { image: imageV2, ci: [] } }],
-    ["the run", { begun: handle }],
-  ] as const)("has the steps that it had when an older version began %s", async ([, known]) => {
-    const { answer, noted } = rollOut({ ...known, signal: told(), end: ended() });
-
-    expect(await answer).toEqual({ state: "completed" });
-    expect(noted).toEqual([]);
   });
 });
 
@@ -113,7 +95,7 @@ it.for([
   ["has no value", () => RestatePromise.resolve(undefined), "without its answer"],
   ["has the value null", () => RestatePromise.resolve(null), "without its answer"],
 ] as const)("asks the rollout when what it is told %s", async ([, signal, reason]) => {
-  const { answer, lost } = resume({ begun: noting, signal: signal() });
+  const { answer, lost } = resume({ begun: handle, signal: signal() });
 
   expect(await answer).toEqual({ state: "paused" });
   expect(lost).toEqual([expect.stringContaining(reason)]);

@@ -5,13 +5,12 @@ import { withoutFailures } from "#rollout/rules/second-try.ts";
 import { buildBatch, buildHead, imageV1 } from "../../support/rollout/rollout-builders.ts";
 
 /** Of a head whose first batch has counted for so many successes. */
-const tallies = (s: number) => ({ 0: { s, f: 0, r: 0, n: 0 } });
+const tallies = (s: number) => ({ 0: { s, f: 0, r: 0, n: 0, x: 0, ofFleet: 0 } });
 
 /** The first batch, of these members, from no results to these marks. */
 function buildStep(ids: string[], marks: string, reasons: Record<string, string> = {}) {
   const batch = buildBatch(ids);
-  const before = emptyOutcome(batch);
-  return { n: 0, batch, before, after: { ...before, marks, reasons } };
+  return { n: 0, batch, after: { ...emptyOutcome(batch), marks, reasons } };
 }
 
 describe("applyStep", () => {
@@ -72,13 +71,12 @@ describe("applyRetry", () => {
     const failed = applyStep(buildHead(), {
       n: 0,
       batch,
-      before: emptyOutcome(batch),
       after: marked,
     });
     const other = { id: "z", reason: "of another wave" };
 
     const { outcome, changes } = withoutFailures(batch, marked);
-    const step = { n: 0, batch, before: marked, after: outcome };
+    const step = { n: 0, batch, after: outcome };
     const head = applyRetry({ ...failed, failedSample: [...failed.failedSample, other] }, step);
 
     expect(outcome).toMatchObject({ marks: "s..", reasons: {}, retried: ["b", "c"] });

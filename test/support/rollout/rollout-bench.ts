@@ -121,7 +121,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         fleets: [...listings].map(([name, { list }]) => ({
           name,
           listFleet: list,
-          resolveImage: options.resolveImage ?? (async (image) => image),
+          resolveImage: options.resolveImage ?? (async (image) => ({ image })),
           policy: options.policy ?? {},
           operators: options.operators?.[name],
           maxParallel,

@@ -26,6 +26,8 @@ export function buildHead(over: Partial<RolloutHead> = {}): RolloutHead {
     failed: 0,
     reverted: 0,
     revertedByLastRollback: 0,
+    policy: {},
+    endedWaves: 0,
     tallies: {},
     failedSample: [],
     notReverted: [],

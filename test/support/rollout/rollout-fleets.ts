@@ -6,7 +6,7 @@ export function aFleet(given: Partial<RolloutFleet> = {}): RolloutFleet {
   return {
     name: "singleton",
     listFleet: async () => [],
-    resolveImage: async (image) => image,
+    resolveImage: async (image) => ({ image }),
     policy: {},
     maxParallel: 100,
     deployTimeoutMs: 20_000,
