@@ -64,7 +64,7 @@ export function createCron(parts: CronParts): EndpointOptions["services"] {
       ...(comparesRoutes(config) && {
         "alert-routes-drift": createAlertRoutesDrift({
           minutes: config.incident.drift_check_minutes,
-          compare: (run) => run.call<DriftReport | null>(driftCheck),
+          compare: (run) => run.call<DriftReport>(driftCheck),
         }),
       }),
     },

@@ -25,8 +25,8 @@ export const CronRun = z.object({
   outcome: CronOutcome,
   /** One line: what was done, or why it failed. */
   summary: z.string(),
-  /** Who started it; null: its timer. Absent: an earlier version. */
-  by: z.string().nullable().optional(),
+  /** Who started it; null: its timer. */
+  by: z.string().nullable(),
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime(),
 });

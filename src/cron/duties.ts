@@ -6,7 +6,7 @@ const again = { isCalledAgain: true } as const;
 
 /** A run is repeated now, because the next tick may be a day away. */
 export const cronDuties: Duties = {
-  ...dutiesOf(cronObject, { start: again, tick: again, startedBy: again, finished: again }),
+  ...dutiesOf(cronObject, { start: again, tick: again, finished: again }),
   ...dutiesOf(cronRuns, { run: again }),
 };
 

@@ -2,14 +2,13 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
 
+/** The operator who starts a run; null: its timer does. */
+export type Starter = { by: string | null };
+
 /** `runId` names the run in messages and in the log. */
-export type RunOrder = { runId: string; startedAtMs: number };
+export type RunOrder = Starter & { runId: string; startedAtMs: number };
 
-/** `runId`: absent: an earlier version launched it. */
-export type Launched = { invocation: string; runId?: string };
-
-/** The name of the operator who started a run. */
-export type Starter = { runId: string; by: string };
+export type Launched = { invocation: string; runId: string };
 
 /** One object per job: its timer and its current run. Every exclusive handler is short. */
 export const cronObject = iface.object(
@@ -25,8 +24,7 @@ export const cronObject = iface.object(
     }),
     start: iface.json<Record<string, never>, null>(),
     tick: iface.json<{ generation: number }, null>(),
-    launch: iface.json<Record<string, never>, Launched>(),
-    startedBy: iface.json<Starter, null>(),
+    launch: iface.json<Starter, Launched>(),
     finished: iface.json<CronRun, null>(),
   },
   { description: "A timed job; the key is its name." },

@@ -29,7 +29,6 @@ import {
   readRunning,
   timers,
   writeEnd,
-  writeLastRun,
   writeRunning,
 } from "./state.ts";
 
@@ -45,8 +44,7 @@ export function createCronObject({ jobs, readActor }: CronObjectParts) {
       Run: (ctx) => runNow(ctx, { jobs, readActor }),
       start: (ctx) => start(ctx, jobs),
       tick: (ctx, { generation }) => tick(ctx, jobs, generation),
-      launch: (ctx) => launch(ctx),
-      startedBy,
+      launch,
       finished,
     },
     options: {
@@ -55,7 +53,6 @@ export function createCronObject({ jobs, readActor }: CronObjectParts) {
       handlers: {
         tick: { ingressPrivate: true },
         launch: { ingressPrivate: true },
-        startedBy: { ingressPrivate: true },
         finished: { ingressPrivate: true },
       },
     },
@@ -101,22 +98,22 @@ async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<voi
 /** A timer may fire slightly early: the run is then dated at its grid point, so that its day is right. */
 async function launchRun(
   ctx: ObjectContext,
-  { notBeforeMs, ...starter }: { notBeforeMs: number; by?: null },
+  { notBeforeMs, by }: Starter & { notBeforeMs: number },
 ): Promise<Launched> {
   const runId = ctx.rand.uuidv4();
   const startedAtMs = Math.max(await ctx.date.now(), notBeforeMs);
-  const order = { runId, startedAtMs };
+  const order = { runId, startedAtMs, by };
   const invocation = await ctx.sendClient(cronRuns, ctx.key).run(order).invocationId;
-  writeRunning(ctx, { runId, invocation, startedAtMs, ...starter });
+  writeRunning(ctx, { ...order, invocation });
   return { invocation, runId };
 }
 
 /** Starts a run for the operator, unless one is running. */
-async function launch(ctx: ObjectContext): Promise<Launched> {
+async function launch(ctx: ObjectContext, { by }: Starter): Promise<Launched> {
   if (await isRunning(ctx)) {
     throw problem(409, "already_running", `${ctx.key} is already running; one run at a time`);
   }
-  return launchRun(ctx, { notBeforeMs: 0 });
+  return launchRun(ctx, { notBeforeMs: 0, by });
 }
 
 async function runNow(
@@ -127,27 +124,15 @@ async function runNow(
     throw problem(409, "job_off", `${ctx.key} is off by the settings`);
   }
   const by = nameOf(readActor(ctx));
-  const { invocation, runId } = await ctx.client(cronObject, ctx.key).launch({});
-  const end = ctx.invocation(InvocationIdParser.fromString(invocation)).attach<CronRun>();
+  const { invocation, runId } = await ctx.client(cronObject, ctx.key).launch({ by });
   ctx.console.info("cron job started by an operator", { job: ctx.key, runId, by });
-  // Not an argument of `launch`: earlier versions journaled that call without it, and a run may take long.
-  if (runId !== undefined) ctx.sendClient(cronObject, ctx.key).startedBy({ runId, by });
-  return { ...(await end), by };
-}
-
-/** Stores who started a run. A short one may have ended before. */
-async function startedBy(ctx: ObjectContext, { runId, by }: Starter): Promise<null> {
-  const running = await readRunning(ctx);
-  const lastRun = await readLastRun(ctx);
-  if (running?.runId === runId) writeRunning(ctx, { ...running, by });
-  if (lastRun?.run_id === runId) writeLastRun(ctx, { ...lastRun, by });
-  return null;
+  return ctx.invocation(InvocationIdParser.fromString(invocation)).attach<CronRun>();
 }
 
 async function finished(ctx: ObjectContext, run: CronRun): Promise<null> {
   const running = await readRunning(ctx);
   // A run that was taken for lost may still report its end: then the newer run counts.
-  if (running?.runId === run.run_id) writeEnd(ctx, running, run);
+  if (running?.runId === run.run_id) writeEnd(ctx, run);
   return null;
 }
 
@@ -160,18 +145,19 @@ async function isRunning(ctx: ObjectContext): Promise<boolean> {
   if (running === null) return false;
   const end = await endOf(ctx, running);
   if (end === undefined) return true;
-  writeEnd(ctx, running, end);
+  writeEnd(ctx, end);
   return false;
 }
 
 async function endOf(ctx: ObjectContext, running: ActiveRun): Promise<CronRun | undefined> {
-  const { invocation, runId, startedAtMs } = running;
+  const { invocation, runId, startedAtMs, by } = running;
   const [end] = (await endsWithin<CronRun>(ctx, [invocation], attachTimeoutMs)) ?? [];
   if (end === undefined) return undefined;
   if (end.result !== undefined) return end.result;
   ctx.console.error("cron run lost", { job: ctx.key, runId, detail: end.failure });
   return {
     run_id: runId,
+    by,
     outcome: "lost",
     summary: `ended early: ${end.failure ?? "killed"}`,
     started_at: toIso(startedAtMs),
@@ -193,8 +179,10 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
     job: ctx.key as CronJobName,
     schedule: job === undefined ? "off" : describeSchedule(job.schedule),
     ...(job !== undefined && timer !== null && { next_at: toIso(timer.dueAtMs) }),
-    ...(running !== null && { running_since: toIso(running.startedAtMs) }),
-    ...(running?.by !== undefined && { running_by: running.by }),
+    ...(running !== null && {
+      running_since: toIso(running.startedAtMs),
+      running_by: running.by,
+    }),
     ...(lastRun !== null && { last_run: lastRun }),
     ...(lastSuccess !== null && { last_success_at: lastSuccess }),
   };

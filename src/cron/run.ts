@@ -41,6 +41,7 @@ async function run(ctx: ObjectContext, order: RunOrder, parts: JobRunParts): Pro
   const end = await attempt(ctx, order, job);
   const result: CronRun = {
     run_id: order.runId,
+    by: order.by,
     ...end,
     started_at: new Date(order.startedAtMs).toISOString(),
     ended_at: new Date(await ctx.date.now()).toISOString(),

@@ -2,18 +2,11 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import { durableTimer } from "#kernel/durable-timer.ts";
 import type { CronRun } from "./contract.ts";
+import type { RunOrder } from "./internal.ts";
 import type { Timer } from "./schedule.ts";
 
-/**
- * The active run, and the invocation to attach to. `by`: the operator who started it; null: its timer did. Absent: the
- * name has not arrived yet, or an earlier version started it.
- */
-export type ActiveRun = {
-  runId: string;
-  invocation: string;
-  startedAtMs: number;
-  by?: string | null;
-};
+/** The active run, and the invocation to attach to. */
+export type ActiveRun = RunOrder & { invocation: string };
 
 const keys = {
   running: "running",
@@ -29,11 +22,9 @@ export const writeRunning = (ctx: ObjectContext, run: ActiveRun) => ctx.set(keys
 export const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
 export const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);
 
-export const writeLastRun = (ctx: ObjectContext, run: CronRun) => ctx.set(keys.lastRun, run);
-
-/** Closes the active run; its end is stored with the name of who started it. */
-export function writeEnd(ctx: ObjectContext, { by }: ActiveRun, run: CronRun): void {
+/** Closes the active run, and stores how it has ended. */
+export function writeEnd(ctx: ObjectContext, run: CronRun): void {
   ctx.clear(keys.running);
-  writeLastRun(ctx, { ...run, ...(by !== undefined && { by }) });
+  ctx.set(keys.lastRun, run);
   if (run.outcome === "succeeded") ctx.set(keys.lastSuccessAt, run.ended_at);
 }

@@ -12,7 +12,6 @@ export const routingDuties: Duties = {
     checked: again,
     finished: { ...again, restoredBy: "start" },
     start: { restoredBy: "start" },
-    tick: {},
   }),
   ...dutiesOf(alertRoutesRuns, { apply: {}, check: {} }),
 };

@@ -95,21 +95,17 @@ export function describeStatus(status: RoutesStatus): string {
     ...(applying === null
       ? []
       : [
-          `an apply is running${byWhom(applying)}: ${applying.routes.length} of ${applying.total} routes`,
+          `an apply is running, by ${plain(applying.by)}: ${applying.routes.length} of ${applying.total} routes`,
         ]),
     last_apply === null
       ? "nothing was applied yet"
-      : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}${byWhom(last_apply)}`,
+      : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}, by ${plain(last_apply.by)}`,
     describeDrift(drift),
     ...(drift === null ? [] : describeDoubled(drift.doubled)),
     ...Object.entries(creations).map(([name, { begun_at }]) => describeCreation(name, begun_at)),
     `ours: ${Object.keys(owned).map(plain).join(", ") || "none"}`,
   ];
   return lines.join("\n");
-}
-
-function byWhom({ by }: Pick<ApplyResult, "by">): string {
-  return by === undefined ? "" : `, by ${plain(by)}`;
 }
 
 function describeCreation(name: string, since: string): string {

@@ -37,10 +37,10 @@ function describeNext({
   running_by,
 }: Pick<CronStatus, "next_at" | "running_since" | "running_by">): string {
   if (running_since === undefined) return shortTime(next_at);
-  return running_by === undefined ? "running" : `running, by ${starterOf(running_by)}`;
+  return `running, by ${starterOf(running_by)}`;
 }
 
-/** Empty when an earlier version started the run. */
+/** Empty: it has never run. */
 function starterOf(by: string | null | undefined): string {
   return by === null ? "timer" : plain(by ?? "");
 }

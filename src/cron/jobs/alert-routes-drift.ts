@@ -9,8 +9,7 @@ type Drift = {
   reason?: string | undefined;
 };
 
-/** The interval, and the comparison; its result is null if an earlier version of the program made it. */
-type Parts = { minutes: number; compare: (run: JobRun) => Promise<Drift | null> };
+type Parts = { minutes: number; compare: (run: JobRun) => Promise<Drift> };
 
 export function createAlertRoutesDrift({ minutes, compare }: Parts): Job {
   return {
@@ -21,8 +20,7 @@ export function createAlertRoutesDrift({ minutes, compare }: Parts): Job {
   };
 }
 
-function summarize(drift: Drift | null): string {
-  if (drift === null) return "compared";
+function summarize(drift: Drift): string {
   if (drift.state === "in_step") return "in step";
   if (drift.state === "unknown") return `unknown: ${drift.reason ?? "no reason given"}`;
   return `out of step: ${drift.routes.length} routes`;

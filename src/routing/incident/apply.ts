@@ -25,11 +25,8 @@ export type ApplyOrder = {
   /** Our routes when the apply began, by name. */
   owned: Readonly<Record<string, OwnedRoute>>;
   startedAtMs: number;
-  /**
-   * By name, routes that earlier applies were about to create, with an unknown outcome. Absent: an older
-   * version has begun this apply, which continues with that version's steps.
-   */
-  creations?: OpenCreations;
+  /** By name, routes that earlier applies were about to create, with an unknown outcome. */
+  creations: OpenCreations;
 };
 
 export type ApplyAllTools = ApplyTools & {
@@ -74,14 +71,11 @@ export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise
     const owned = applied.owned === undefined ? job.known : applied.owned;
     if (job.route !== undefined) owners.push({ name: job.name, ours: owned?.id ?? null });
   }
-  return { routes: results, doubled: await lookForDoubled(order, owners, tools) };
+  return { routes: results, doubled: await lookForDoubled(owners, tools) };
 }
 
-async function backUp(
-  { owned, creations }: ApplyOrder,
-  tools: ApplyAllTools,
-): Promise<string | null> {
-  const known = creations === undefined ? [] : Object.values(owned).map(({ id }) => id);
+async function backUp({ owned }: ApplyOrder, tools: ApplyAllTools): Promise<string | null> {
+  const known = Object.values(owned).map(({ id }) => id);
   const read = await readRoutes(tools.service, tools, known);
   if (read.kind === "failed") return read.reason;
   return tools.saveBackup(read.value.map(({ detail }): Content => detail));
@@ -108,7 +102,7 @@ function toRouteOrder(
   { order, made, tools }: Progress & { tools: ApplyTools },
 ): RouteOrder {
   const { plan, adopt } = order.request;
-  const creation = order.creations?.[route.name];
+  const creation = order.creations[route.name];
   const leftMs = ({ begun_at }: { begun_at: string }) =>
     Math.max(0, Date.parse(begun_at) + tools.listLagMs - order.startedAtMs);
   return {
@@ -124,12 +118,7 @@ function toRouteOrder(
 }
 
 /** Empty when the service does not answer: the drift check that follows each apply reports them then. */
-async function lookForDoubled(
-  { creations }: ApplyOrder,
-  owners: NameOwner[],
-  tools: ApplyAllTools,
-): Promise<SharedName[]> {
-  if (creations === undefined) return [];
+async function lookForDoubled(owners: NameOwner[], tools: ApplyAllTools): Promise<SharedName[]> {
   const look = () => readDoubled(owners, tools.service);
   const read = await retryStep(tools, "look-for-doubled", look);
   return read.kind === "done" ? read.value : [];

@@ -110,8 +110,8 @@ export type RouteResult = z.infer<typeof RouteResult>;
 
 const applyFields = {
   apply_id: z.string(),
-  /** Who applies; absent: the name has not arrived yet, or an earlier version. */
-  by: z.string().optional(),
+  /** Who applies. */
+  by: z.string(),
   started_at: z.iso.datetime(),
   /** How many routes the apply processes. */
   total: z.int(),

@@ -3,7 +3,7 @@
  * with an unknown outcome is never sent again from here.
  */
 import type { Content } from "#routing/incident/contract.ts";
-import { findRoute, type RouteQuery, retryWrite, toAttempt } from "./find-route.ts";
+import { type RouteQuery, retryWrite, toAttempt } from "./find-route.ts";
 import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
@@ -18,7 +18,6 @@ export async function createRoute(
   tools: ApplyTools,
 ): Promise<Reply> {
   const { service, steps, intend } = tools;
-  if (intend === undefined) return createAtOnce({ wanted, content }, tools);
   await intend({ name: wanted.name, declared });
   return retryWrite(tools, async () => {
     const begun = { atMs: Number.NEGATIVE_INFINITY };
@@ -35,21 +34,3 @@ export async function createRoute(
 }
 
 const interrupted: Reply = { kind: "lost", reason: "Vedette ended while it created the route" };
-
-/** For an apply that was begun by a version without `intend`: its journal has these steps. */
-function createAtOnce(
-  { wanted, content }: Pick<Creation, "wanted" | "content">,
-  tools: ApplyTools,
-): Promise<Reply> {
-  const { service, steps } = tools;
-  return retryWrite(tools, () =>
-    steps.run("create-route", async () => {
-      const existing = await findRoute(service, wanted);
-      if (existing.kind === "later") return existing;
-      const reason = existing.kind === "failed" ? existing.reason : "it exists already";
-      if (existing.kind === "failed" || existing.value !== null)
-        return toAttempt({ kind: "lost", reason });
-      return toAttempt(await service.createRoute(content));
-    }),
-  );
-}

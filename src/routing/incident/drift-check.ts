@@ -8,7 +8,7 @@ import { alertRoutesRuns } from "./internal.ts";
 import { readAnnounced, writeAnnounced, writeDrift } from "./state.ts";
 
 export function requestCheck(ctx: ObjectContext, afterMs: number): void {
-  ctx.sendClient(alertRoutesRuns, ctx.key).check({ readsOwned: true }, after(afterMs));
+  ctx.sendClient(alertRoutesRuns, ctx.key).check({}, after(afterMs));
 }
 
 export async function checked(ctx: ObjectContext, report: DriftReport): Promise<null> {

@@ -54,8 +54,7 @@ export function announceDrift(
   report: DriftReport,
   id: string,
 ): ChatMessage | undefined {
-  // A report of an older version has no `doubled`.
-  const { state, routes, doubled = [], checked_at } = report;
+  const { state, routes, doubled, checked_at } = report;
   if (state === "unknown" || state === announced) return undefined;
   const fields = [{ name: "Checked at", value: checked_at }];
   if (state === "in_step") {

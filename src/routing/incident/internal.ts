@@ -15,26 +15,20 @@ export type OwnedRoutes = Record<string, OwnedRoute>;
 
 export type ApplyBegun = { applyId: string; invocation: string };
 
-/** The name of the operator who started an apply. */
-export type Starter = { applyId: string; by: string };
-
 export type ApplyWork = {
   applyId: string;
+  by: string;
   startedAtMs: number;
   request: ApplyRequest;
   /** When the apply began. */
   owned: OwnedRoutes;
-  /** Absent: a version that did not record creations has begun it. */
-  creations?: OpenCreations;
+  creations: OpenCreations;
 };
 
 /** By name, routes that an apply was about to create. Deleted once the outcome is known. */
 export type OpenCreations = Record<string, { begun_at: string; declared: Content }>;
 
 export type Creation = { name: string; declared: Content };
-
-/** `readsOwned`: absent when it was sent by a version that did not read our routes by id. */
-export type CheckWork = { readsOwned?: true };
 
 /** `owned`: the route's new record of ownership; null: no longer ours; absent: unchanged. */
 export type RouteNote = { applyId: string; result: RouteResult; owned?: OwnedRoute | null };
@@ -59,16 +53,13 @@ export const alertRoutesObject = iface.object(
       ...alertRoutesHandlers.Backup,
       description: "The routes as they were before one apply.",
     }),
-    begin: iface.json<ApplyRequest, ApplyBegun>(),
-    startedBy: iface.json<Starter, null>(),
+    begin: iface.json<ApplyRequest & { by: string }, ApplyBegun>(),
     note: iface.json<RouteNote, null>(),
     intend: iface.json<Creation, null>(),
     keep: iface.json<{ applyId: string; backup: string }, null>(),
     finished: iface.json<ApplyResult, null>(),
     lost: iface.json<{ applyId: string; reason: string }, ApplyResult>(),
     start: iface.json<Record<string, never>, null>(),
-    /** Does nothing. Earlier versions had their timer here, and one may still fire. */
-    tick: iface.json<unknown, null>(),
     /** Exclusive, so that it runs after every `note` that was sent before. */
     readOwned: iface.json<Record<string, never>, OwnedRoutes>(),
     checked: iface.json<DriftReport, null>(),
@@ -79,6 +70,5 @@ export const alertRoutesObject = iface.object(
 /** Calls the incident service. The lock of its key lets one apply or drift check run at a time. */
 export const alertRoutesRuns = iface.object("vedette.v1.AlertRoutesRunner", {
   apply: iface.json<ApplyWork, ApplyResult>(),
-  /** null: from an earlier version. */
-  check: iface.json<CheckWork, DriftReport | null>(),
+  check: iface.json<Record<string, never>, DriftReport>(),
 });

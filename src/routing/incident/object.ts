@@ -23,7 +23,7 @@ import {
   readLastApply,
   readOwned,
 } from "./state.ts";
-import { begin, finish, intend, keepBackup, lost, note, startedBy } from "./work.ts";
+import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
@@ -52,7 +52,6 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       Backups: (ctx) => readNow(ctx, listing, backups.list),
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
       begin,
-      startedBy,
       note,
       intend,
       keep: keepBackup,
@@ -69,7 +68,6 @@ export function createAlertRoutesObject(parts: ObjectParts) {
         if (checksDrift) requestCheck(ctx, 0);
         return null;
       },
-      tick: async () => null,
       readOwned: (ctx) => readOwned(ctx),
       checked,
     },
@@ -78,13 +76,11 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       asTerminalError,
       handlers: {
         begin: hidden,
-        startedBy: hidden,
         note: hidden,
         intend: hidden,
         keep: hidden,
         finished: hidden,
         lost: hidden,
-        tick: hidden,
         readOwned: hidden,
         checked: hidden,
       },
@@ -128,17 +124,16 @@ async function apply(
     throw problem(409, "other_incident_service", detail);
   }
   const by = nameOf(readActor(ctx));
-  const { applyId, invocation } = await ctx.client(alertRoutesObject, ctx.key).begin(request);
+  const { applyId, invocation } = await ctx
+    .client(alertRoutesObject, ctx.key)
+    .begin({ ...request, by });
   const lost = (ended: string) =>
     ctx
       .client(alertRoutesObject, ctx.key)
       .lost({ applyId, reason: `the apply ended early: ${ended}` });
-  const end = attachOrLost(ctx, invocation, { lost });
   const { adopt, prune } = request;
   ctx.console.info("alert routes apply started", { applyId, by, adopt, prune });
-  // After the steps that earlier versions journaled: their applies are continued by this version.
-  ctx.sendClient(alertRoutesObject, ctx.key).startedBy({ applyId, by });
-  return { ...(await end), by };
+  return attachOrLost(ctx, invocation, { lost });
 }
 
 async function readBackup(

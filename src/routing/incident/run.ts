@@ -10,7 +10,6 @@ import {
   type ApplyWork,
   alertRoutesObject,
   alertRoutesRuns,
-  type CheckWork,
   type Creation,
   type OwnedRoutes,
 } from "./internal.ts";
@@ -38,7 +37,7 @@ export function createApplyService(parts: ApplyServiceParts) {
   return implement(alertRoutesRuns, {
     handlers: {
       apply: (ctx, work) => apply(ctx, work, parts),
-      check: (ctx, work) => check(ctx, work, parts),
+      check: (ctx) => check(ctx, parts),
     },
     // Long enough for callers to attach after a reconnect.
     options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
@@ -59,14 +58,14 @@ async function apply(
   work: ApplyWork,
   parts: ApplyServiceParts,
 ): Promise<ApplyResult> {
-  const { applyId, startedAtMs, creations } = work;
+  const { applyId, by, startedAtMs } = work;
   let backup: string | null = null;
   const { routes, doubled } = await applyAll(work, {
     steps: durable(ctx),
     retryLimits: retryLimits.worker,
     service: createService(sendFor(work, parts)),
     listLagMs: parts.listLagMs,
-    ...(creations !== undefined && { intend: (creation) => intend(ctx, creation) }),
+    intend: (creation) => intend(ctx, creation),
     saveBackup: async (details) => {
       const failure = await saveBackup(ctx, { applyId, details, parts });
       if (failure === null) {
@@ -80,6 +79,7 @@ async function apply(
   const fine = ["created", "updated", "in_step", "disabled", "deleted"];
   const result: ApplyResult = {
     apply_id: applyId,
+    by,
     started_at: new Date(startedAtMs).toISOString(),
     ended_at: new Date(await ctx.date.now()).toISOString(),
     total: routes.length,
@@ -130,14 +130,9 @@ async function saveBackup(
   }
 }
 
-async function check(
-  ctx: ObjectContext,
-  work: CheckWork,
-  parts: ApplyServiceParts,
-): Promise<DriftReport> {
+async function check(ctx: ObjectContext, parts: ApplyServiceParts): Promise<DriftReport> {
   const checked_at = new Date(await ctx.date.now()).toISOString();
-  const look = { made_at: checked_at, readsOwned: work.readsOwned === true };
-  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, look, parts)) };
+  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, checked_at, parts)) };
   await ctx.run("show-drift", async () => parts.showDrift(report));
   ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
   return report;
@@ -145,17 +140,15 @@ async function check(
 
 async function lookForDrift(
   ctx: ObjectContext,
-  { made_at, readsOwned }: { made_at: string; readsOwned: boolean },
+  made_at: string,
   { send, incidentUrl, readRows, readGivenIds }: ApplyServiceParts,
 ): Promise<Omit<DriftReport, "checked_at">> {
   const reader = createReader(readOnly(send));
   // Few retries: an unknown result is reported soon, and the next check comes anyway.
   const tools = { steps: durable(ctx), retryLimits: retryLimits.terminal };
-  const readOwned = () => ctx.client(alertRoutesObject, ctx.key).readOwned({});
-  const known = readsOwned ? await readOwned() : {};
-  const survey = await readSurvey(reader, tools, idsOf(known));
+  const owned = await ctx.client(alertRoutesObject, ctx.key).readOwned({});
+  const survey = await readSurvey(reader, tools, idsOf(owned));
   if (survey.kind === "failed") return unknownDrift(survey.reason);
-  const owned = readsOwned ? known : await readOwned();
   return ctx.run("judge-drift", async () => {
     try {
       const head = { incident_url: incidentUrl, made_at };

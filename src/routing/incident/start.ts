@@ -2,7 +2,7 @@
 
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { alertRoutesKey, alertRoutesName } from "#routing/incident/contract.ts";
-import { alertRoutesRuns, type CheckWork } from "./internal.ts";
+import { alertRoutesRuns } from "./internal.ts";
 
 /**
  * Called whenever a worker starts, because a new version may have other rows. `ingressUrl` is Restate's
@@ -18,5 +18,5 @@ export const driftCheck = {
   service: alertRoutesRuns.name,
   key: alertRoutesKey,
   handler: "check",
-  request: { readsOwned: true } satisfies CheckWork,
+  request: {},
 };

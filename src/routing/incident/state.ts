@@ -31,17 +31,10 @@ export const writeApplying = (ctx: ObjectContext, now: ApplyInProgress) =>
 
 export const readLastApply = (ctx: ObjectSharedContext) => ctx.get<ApplyResult>(keys.lastApply);
 
-export const writeLastApply = (ctx: ObjectContext, result: ApplyResult) =>
-  ctx.set(keys.lastApply, result);
-
-/** Ends the running apply; its result is stored with the name of who started it. */
-export function writeEnd(
-  ctx: ObjectContext,
-  { by }: Pick<ApplyInProgress, "by">,
-  result: ApplyResult,
-): void {
+/** Ends the running apply, and stores its result. */
+export function writeEnd(ctx: ObjectContext, result: ApplyResult): void {
   ctx.clear(keys.applying);
-  writeLastApply(ctx, { ...result, ...(by !== undefined && { by }) });
+  ctx.set(keys.lastApply, result);
 }
 
 export const readDrift = (ctx: ObjectSharedContext) => ctx.get<DriftReport>(keys.drift);

@@ -7,6 +7,6 @@ export type ApplyTools = Tools & {
   service: Service;
   /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
-  /** Records that a route is about to be created. Absent: an older version has begun this apply. */
-  intend?: (creation: { name: string; declared: Content }) => Promise<void>;
+  /** Records that a route is about to be created. */
+  intend: (creation: { name: string; declared: Content }) => Promise<void>;
 };

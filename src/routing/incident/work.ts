@@ -5,13 +5,7 @@ import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
-import {
-  type ApplyBegun,
-  alertRoutesRuns,
-  type Creation,
-  type RouteNote,
-  type Starter,
-} from "./internal.ts";
+import { type ApplyBegun, alertRoutesRuns, type Creation, type RouteNote } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
@@ -22,11 +16,13 @@ import {
   writeApplying,
   writeCreations,
   writeEnd,
-  writeLastApply,
   writeOwned,
 } from "./state.ts";
 
-export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<ApplyBegun> {
+export async function begin(
+  ctx: ObjectContext,
+  { by, ...request }: ApplyRequest & { by: string },
+): Promise<ApplyBegun> {
   const current = await readApplying(ctx);
   if (current !== null && (await isRunning(ctx, current))) {
     const detail = `an apply has been running since ${current.started_at}; wait for its end`;
@@ -36,10 +32,11 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
   const startedAtMs = await ctx.date.now();
   const owned = await readOwned(ctx);
   const creations = await readCreations(ctx);
-  const work = { applyId, startedAtMs, request, owned, creations };
+  const work = { applyId, by, startedAtMs, request, owned, creations };
   const invocation = await ctx.sendClient(alertRoutesRuns, ctx.key).apply(work).invocationId;
   writeApplying(ctx, {
     apply_id: applyId,
+    by,
     started_at: toIso(startedAtMs),
     total: listJobs({ request, owned }).length,
     routes: [],
@@ -47,15 +44,6 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
     invocation,
   });
   return { applyId, invocation };
-}
-
-/** Stores who started an apply. A short one may have ended before. */
-export async function startedBy(ctx: ObjectContext, { applyId, by }: Starter): Promise<null> {
-  const applying = await readApplying(ctx);
-  const last = await readLastApply(ctx);
-  if (applying?.apply_id === applyId) writeApplying(ctx, { ...applying, by });
-  if (last?.apply_id === applyId) writeLastApply(ctx, { ...last, by });
-  return null;
 }
 
 /** How long the end of an invocation that has ended may take to show. */
@@ -105,7 +93,7 @@ export async function keepBackup(
 /** An apply that was closed as lost may still report its end: a newer one is not overwritten by it. */
 export async function finish(ctx: ObjectContext, result: ApplyResult): Promise<void> {
   const applying = await readApplying(ctx);
-  if (applying?.apply_id === result.apply_id) writeEnd(ctx, applying, result);
+  if (applying?.apply_id === result.apply_id) writeEnd(ctx, result);
 }
 
 /** Closes an apply whose run was killed, with the results that it has noted so far. */
@@ -119,7 +107,7 @@ export async function lost(
   ctx.console.error("alert routes apply lost", { applyId, detail: reason });
   const ended_at = toIso(await ctx.date.now());
   const result: ApplyResult = { ...progress, outcome: "stopped", doubled: [], ended_at };
-  writeEnd(ctx, applying, result);
+  writeEnd(ctx, result);
   return result;
 }
 

@@ -24,6 +24,7 @@ function apply(route: RoutePlan, send: Send) {
     retryLimits: retryLimits.worker,
     service: createService(send),
     listLagMs: 0,
+    intend: async () => {},
   };
   const order = { route, owned: null, adopt: true, of: "routes" as const, others: [], open: null };
   return applyRoute(order, tools).then((applied) => ({ ...applied, slept }));

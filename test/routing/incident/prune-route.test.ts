@@ -18,6 +18,7 @@ function anOrphan() {
     },
     retryLimits: retryLimits.worker,
     listLagMs: 0,
+    intend: async () => {},
     service: createService(double.send),
   };
   return { double, id, prune: (known = owned) => pruneRoute({ name: "Old", owned: known }, tools) };

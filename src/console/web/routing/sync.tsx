@@ -21,7 +21,7 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
         {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
         {sync?.applying != null && (
           <Notice tone="info">
-            {`An apply is running${byWhom(sync.applying)}: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
+            {`An apply is running, by ${sync.applying.by}: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
           </Notice>
         )}
         {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
@@ -80,8 +80,7 @@ function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
   return (
     <details>
       <summary>
-        Last apply: {result.outcome}, <Time iso={result.ended_at} />
-        {byWhom(result)}
+        Last apply: {result.outcome}, <Time iso={result.ended_at} />, by {result.by}
       </summary>
       <List>
         {result.doubled.map(({ name, advice }) => (
@@ -101,10 +100,6 @@ function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
       </List>
     </details>
   );
-}
-
-function byWhom({ by }: { by?: string | undefined }): string {
-  return by === undefined ? "" : `, by ${by}`;
 }
 
 function List({ children }: { children: ComponentChildren }) {
