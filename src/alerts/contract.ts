@@ -140,8 +140,8 @@ const AlertEventView = z.object({
   status: z.enum(eventStatuses),
   /** Delivery attempts so far. */
   attempts: z.int(),
-  /** Who last sent it again; null: nobody has. Absent: an earlier version. */
-  retried_by: z.string().nullable().optional(),
+  /** Who last sent it again; null: nobody has. */
+  retried_by: z.string().nullable(),
   /** Why it is not accepted, if known. */
   cause: z.string().nullable(),
   /** When the alert opened or resolved. */

@@ -121,14 +121,9 @@ export function connect(options: TargetOptions & { fleet?: string | undefined })
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
       read(
         FleetList,
-        await post(target, `${fleetService.name}/List`, { body: { ...page, ...named(fleet) } }),
+        await post(target, `${fleetService.name}/List`, { body: { ...page, fleet } }),
       ),
   };
-}
-
-/** An earlier version knows no fleets, and no field that names one. */
-function named(fleet: string): { fleet?: string } {
-  return fleet === defaultFleet ? {} : { fleet };
 }
 
 async function postToEnd(target: Target, address: string, body: object): Promise<unknown> {

@@ -101,12 +101,12 @@ export const ProviderSignIn = z.strictObject({ return_to: z.string().max(2_000) 
 export const Session = z.object({
   /** The operator's name, `ingress-token` for the shared one. */
   actor: z.string(),
-  /** What it may do. Absent: an earlier version, in which everybody might do everything. */
-  roles: z.array(Role).optional(),
-  /** The names of the fleets, the default one first. Absent: an earlier version, which has one. */
-  fleets: z.array(z.string()).optional(),
-  /** Those of them that it may look at only. Absent: an earlier version, or none. */
-  foreign_fleets: z.array(z.string()).optional(),
+  /** What it may do. */
+  roles: z.array(Role),
+  /** The names of the fleets, the default one first. */
+  fleets: z.array(z.string()),
+  /** Those of them that it may look at only. */
+  foreign_fleets: z.array(z.string()),
   /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
   ends_at: z.string(),
@@ -175,8 +175,8 @@ export const SentinelDetail = z.object({
   deploy_status: z.string(),
   deploy_reason: z.string().nullable(),
   health: z.string(),
-  /** As the fleet lists them. Absent: an earlier version. */
-  labels: z.record(z.string(), z.string()).optional(),
+  /** As the fleet lists them. */
+  labels: z.record(z.string(), z.string()),
   updated_at: z.string(),
   wave: z.int().nullable(),
   outcome: z.string().nullable(),

@@ -28,10 +28,7 @@ export type ShownRollout = {
   total: number;
 };
 
-/**
- * `hasMore`: history was not told of some of its sentinels. An earlier version told of them only when their batch
- * began; now it has all of them as soon as it has the first.
- */
+/** `hasMore`: history was not told of some of its sentinels. */
 type Shown = ShownRollout & { hasMore: boolean };
 
 const activeStates: readonly RolloutStateName[] = ["in_progress", "paused", "rolling_back"];

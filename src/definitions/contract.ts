@@ -25,7 +25,6 @@ const AllRows = z.strictObject({
   channels: rowsOf("channels"),
   checks: rowsOf("checks"),
   heartbeats: rowsOf("heartbeats"),
-  // A caller of an earlier version has none.
   drills: rowsOf("drills").default([]),
   sources: rowsOf("sources"),
   routes: rowsOf("routes"),

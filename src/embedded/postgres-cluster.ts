@@ -76,9 +76,7 @@ const draftSuffix = ".new";
 /** Removes the drafts of killed setups. A draft that initdb still writes to is left for a later start. */
 export function removeDrafts(directory: string): void {
   const { dir, base } = path.parse(directory);
-  // An earlier version had a single draft and a password file beside it.
-  const isDraft = (name: string) =>
-    name.startsWith(`${base}${draftSuffix}`) || name === `${base}.password`;
+  const isDraft = (name: string) => name.startsWith(`${base}${draftSuffix}`);
   for (const name of readdirSync(dir).filter(isDraft)) {
     try {
       rmSync(path.join(dir, name), { recursive: true, force: true });

@@ -128,7 +128,7 @@ export const FleetList = z.object({
       deploy_status: z.enum(deployStatuses),
       deploy_reason: z.string().nullable(),
       health: z.enum(healths),
-      /** As the fleet lists them. Absent: an earlier version. */
+      /** As the fleet lists them. */
       labels: z.record(z.string(), z.string()).optional(),
       updated_at: z.string(),
     }),
@@ -137,7 +137,7 @@ export const FleetList = z.object({
   next_cursor: z.string().optional(),
   /** Why the fleet's newest list was not accepted; these sentinels may be out of date then. */
   list_problem: z.string().optional(),
-  /** Who last confirmed a list that lacked many sentinels. Absent: nobody has, or an earlier version. */
+  /** Who last confirmed a list that lacked many sentinels. Absent: nobody has. */
   list_confirmed: z.object({ by: z.string(), at: z.iso.datetime() }).optional(),
 });
 export type FleetList = z.infer<typeof FleetList>;

@@ -28,10 +28,7 @@ export function isPersonal(name: string): boolean {
   return !impersonal.includes(name);
 }
 
-/**
- * `key` is the one with which the gateway signs. The name is passed on as the caller wrote it, with
- * `isSigned` beside it: so the replay of a call that an earlier version journaled has the same arguments.
- */
+/** `key`: the gateway signs with it. The name is passed on as the caller wrote it, with `isSigned` beside it. */
 export function createReadActor(key: Uint8Array): ReadActor {
   return (ctx) => {
     const { headers, body, target } = ctx.request();

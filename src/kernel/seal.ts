@@ -35,7 +35,7 @@ export function createSealer<Schema extends z.ZodType>(
       const json = text.length > longestText ? undefined : decrypt(text, key);
       if (json === undefined) return undefined;
       const { endsAtMs, value } = Envelope.parse(JSON.parse(json));
-      // An earlier version may have sealed it with other fields.
+      // Another version may have sealed it with other fields.
       return endsAtMs > nowMs ? schema.safeParse(value).data : undefined;
     },
   };

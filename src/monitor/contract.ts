@@ -184,7 +184,7 @@ export type OpenAlert = z.infer<typeof OpenAlert>;
 export const Quiet = z.object({
   /** null: not muted. */
   mutedUntilMs: z.int().nullable(),
-  /** Who muted it; absent: nobody did, or an earlier version stored it. */
+  /** Who muted it; absent: nobody did. */
   mutedBy: z.string().optional(),
   maintenance: z.array(
     z.object({
@@ -235,7 +235,7 @@ export const HeartbeatState = z.object({
   createdAtMs: z.int(),
   /**
    * Up to which time nothing is owed any more: that of a cron for which a ping counted last, or that of a change of
-   * the schedule, if later. Absent: neither was so far, or an earlier version stored the state.
+   * the schedule, if later. Absent: neither was so far.
    */
   settledMs: z.int().optional(),
   /** The last successful ping; null before the first. */

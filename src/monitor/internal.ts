@@ -12,7 +12,7 @@ import {
   runnerHandlers,
   runnerService,
 } from "./operations/contract.ts";
-import type { Absence, OverdueHeartbeat, PassedDeadlines } from "./rules/deadline.ts";
+import type { OverdueHeartbeat, PassedDeadlines } from "./rules/deadline.ts";
 import type { MissedRuns } from "./rules/grid.ts";
 import type { DependencyState } from "./rules/suppression.ts";
 
@@ -83,14 +83,8 @@ export type PingCall = Ping & { heardAtMs?: number | null };
 /** `toldAtMs`: every ping announced up to this time was sent to the object before this call, or is lost. */
 export type AlarmCall = { generation: number; toldAtMs?: number };
 
-/**
- * The deadlines found to have passed at `atMs`. `away`: one absence for all, which an earlier version sends
- * and expects; now each heartbeat has its own.
- */
-export type DeadlinesPassed = Pick<PassedDeadlines, "atMs"> & {
-  overdue: (Omit<OverdueHeartbeat, "away"> & Partial<Pick<OverdueHeartbeat, "away">>)[];
-  away: Absence | null;
-};
+/** The deadlines found to have passed at `atMs`. */
+export type DeadlinesPassed = Pick<PassedDeadlines, "atMs" | "overdue">;
 
 export type DeadlinePassed = Pick<PassedDeadlines, "atMs"> &
   Omit<OverdueHeartbeat, "id"> & { rollout: RolloutMark | null };

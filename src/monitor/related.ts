@@ -7,9 +7,9 @@ import { Dependency } from "./dependencies/contract.ts";
 export const related = {
   /** The environment whose alert source at the incident service is notified; null: none is. */
   channel: z.enum(environments).nullable(),
-  /** Further channels; absent: none, or the row was stored by an earlier version. */
+  /** Further channels; absent: none. */
   directChannels: z.array(DirectChannel).optional(),
-  /** While one of them fails, a failure is suppressed. Absent: none, or as above. */
+  /** While one of them fails, a failure is suppressed. Absent: none. */
   dependsOn: z.array(Dependency).optional(),
 };
 type Related = z.infer<z.ZodObject<typeof related>>;

@@ -148,7 +148,7 @@ export const RolloutStatus = z.object({
   succeeded: z.int(),
   failed: z.int(),
   in_flight: z.int(),
-  /** Sentinels that pins and the request leave out. Absent: an earlier version. */
+  /** Sentinels that pins and the request leave out. Absent: the fleet is not listed yet. */
   left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
@@ -163,13 +163,13 @@ export const RolloutStatus = z.object({
   waiting_for: z.enum(waitReasons).nullish(),
   /** When that wait ends by itself, where it is known. */
   until: z.string().optional(),
-  /** Who has approved which waves. Absent: nobody, or an earlier version. */
+  /** Who has approved which waves. Absent: nobody. */
   approved: z.array(Approval).optional(),
   /** How it ended; null: it has not. */
   outcome: Outcome.nullish(),
   /** What the request and the settings say about failures and soaks. */
   policy: Policy.optional(),
-  /** What shows that the image has passed CI. Absent: the settings ask for nothing, or an earlier version. */
+  /** What shows that the image has passed CI. Absent: the settings ask for nothing. */
   ci: z.array(CiEvidence).optional(),
   /**
    * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
@@ -222,8 +222,8 @@ export const RolloutPlan = z.object({
       soak_seconds: z.int().default(0),
       /** Whether an operator other than the starter has to approve it. */
       needs_approval: z.boolean().default(false),
-      /** If deploys took no time, by the windows as they are; null: not within a year. Absent: an earlier version. */
-      earliest_start: z.string().nullish(),
+      /** If deploys took no time, by the windows as they are; null: not within a year. */
+      earliest_start: z.string().nullable(),
       /** The first 100 of the wave, in the order in which they are deployed. */
       sentinels: z.array(z.string()),
     }),

@@ -144,11 +144,7 @@ export type RecordRequest = {
   isBlocked?: boolean;
 };
 /** The waves and the counts of a fleet whose batches are stored. */
-export type Freeze = {
-  rolloutId: string;
-  waves: WaveProgress[];
-  inline: Partial<RolloutHead>;
-};
+export type Freeze = { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> };
 /** An invocation that cannot continue, because another revision of the program has begun it. */
 export type WedgedCall = {
   id: string;

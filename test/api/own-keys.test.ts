@@ -26,12 +26,6 @@ describe("the root key of a process that starts", () => {
     expect(planOwnKey([row({})], { others: "end" })).toMatchObject({ ends: ["key_other"] });
   });
 
-  it("ends what earlier versions left without an origin", () => {
-    const rows = [row({ id: "key_1", origin: null }), row({ id: "key_2", origin: null }), mine()];
-
-    expect(planOwnKey(rows, { others: "end" })).toMatchObject({ ends: ["key_1", "key_2"] });
-  });
-
   it("leaves it at another process's when it was only generated", () => {
     expect(planOwnKey([row({})], { others: "yield" })).toEqual({
       state: "taken",

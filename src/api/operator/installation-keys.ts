@@ -66,7 +66,7 @@ export async function ensureOwnKey(database: Database, own: OwnKey): Promise<Own
     await transaction.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
     const step = planOwnKey(await readRows(transaction, own), own);
     if (step.state !== "current") return step;
-    const keyId = step.keyId ?? (await insertOrFind(transaction, own));
+    const keyId = step.keyId ?? (await insert(transaction, own));
     await claim(transaction, keyId, own);
     for (const id of step.ends) {
       await replaceRootKey(transaction, { id, graceSeconds: own.graceSeconds });
@@ -101,9 +101,7 @@ export function planOwnKey(rows: readonly OwnRow[], own: Pick<OwnKey, "others">)
   return { state: "current", keyId: mine?.id, ends };
 }
 
-/** Earlier versions stored no origin: their keys are recognized by their name. */
 async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]> {
-  const { name, also } = kinds[own.origin];
   const { rows } = await transaction.query<OwnRow>(
     `SELECT id, hash = $1 AS "isThisKey", for_workspace_id IS NOT NULL AS "isRoot", origin,
        (deleted_at IS NOT NULL OR NOT enabled OR coalesce(expires_at <= now(), false)) AS "hasEnded",
@@ -111,24 +109,21 @@ async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]>
      FROM keys
      WHERE hash = $1
         OR (for_workspace_id IS NOT NULL AND deleted_at IS NULL
-            AND (origin = ANY ($2) OR (origin IS NULL AND name = $3)))
+            AND origin = ANY ($2))
      ORDER BY created_at, id`,
-    [hashKey(own.key), also, name],
+    [hashKey(own.key), kinds[own.origin].also],
   );
   return rows;
 }
 
-/** A process of an earlier version takes no lock: it may have inserted the key a moment before. */
-async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<string> {
+async function insert(transaction: PoolClient, own: OwnKey): Promise<string> {
   const { key, origin } = own;
   const { name, permissions: always } = kinds[origin];
   const forWorkspaceId = defaultWorkspaceId;
   const permissions = origin === "checks" ? [...always, await maySpend(transaction)] : always;
   const rootKey = { key, forWorkspaceId, name, permissions, origin };
-  const id =
-    (await insertRootKey(transaction, rootKey)) ??
-    (await readRows(transaction, own)).find((row) => row.isThisKey)?.id;
-  invariant(id !== undefined, "a key that could not be inserted exists");
+  const id = await insertRootKey(transaction, rootKey);
+  invariant(id !== undefined, "a key that is not stored yet can be inserted");
   return id;
 }
 

@@ -89,9 +89,8 @@ async function findDead(
     .reverse();
 }
 
-/** Also recognises the cause that earlier versions wrote: they made such an event a dead letter at once. */
 export function isForToken(cause: string): boolean {
-  return /^status 40[13]\b|the source's token is refused/.test(cause);
+  return /the source's token is refused/.test(cause);
 }
 
 type Redelivery = { sent: string[]; refused: { event_id: string; reason: string }[] };

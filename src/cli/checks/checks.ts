@@ -25,7 +25,7 @@ export async function showHistory(check: string, options: HistoryOptions): Promi
   const { since: hours = 24, limit, location, grade } = options;
   const summary = await checks("Summary", { check, hours });
   const filter = { ...(location !== undefined && { location }), ...(grade && { grade }) };
-  const [{ episodes, suppressions = [] }, { results }] = await Promise.all([
+  const [{ episodes, suppressions }, { results }] = await Promise.all([
     checks("Episodes", { check, limit }),
     checks("History", { check, limit, since: summary.since, ...filter }),
   ]);

@@ -111,7 +111,7 @@ function reportSummary({ check, since, total, locations, ...counts }: CheckSumma
 }
 
 /** The alerts and the times in which one was suppressed, the newest first. */
-function reportAlerts({ episodes, suppressions = [] }: CheckEpisodes, limit: number): string {
+function reportAlerts({ episodes, suppressions }: CheckEpisodes, limit: number): string {
   const lines = [...episodes.map(lineOfEpisode), ...suppressions.map(lineOfSuppression)];
   if (lines.length === 0) return "No alerts.";
   const table = createTable(["alert", "opened", "resolved", "lasted", "delivered", "reason"]);

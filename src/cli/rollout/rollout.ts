@@ -205,9 +205,8 @@ export async function rollBack(
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-/** `succeeded` counts, too: an older server does not list sentinels that an early-ended rollback has not tried. */
-function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
-  return not_reverted.length === 0 && succeeded === 0 && reason === undefined;
+function isWhole({ not_reverted, reason }: RollbackResult): boolean {
+  return not_reverted.length === 0 && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

@@ -15,11 +15,12 @@ export function may(wanted: Wanted): boolean {
 
 /** Changes of the rollouts of a fleet, which its settings may leave to some; undefined: of every fleet. */
 export function mayRollOut(fleet: string | undefined): boolean {
-  return may("operate") && isOperatorOf(session.value ?? {}, fleet);
+  const held = session.value;
+  return held != null && isAllowed(held, "operate") && isOperatorOf(held, fleet);
 }
 
 export function isOperatorOf(
-  { foreign_fleets: foreign = [] }: Fleets,
+  { foreign_fleets: foreign }: Fleets,
   fleet: string | undefined,
 ): boolean {
   return fleet === undefined ? foreign.length === 0 : !foreign.includes(fleet);
@@ -27,14 +28,13 @@ export function isOperatorOf(
 
 type Fleets = Pick<Session, "foreign_fleets">;
 
-/** Without a list of roles the server is of an earlier version, in which everybody might do everything. */
 export function isAllowed({ roles }: Held, wanted: Wanted): boolean {
-  return roles === undefined || roles.includes(wanted);
+  return roles.includes(wanted);
 }
 
 /** "may read, approve"; undefined: it may do everything. Whoever has a session may read. */
 export function limitWords(held: Held): string | undefined {
   const all = ["operate", "approve", "configure"] as const;
   if (all.every((wanted) => isAllowed(held, wanted))) return undefined;
-  return `may ${[...new Set(["read", ...(held.roles ?? [])])].join(", ")}`;
+  return `may ${[...new Set(["read", ...held.roles])].join(", ")}`;
 }

@@ -48,26 +48,13 @@ export function createDefinitionStore(database: Database, log: Log) {
      */
     async write(next: NewRevision): Promise<boolean> {
       const { revision, applyId, source, appliedBy, set, changes } = next;
-      const values = [revision, applyId, source, appliedBy, JSON.stringify(toStored(set))];
+      const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
       await database.query(insert, [...values, JSON.stringify(changes)]).catch(refuseData);
       const { rows } = await database.query(selectApplyId, [revision]);
       await database.query(dropOld, [revision - keptRevisions]);
       return rows[0]?.apply_id === applyId;
     },
   };
-}
-
-/** A process of the version before leaves out a row with `dependsOn`, which it does not know. */
-function toStored({ checks, heartbeats, ...others }: DefinitionSet) {
-  return {
-    ...others,
-    checks: checks.map(withoutNoDependency),
-    heartbeats: heartbeats.map(withoutNoDependency),
-  };
-}
-
-function withoutNoDependency<Row extends { dependsOn: string[] }>({ dependsOn, ...row }: Row) {
-  return dependsOn.length === 0 ? row : { ...row, dependsOn };
 }
 
 /** Classes of SQLSTATE: data exception, program limit exceeded. */
@@ -117,8 +104,8 @@ function toRevision(row: Row, log: Log): Revision {
 }
 
 /**
- * Parsed again: a row of an earlier version lacks fields that have defaults by now. A row of a newer version
- * that this one does not understand is left out: it cannot be run here.
+ * Parsed again: a row of another version may lack fields that have defaults. One that this version does not
+ * understand is left out: it cannot be run here.
  */
 function readRows(section: Section, rows: unknown[] = [], log: Log): object[] {
   return rows.flatMap((row) => {

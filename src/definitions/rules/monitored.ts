@@ -11,10 +11,7 @@ import { toKind } from "./kinds.ts";
 /** What other rows say about it. */
 type Elsewhere = Pick<ApiCheck, "channel" | "directChannels" | "dependsOn">;
 
-/** Rows that an earlier version has read lack drills. */
-type AnySet = Omit<DefinitionSet, "drills"> & Partial<Pick<DefinitionSet, "drills">>;
-
-export function toMonitored({ channels, checks, heartbeats, drills = [] }: AnySet): Definitions {
+export function toMonitored({ channels, checks, heartbeats, drills }: DefinitionSet): Definitions {
   const rows = new Map(channels.map((row) => [row.id, row]));
   const apiIds = new Set(checks.map(({ id }) => id));
   const notified = (ids: readonly string[]) => toNotified(ids.flatMap((id) => rows.get(id) ?? []));

@@ -37,8 +37,7 @@ export function isChange({ kind }: Change): boolean {
 type Rows = readonly object[];
 
 function planSection(section: Section, present: Rows, { definitions, removed, prune }: Wanted) {
-  // A call that was sent by an earlier version lacks newer sections.
-  const rows: Rows = definitions[section] ?? [];
+  const rows: Rows = definitions[section];
   const replaced = idsOfOtherKind(section, definitions);
   const before = indexOf(section, present);
   const after = indexOf(section, rows);
@@ -59,9 +58,7 @@ const ofOneKind: readonly Section[] = ["checks", "heartbeats", "drills"];
 function idsOfOtherKind(section: Section, definitions: DefinitionSet): Set<string> {
   if (!ofOneKind.includes(section)) return new Set();
   const others = ofOneKind.filter((other) => other !== section);
-  return new Set(
-    others.flatMap((other) => (definitions[other] ?? []).map((row) => keyOf(other, row))),
-  );
+  return new Set(others.flatMap((other) => definitions[other].map((row) => keyOf(other, row))));
 }
 
 function isSameRow(row: RowKey, section: Section, key: string): boolean {

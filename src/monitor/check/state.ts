@@ -25,7 +25,7 @@ export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);
 export const writeRun = (ctx: ObjectContext, run: OpenRun) => ctx.set(keys.run, run);
 export const clearRun = (ctx: ObjectContext) => ctx.clear(keys.run);
 
-/** Results of runs that have not begun; the state of an earlier version has none. */
+/** Results of runs that have not begun. */
 export async function readEarly(ctx: ObjectSharedContext): Promise<CheckResult[]> {
   return (await ctx.get<CheckResult[]>(keys.early)) ?? [];
 }

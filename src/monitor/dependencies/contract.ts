@@ -29,7 +29,7 @@ export const PendingAlert = z.object({
 });
 export type PendingAlert = z.infer<typeof PendingAlert>;
 
-/** Of a check's state; absent in that of an earlier version, and of most checks. At most one is set. */
+/** Of a check's state; absent in that of most checks. At most one is set. */
 export const suppressionFields = {
   suppressed: Suppression.nullable().optional(),
   pendingAlert: PendingAlert.nullable().optional(),

@@ -7,7 +7,7 @@ import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
+import type { ReadDefinitions } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver } from "#monitor/retry.ts";
@@ -35,8 +35,6 @@ import { readRun, timers, writeRun } from "./state.ts";
 type DrillParts = {
   readDefinitions: ReadDefinitions;
   readActor: ReadActor;
-  /** Expects the pings of the given drills from now on, unless it did before. */
-  adopt: (drills: readonly Heartbeat[]) => Promise<void>;
 };
 
 export function createDrillObject(parts: DrillParts) {
@@ -75,8 +73,6 @@ function readRow(ctx: ObjectContext, { readDefinitions }: DrillParts): Promise<D
 async function start(ctx: ObjectContext, parts: DrillParts): Promise<null> {
   const row = await readRow(ctx, parts);
   if (row === null) return null;
-  // An earlier version that applied the row knows another way.
-  await ctx.run("register", () => parts.adopt([row]));
   ctx.sendClient(heartbeatObject, ctx.key).ensure({});
   const { schedule } = row;
   const nowMs = await ctx.date.now();

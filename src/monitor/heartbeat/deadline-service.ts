@@ -8,10 +8,10 @@ import type { HeartbeatParts } from "./parts.ts";
 export function createDeadlineService(parts: HeartbeatParts) {
   return implement(deadlineService, {
     handlers: {
-      passed: async (ctx, { overdue, atMs, away: awayForAll }) => {
+      passed: async (ctx, { overdue, atMs }) => {
         // Read once for all: an alert names the active rollout.
         const rollout = await findRollout(ctx, parts.readRollout);
-        for (const { id, lastPingAtMs, away = awayForAll } of overdue) {
+        for (const { id, lastPingAtMs, away } of overdue) {
           ctx.sendClient(heartbeatObject, id).overdue({ lastPingAtMs, atMs, away, rollout });
         }
         return null;

@@ -7,7 +7,6 @@ import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { type DeadlinesPassed, deadlineService } from "#monitor/internal.ts";
-import type { PassedDeadlines } from "#monitor/rules/deadline.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 type Parts = {
@@ -59,15 +58,12 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
 async function look({ deadlines, send }: Parts): Promise<number> {
   const passed = await deadlines.findPassed();
   if (passed !== null) {
-    await send(toMessage(passed));
+    const { overdue, atMs } = passed;
+    await send({ overdue, atMs });
     await deadlines.postpone(passed);
   }
   const nextMs = (await deadlines.next()) ?? longestPauseMs;
   return Math.min(longestPauseMs, Math.max(shortestPauseMs, nextMs));
-}
-
-function toMessage({ overdue, atMs }: PassedDeadlines): DeadlinesPassed {
-  return { overdue, atMs, away: null };
 }
 
 /** Over Restate's own ingress. A call that comes twice changes nothing. */

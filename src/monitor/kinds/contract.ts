@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refuseBy } from "#kernel/faults.ts";
 import { findJsonPathFault } from "#kernel/json-path.ts";
 
-/** A check without a kind is one of http, as those that an earlier version stored. */
+/** A check without a kind is one of http. */
 export const checkKinds = ["http", "tcp", "dns", "tls", "steps"] as const;
 export type CheckKind = (typeof checkKinds)[number];
 

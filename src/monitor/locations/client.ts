@@ -50,7 +50,7 @@ export function createRunnerClient({ control, token }: { control: string; token:
   return {
     /** With the kinds of checks that are left out, since this version does not know them. */
     async fetchWork(): Promise<{ work: Work; unknownKinds: string[] }> {
-      const answer = await post(workPath, { whole_addresses: true, kinds: checkKinds });
+      const answer = await post(workPath, { kinds: checkKinds });
       const { known, unknownKinds } = splitByKind(answer);
       const parsed = Work.safeParse(known);
       if (parsed.success) return { work: parsed.data, unknownKinds };

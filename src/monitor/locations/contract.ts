@@ -27,12 +27,10 @@ function partsOf(check: unknown): unknown[] {
   return [...parts, ...steps.flatMap((step) => Object.values(step ?? {}))];
 }
 
-/** The body of `POST /runner/work`; that of an earlier version is empty. */
+/** The body of `POST /runner/work`. */
 export const WorkRequest = z.object({
-  /** Whether the runner knows that the `path` of a check may be a whole address. */
-  whole_addresses: z.boolean().optional(),
-  /** The kinds of checks that the runner knows; absent: those of HTTP alone. */
-  kinds: z.array(z.string().max(20)).max(50).optional(),
+  /** The kinds of checks that the runner knows. */
+  kinds: z.array(z.string().max(20)).max(50),
 });
 export type WorkRequest = z.infer<typeof WorkRequest>;
 

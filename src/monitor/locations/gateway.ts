@@ -45,7 +45,7 @@ export function createRunnerDoor(parts: Parts) {
     });
     app.post(workPath, async (request): Promise<Work> => {
       const location = locationOf(request);
-      const asked = WorkRequest.safeParse(request.body).data ?? {};
+      const asked = WorkRequest.safeParse(request.body).data ?? { kinds: [] };
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
         .filter((check) => isKnownTo(asked, check) && !isOff(check));
@@ -73,7 +73,7 @@ export function createRunnerDoor(parts: Parts) {
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
 }
 
-/** A runner of an earlier version takes a check of HTTP with exactly these members. */
+/** A runner takes a check of HTTP with exactly these members. */
 function toWork(check: ApiCheck) {
   const { channel: _channel, directChannels: _others, dependsOn: _dependsOn, ...needed } = check;
   if (!isHttp(needed)) return needed;
@@ -81,13 +81,9 @@ function toWork(check: ApiCheck) {
   return { ...same, channel: null };
 }
 
-/**
- * Whether the runner understands the check. One of an earlier version knows checks of HTTP alone; one of an
- * even earlier version puts every path under the base URL.
- */
-function isKnownTo({ kinds = [], whole_addresses }: WorkRequest, check: ApiCheck): boolean {
-  if (!isHttp(check)) return kinds.includes(check.kind);
-  return whole_addresses === true || check.path.startsWith("/");
+/** Whether the runner understands the check. */
+function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
+  return kinds.includes(isHttp(check) ? "http" : check.kind);
 }
 
 /** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */

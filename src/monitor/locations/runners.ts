@@ -6,7 +6,6 @@ import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refusal, refuseTaken } from "#monitor/operations/rules.ts";
 export type Runners = ReturnType<typeof createRunners>;
 
-/** `addedBy`: null: an earlier version added it. */
 type KnownRunner = {
   location: string;
   createdAt: Date;

@@ -44,8 +44,8 @@ const MaintenanceRequest = z
 export const AlertState = z.object({
   check: z.string(),
   muted_until: z.string().nullable(),
-  /** Who muted it; null: it is not muted, or an earlier version did. Absent: an earlier version. */
-  muted_by: z.string().nullable().optional(),
+  /** Who muted it; null: it is not muted. */
+  muted_by: z.string().nullable(),
   maintenance: z.array(
     z.object({
       from: z.string(),

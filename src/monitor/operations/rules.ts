@@ -64,8 +64,7 @@ export function describeAlertState(
   return {
     check,
     muted_until: mutedUntilMs === null ? null : toIso(mutedUntilMs),
-    // An earlier version that unmutes it leaves the name behind.
-    muted_by: mutedUntilMs === null ? null : mutedBy,
+    muted_by: mutedBy,
     maintenance: maintenance.map(({ fromMs, toMs, reason, by = null }) => ({
       from: toIso(fromMs),
       to: toIso(toMs),

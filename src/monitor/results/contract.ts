@@ -56,17 +56,14 @@ export const CheckView = z.object({
   environment: z.enum(environments),
   /** The environment whose alert source at the incident service is notified; null: none is. */
   channel: z.enum(environments).nullable(),
-  /** Whom it notifies: `channel`, and the ids of further channels. Absent: an earlier version. */
-  channels: z.array(z.string()).optional(),
+  /** Whom it notifies: `channel`, and the ids of further channels. */
+  channels: z.array(z.string()),
   status: z.enum(checkStatuses),
-  /**
-   * The settings without which an API check, or the job of a heartbeat, is off. Absent: a heartbeat that is not off, or
-   * an earlier version.
-   */
+  /** The settings without which an API check, or the job of a heartbeat, is off. Absent: a heartbeat that is not off. */
   missing_settings: z.array(z.string()).optional(),
   since: z.string().nullable(),
-  /** While this one fails, it alerts nobody. Absent: an earlier version. */
-  suppressed_by: z.string().nullable().optional(),
+  /** While this one fails, it alerts nobody. */
+  suppressed_by: z.string().nullable(),
   /** Why it is not ok, if known. */
   reason: z.string().nullable(),
   /** The last run or ping. */
@@ -84,8 +81,8 @@ export const CheckView = z.object({
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */
   quiet_until: z.string().nullable(),
-  /** Who muted it, or added the window; null: nobody, or an earlier version. Absent: an earlier version. */
-  quiet_by: z.string().nullable().optional(),
+  /** Who muted it, or added the window; null: nobody. */
+  quiet_by: z.string().nullable(),
   /** The locations of the last runs; a silent one has not reported the last run. */
   locations: z.array(
     z.object({
@@ -255,8 +252,7 @@ export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 /** Each list has the newest first, and `limit` entries at most. */
 export const CheckEpisodes = z.object({
   episodes: z.array(CheckEpisode),
-  /** Absent: an earlier version. */
-  suppressions: z.array(CheckSuppression).optional(),
+  suppressions: z.array(CheckSuppression),
 });
 export type CheckEpisodes = z.infer<typeof CheckEpisodes>;
 

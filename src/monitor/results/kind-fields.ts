@@ -7,8 +7,7 @@ export const describedKind = {
   method: z.string(),
   /** Of another kind than HTTP, `db.example.com:5432` and the like. */
   path: z.string(),
-  /** Absent: an earlier version, which has checks of HTTP alone. */
-  check_kind: z.enum(checkKinds).optional(),
-  /** What a good answer is, and each step; absent: an earlier version. */
-  details: z.array(z.object({ name: z.string(), value: z.string() })).optional(),
+  check_kind: z.enum(checkKinds),
+  /** What a good answer is, and each step. */
+  details: z.array(z.object({ name: z.string(), value: z.string() })),
 };

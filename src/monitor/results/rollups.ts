@@ -90,6 +90,17 @@ function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   return { fromMs, toMs, isBehind: toMs < completeMs };
 }
 
+/** Of a group of results, each with `run_failed`. */
+export const sums = `
+    (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
+    (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,
+    count(DISTINCT scheduled_at)::integer AS runs,
+    (count(DISTINCT scheduled_at) FILTER (WHERE run_failed))::integer AS failed_runs,
+    percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms)::real[] AS percentiles,
+    max(duration_ms) AS max_ms, avg(dns_ms)::real AS dns_ms, avg(connect_ms)::real AS connect_ms,
+    avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
+    avg(transfer_ms)::real AS transfer_ms`;
+
 /**
  * Results from $2 to before $3 in buckets of $1 seconds, per location, and over all locations with an empty
  * name. A run counts once, however many locations it has; it is failed at $4 percent.
@@ -98,14 +109,7 @@ export const aggregate = (condition: string) => `
   SELECT r.check_id, $1::integer AS bucket_seconds, coalesce(r.location, '') AS location, r.starts_at,
     count(*)::integer AS results,
     (count(*) FILTER (WHERE grade = 'ok'))::integer AS ok,
-    (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
-    (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,
-    count(DISTINCT scheduled_at)::integer AS runs,
-    (count(DISTINCT scheduled_at) FILTER (WHERE run_failed))::integer AS failed_runs,
-    percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms)::real[] AS percentiles,
-    max(duration_ms) AS max_ms, avg(dns_ms)::real AS dns_ms, avg(connect_ms)::real AS connect_ms,
-    avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
-    avg(transfer_ms)::real AS transfer_ms
+    ${sums}
   FROM (
     SELECT *,
       to_timestamp(floor(extract(epoch FROM scheduled_at) / $1::integer) * $1::integer) AS starts_at,

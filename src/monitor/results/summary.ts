@@ -1,6 +1,7 @@
 /** Sums up the single results of a check over a span. */
 import type { Database } from "#kernel/database.ts";
 import type { CheckSummary, CheckSummaryRequest } from "./contract.ts";
+import { sums } from "./rollups.ts";
 
 export type SumUp = (request: CheckSummaryRequest) => Promise<CheckSummary>;
 
@@ -49,14 +50,7 @@ function toSum({ location, first_at, runs, failed_runs, percentiles, ...sum }: S
 
 const selectSums = `
   SELECT location, min(scheduled_at) AS first_at, count(*)::integer AS results,
-    (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
-    (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,
-    count(DISTINCT scheduled_at)::integer AS runs,
-    (count(DISTINCT scheduled_at) FILTER (WHERE run_failed))::integer AS failed_runs,
-    percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms)::real[] AS percentiles,
-    max(duration_ms) AS max_ms, avg(dns_ms)::real AS dns_ms, avg(connect_ms)::real AS connect_ms,
-    avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
-    avg(transfer_ms)::real AS transfer_ms
+    ${sums}
   FROM (
     SELECT *,
       (count(*) FILTER (WHERE grade = 'failed') OVER run) > 0

@@ -84,7 +84,7 @@ export function wakeAtMs(
 
 /**
  * The status to show: `late` is past the time at which a ping was expected. `heardAtMs`: when the last ping came,
- * or before the first one the creation. `expectedAtMs`: by a cron; absent: an earlier version stored it.
+ * or before the first one the creation. `expectedAtMs`: by a cron.
  */
 export function statusAt(
   { periodSeconds = 0, schedule }: Pick<Heartbeat, "periodSeconds" | "schedule">,

@@ -14,7 +14,7 @@ type CheckChannels = Pick<
 export type Addressee = CheckChannels & {
   /**
    * By the key of a queue: how often its channel has left in this episode, which tells its later events from
-   * the earlier ones. Absent: never, or it was stored by an earlier version.
+   * the earlier ones. Absent: never.
    */
   joinings?: Readonly<Record<string, number>>;
 };

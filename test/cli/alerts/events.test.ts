@@ -2,11 +2,8 @@ import { expect, it } from "vitest";
 import { isForToken } from "#cli/alerts/events.ts";
 
 it.each([
-  ["status 401 authentication_error (request req-1)", true],
-  ["status 403", true],
   ["the source's token is refused: status 401", true],
   ["given up: the source's token is refused: status 403", true],
-  ["status 4010", false],
   ["status 422 validation_error", false],
   ["its failure was not delivered", false],
 ])("takes the cause %s for the source's token: %s", (cause, isIt) => {

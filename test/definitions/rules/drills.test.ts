@@ -1,6 +1,5 @@
 /** Drills as rows: what they say, and what the monitor makes of them. */
 import { expect, it } from "vitest";
-import { definitionsHandlers } from "#definitions/contract.ts";
 import { ChannelRow } from "#definitions/rows/channel.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
 import { DrillRow } from "#definitions/rows/drill.ts";
@@ -103,18 +102,6 @@ it("a heartbeat that becomes a drill is removed", () => {
     { section: "heartbeats", key: "weekly", kind: "remove" },
     { section: "drills", key: "weekly", kind: "add" },
   ]);
-});
-
-it("definitions of an earlier version, without drills, leave those that are there", () => {
-  const { drills: _drills, ...earlier } = { ...emptySet, channels };
-  const present = setOf(given);
-
-  const { next } = planApply(present, { definitions: earlier as never, removed: [], prune: false });
-  const parsed = definitionsHandlers.Plan.input.parse({ definitions: earlier });
-
-  expect(next.drills).toEqual(present.drills);
-  expect(parsed.definitions.drills).toEqual([]);
-  expect(toMonitored(earlier).heartbeats).toEqual([]);
 });
 
 it("a channel that cannot be sent to is warned of, and no ping URL is asked for", () => {

@@ -50,7 +50,7 @@ describe("the watch over deadlines", () => {
     const { postponed, messages } = await runWatch({ found: [passed] });
 
     const { overdue, atMs } = passed;
-    expect(messages).toEqual([{ overdue, atMs, away: null }]);
+    expect(messages).toEqual([{ overdue, atMs }]);
     expect(postponed).toEqual([passed]);
   });
 

@@ -75,15 +75,6 @@ describe("what an operator sees", () => {
 
     expect([muted_by, maintenance[0]?.by]).toEqual(["ada", "grace"]);
   });
-
-  it("names nobody where an earlier version stored no name, or left one behind", () => {
-    const span = { fromMs: nowMs, toMs: nowMs + 1, reason: "upgrade" };
-    const quiet = { mutedUntilMs: null, mutedBy: "ada", maintenance: [span] };
-
-    const { muted_by, maintenance } = describeAlertState("c", { quiet, alert: null });
-
-    expect([muted_by, maintenance[0]?.by]).toEqual([null, null]);
-  });
 });
 
 describe("acknowledge", () => {

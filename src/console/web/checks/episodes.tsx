@@ -16,7 +16,7 @@ type Line = {
 type Props = { alerts: CheckEpisodes; limit: number };
 
 /** The alerts of a check and the times in which one was suppressed, the newest first. */
-export function Episodes({ alerts: { episodes, suppressions = [] }, limit }: Props) {
+export function Episodes({ alerts: { episodes, suppressions }, limit }: Props) {
   const lines = [...episodes.map(lineOfEpisode), ...suppressions.map(lineOfSuppression)];
   if (lines.length === 0) return <p class="quiet">No alerts yet.</p>;
   const newest = lines.toSorted((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, limit);

@@ -4,7 +4,6 @@ import { count, duration, ms, uptime } from "#console/web/format.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import type { CheckView } from "#monitor/results/contract.ts";
-import { notified } from "./notified.ts";
 
 type Fact = [name: string, value: ComponentChildren];
 
@@ -19,7 +18,7 @@ export function CheckFacts({ check }: { check: CheckView }) {
       "Last duration",
       check.last_duration_ms === null ? "not known yet" : ms(check.last_duration_ms),
     ],
-    ["Notifies", notified(check).join(", ") || "nobody"],
+    ["Notifies", check.channels.join(", ") || "nobody"],
     ...ruleFacts(check),
   ];
   return (
@@ -47,7 +46,7 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): Fac
   }
   return [
     ["Calls", `${rule.method} ${rule.path}`],
-    ...(rule.details ?? []).map(({ name, value }): Fact => [name, value]),
+    ...rule.details.map(({ name, value }): Fact => [name, value]),
     ["Every", duration(rule.frequency_seconds)],
     ["Slow above", ms(rule.degraded_above_ms)],
     ["Failed above", ms(rule.failed_above_ms)],

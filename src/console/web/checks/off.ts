@@ -6,7 +6,6 @@ type Check = Pick<CheckView, "status" | "missing_settings">;
 /** What to set; undefined: the check is not off. */
 export function offWords({ status, missing_settings: missing }: Check): string | undefined {
   if (missing !== undefined && missing.length > 0) return `off: set ${missing.join(" and ")}`;
-  if (status !== "paused") return undefined;
-  // A server of an earlier version does not say which settings; otherwise it has just got them.
-  return missing === undefined ? "off: settings are missing" : "off until its next run";
+  // It has just got them.
+  return status === "paused" ? "off until its next run" : undefined;
 }

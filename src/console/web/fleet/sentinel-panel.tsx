@@ -52,7 +52,7 @@ export function SentinelPanel({ fleet, index, rolloutId, isPast }: Props) {
           <Fact name="Wave" value={data.wave === null ? "none" : count(data.wave)} />
           <Fact name="Region" value={data.region} />
           <Fact name="Health" value={data.health} />
-          <Fact name="Labels" value={labelWords(data.labels ?? {}) || "none"} />
+          <Fact name="Labels" value={labelWords(data.labels) || "none"} />
           <Fact name="Running image" value={<ShortImage image={data.running_image} />} />
           <Fact name="Ordered image" value={<ShortImage image={data.image} />} />
           <Fact

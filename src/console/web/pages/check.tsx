@@ -4,7 +4,6 @@ import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actio
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes } from "#console/web/checks/episodes.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
-import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
@@ -117,7 +116,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       {quietUntil !== null && (
         <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>
       )}
-      {notified(check).length === 0 && (
+      {check.channels.length === 0 && (
         <Notice tone="warn">
           This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.
         </Notice>

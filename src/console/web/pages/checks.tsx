@@ -1,7 +1,6 @@
 /** Every check and heartbeat, the worst first. */
 
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
-import { notified } from "#console/web/checks/notified.ts";
 import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
@@ -117,7 +116,7 @@ function describe(check: CheckView): string {
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
-  if (notified(check).length === 0) parts.push("pages nobody");
+  if (check.channels.length === 0) parts.push("pages nobody");
   if (off !== undefined) parts.push(off);
   if (parts.length === 0 && dueAt !== null)
     parts.push(`fails ${inWords(dueAt, nowMs.value)} without a ping`);

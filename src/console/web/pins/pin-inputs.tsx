@@ -34,32 +34,24 @@ export function PinInputs(part: FormPart<PinFields>) {
   );
 }
 
+const selectors = [
+  { of: "ids", name: "By id", hint: "Such as gw-7, gw-8." },
+  { of: "regions", name: "By region", hint: "Such as eu-central-1, us-east-1." },
+  {
+    of: "labels",
+    name: "By label",
+    hint: "Such as tier=canary; all of several. Of these three, it holds what matches each that is filled in.",
+  },
+] as const;
+
 function SelectorInputs(part: FormPart<PinFields>) {
   return (
     <fieldset>
       <legend>Sentinels</legend>
       <div class="form">
-        <TextField
-          part={part}
-          of="ids"
-          name="By id"
-          hint="Such as gw-7, gw-8."
-          input={{ spellcheck: false }}
-        />
-        <TextField
-          part={part}
-          of="regions"
-          name="By region"
-          hint="Such as eu-central-1, us-east-1."
-          input={{ spellcheck: false }}
-        />
-        <TextField
-          part={part}
-          of="labels"
-          name="By label"
-          hint="Such as tier=canary; all of several. Of these three, it holds what matches each that is filled in."
-          input={{ spellcheck: false }}
-        />
+        {selectors.map((field) => (
+          <TextField key={field.of} part={part} {...field} input={{ spellcheck: false }} />
+        ))}
       </div>
     </fieldset>
   );

@@ -66,32 +66,20 @@ function LimitFields(part: Part) {
   );
 }
 
+const exclusions = [
+  { of: "excludeIds", name: "By id", hint: "Such as gw-7, gw-8." },
+  { of: "excludeRegions", name: "By region", hint: "Such as eu-central-1." },
+  { of: "excludeLabels", name: "By label", hint: "Such as kernel=5; all of several." },
+] as const;
+
 function ExclusionFields(part: Part) {
   return (
     <fieldset>
       <legend>Exclude</legend>
       <div class="form">
-        <TextField
-          part={part}
-          of="excludeIds"
-          name="By id"
-          hint="Such as gw-7, gw-8."
-          input={plain}
-        />
-        <TextField
-          part={part}
-          of="excludeRegions"
-          name="By region"
-          hint="Such as eu-central-1."
-          input={plain}
-        />
-        <TextField
-          part={part}
-          of="excludeLabels"
-          name="By label"
-          hint="Such as kernel=5; all of several."
-          input={plain}
-        />
+        {exclusions.map((field) => (
+          <TextField key={field.of} part={part} {...field} input={plain} />
+        ))}
         <p class="hint">
           One exclusion: what matches each of these that is filled in. For several use the command
           line, or pins, which hold for every rollout.

@@ -9,7 +9,6 @@ const atOnceMs = 60_000;
 
 /** Empty for a wave that neither a window nor a soak delays. */
 export function startWords({ earliest_start: start }: Start, nowMs: number): string {
-  if (start === undefined) return "";
   if (start === null) return "not within a year";
   return Date.parse(start) < nowMs + atOnceMs ? "" : `not before ${when(start, nowMs)}`;
 }

@@ -38,7 +38,7 @@ function pausedWhere({ current_wave: wave }: Status): string {
   return wave === 0 ? "Paused before the first wave" : `Paused after wave ${wave}`;
 }
 
-/** Why it is paused, to be put after where or that it is; empty: an earlier version has not said. */
+/** Why it is paused, to be put after where or that it is. */
 function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): string {
   const { cause, failed } = status;
   if (cause === "operator") return pausedBy(messages);
@@ -50,8 +50,7 @@ function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): st
     version: ": the program was replaced by another version",
     run: ": its run has ended early",
   } as const;
-  if (cause !== undefined) return words[cause];
-  return failed > 0 ? words.sentinels : "";
+  return cause === undefined ? "" : words[cause];
 }
 
 function pausedBy(messages: Shown["messages"]): string {

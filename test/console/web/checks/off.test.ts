@@ -15,10 +15,6 @@ it.each([
   expect(offWords({ status, missing_settings: [...missing_settings] })).toBe(words);
 });
 
-it("says that an earlier version of the server does not name the settings", () => {
-  expect(offWords({ status: "paused" })).toBe("off: settings are missing");
-});
-
 it("takes a heartbeat, which lacks none, as it is", () => {
   expect(offWords({ status: "late" })).toBeUndefined();
 });

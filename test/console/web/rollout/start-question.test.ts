@@ -8,7 +8,7 @@ const now = Date.parse("2026-12-20T12:00:00Z");
 const later = "2026-12-21T12:00:00Z";
 
 /** Three waves, of which these need an approval. */
-function planOf(needed: readonly number[], earliest?: string): RolloutPlan {
+function planOf(needed: readonly number[], earliest = new Date(now).toISOString()): RolloutPlan {
   const waves = [1, 2, 3].map((wave) => ({
     wave,
     percentage: 100,

@@ -52,7 +52,6 @@ describe("the heading of a paused rollout", () => {
     [{ cause: "fleet" }, "Paused after wave 1: the fleet does not answer as it should"],
     [{ cause: "version" }, "Paused after wave 1: the program was replaced by another version"],
     [{ cause: "run", current_wave: 0 }, "Paused before the first wave: its run has ended early"],
-    [{ failed: 2 }, "Paused after wave 1: 2 sentinels failed"],
     [{}, "Paused after wave 1"],
   ])("of %j is %s", (status, title) => {
     expect(titleOf(liveRollout(status))).toBe(title);

@@ -273,12 +273,11 @@ describe("a further place", () => {
     await bench.runners.add("fra", { tokenHash: hashOf(token), by: "ada" });
 
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const body = JSON.stringify({ whole_addresses: true });
+    const body = JSON.stringify({ kinds: ["http"] });
     const earlier = await fetch(`${bench.url}/runner/work`, { method: "POST", headers, body });
     const client = createRunnerClient({ control: bench.url, token });
     const current = await client.fetchWork();
 
-    // Exactly as the version before took it.
     expect(await earlier.json()).toHaveProperty("checks", [{ ...check, channel: null }]);
     expect(current.work.checks.map((one) => one.id)).toEqual([check.id, "tcp"]);
     expect(current.unknownKinds).toEqual([]);
