@@ -1,7 +1,18 @@
 /** How deep data may be nested that others write: what goes through it calls itself, and would fill the stack. */
-import { type Document, isMap, isSeq, parseDocument } from "yaml";
+import {
+  type Document,
+  type ErrorCode,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  visit,
+  YAMLParseError,
+} from "yaml";
 
 const deepest = 100;
+const mostAliases = 2_000;
 export const tooDeep = `is nested deeper than ${deepest}`;
 
 /** False for what is nested in more than `levels` lists and objects. */
@@ -14,9 +25,35 @@ type Options = NonNullable<Parameters<typeof parseDocument>[1]>;
 
 /** undefined: it is nested too deep. Before its data is made: that of keys that are lists in lists takes minutes. */
 export function parseYamlDocument(text: string, options: Options): Document.Parsed | undefined {
-  const document = parseDocument(text, options);
+  // The library compares each key with each other: a file of 400 kB would take minutes.
+  const document = parseDocument(text, { ...options, uniqueKeys: false });
   const isFull = document.errors.some(({ message }) => message.includes("call stack"));
-  return !isFull && isShallowNode(document.contents, deepest) ? document : undefined;
+  if (isFull || !isShallowNode(document.contents, deepest)) return undefined;
+  addFaults(document);
+  return document;
+}
+
+/** Adds keys that are there twice, and too many aliases: the library searches the document for each of them. */
+function addFaults(document: Document.Parsed): void {
+  let aliases = 0;
+  const complain = ({ range }: Node, code: ErrorCode, message: string) =>
+    document.errors.push(new YAMLParseError([range?.[0] ?? 0, range?.[1] ?? 0], code, message));
+  visit(document, {
+    Alias: (_, alias) => {
+      aliases += 1;
+      if (aliases <= mostAliases) return undefined;
+      complain(alias, "BAD_ALIAS", `There are more than ${mostAliases} aliases`);
+      return visit.BREAK;
+    },
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) complain(key, "DUPLICATE_KEY", "Map keys must be unique");
+        seen.add(key.value);
+      }
+    },
+  });
 }
 
 /** The data of a text. Throws when it is no YAML, or nested too deep. */

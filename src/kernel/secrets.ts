@@ -127,7 +127,7 @@ function faultOf({ name, hosts }: Binding, { address, shown, baseUrl }: Use): st
   const setting = `VEDETTE_SECRET_${name}_HOSTS`;
   const refused = `{{${name}}} may not go to ${shown}: if it is meant for that host,`;
   if (hosts === undefined) {
-    return `${refused} set ${setting}${shown.includes("{{") ? " to it" : `=${shown}`}`;
+    return `${refused} set ${setting} to ${shown.includes("{{") ? "it" : shown}`;
   }
   const places = readPlaces(hosts);
   const isMeant =

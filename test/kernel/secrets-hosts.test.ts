@@ -2,7 +2,14 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { createReadSecret, findFaultyHosts, hostIn, requireMeant } from "#kernel/secrets.ts";
+import { maskSecrets } from "#kernel/mask-secrets.ts";
+import {
+  catchMisdirected,
+  createReadSecret,
+  findFaultyHosts,
+  hostIn,
+  requireMeant,
+} from "#kernel/secrets.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const goes = (hosts: string | undefined, address: string) => () =>
@@ -78,8 +85,14 @@ describe("a secret with a list of hosts", () => {
 
 it("a secret without a list goes nowhere, not even to this machine", () => {
   expect(goes(undefined, "http://127.0.0.1:8080/")).toThrow(
-    "{{TOKEN}} may not go to 127.0.0.1:8080: if it is meant for that host, set VEDETTE_SECRET_TOKEN_HOSTS=127.0.0.1:8080",
+    "{{TOKEN}} may not go to 127.0.0.1:8080: if it is meant for that host, set VEDETTE_SECRET_TOKEN_HOSTS to 127.0.0.1:8080",
   );
+});
+
+it("the mask of logs and reasons leaves what has to be set for a secret", () => {
+  const { message } = catchMisdirected(goes(undefined, "http://shop.example.com:8080/")) as Error;
+
+  expect(maskSecrets(message)).toBe(message);
 });
 
 describe.each(["KEY", "ROOT_KEY"])("{{%s}}", (name) => {

@@ -12,12 +12,15 @@ export type Loaded = {
 };
 
 const mostFiles = 1_000;
+/** Of all patterns together; and of all files, each of which may be code. */
 const searchWithinMs = 10_000;
+const loadWithinMs = 60_000;
 
 /** Names are relative to `directory`. A file that cannot be read is among the faults. */
 export async function loadAll(root: string, directory: string): Promise<Loaded> {
   const loaded: Loaded = { sources: [], faults: [] };
-  const loading = { directory, loaded, known: new Set<string>() };
+  const endMs = performance.now() + loadWithinMs;
+  const loading = { directory, loaded, known: new Set<string>(), time: { searchedMs: 0, endMs } };
   await loadOne(root, { around: [], ...loading });
   return loaded;
 }
@@ -27,6 +30,7 @@ type Loading = {
   /** The files that include this one, the outermost first. */
   around: readonly string[];
   known: Set<string>;
+  time: { searchedMs: number; endMs: number };
   loaded: Loaded;
 };
 
@@ -60,18 +64,22 @@ async function includeOne(
   { source, index }: Include,
   loading: Loading,
 ): Promise<void> {
-  const { loaded, around, known } = loading;
+  const { loaded, around, known, time } = loading;
   const complain = (message: string) =>
     loaded.faults.push(source.faultAt(["include", index], { where: `include.${index}`, message }));
-  const files = await expand(pattern, path.dirname(source.file)).catch((error: unknown) => {
+  const startMs = performance.now();
+  const endMs = startMs + searchWithinMs - time.searchedMs;
+  const files = await expand(pattern, path.dirname(source.file), endMs).catch((error: unknown) => {
     if (!(error instanceof RangeError)) throw error;
     complain(error.message);
   });
+  time.searchedMs += performance.now() - startMs;
   if (files === undefined) return;
   if (files.length === 0) complain("matches no file: it is relative to the file that has it");
   for (const file of files) {
     if (around.includes(file)) complain(`makes a circle: ${circleOf(file, loading)}`);
-    else if (!known.has(file)) await loadOne(file, loading);
+    else if (!known.has(file) && performance.now() < time.endMs) await loadOne(file, loading);
+    else if (!known.has(file)) complain(`is not loaded within ${loadWithinMs / 1_000} s: use YAML`);
   }
 }
 
@@ -81,17 +89,19 @@ function circleOf(file: string, { around, directory }: Loading): string {
 }
 
 /** The files that match, sorted. Throws `RangeError` when it is no pattern of files, or matches too many. */
-async function expand(pattern: string, cwd: string): Promise<string[]> {
+async function expand(pattern: string, cwd: string, endMs: number): Promise<string[]> {
   if (/^[a-z][a-z+.-]+:/i.test(pattern)) throw new RangeError("has to be files here, no address");
-  const endMs = performance.now() + searchWithinMs;
   const found: string[] = [];
-  for await (const name of glob(pattern, { cwd, exclude: isForeign })) {
+  const isOver = () => performance.now() > endMs;
+  // Asked of each folder, also while nothing is found.
+  const exclude = (name: string) => isForeign(name) || isOver();
+  for await (const name of glob(pattern, { cwd, exclude })) {
     const file = path.resolve(cwd, name);
     // A link may lead nowhere.
     if ((await stat(file).catch(() => undefined))?.isFile()) found.push(file);
     if (found.length > mostFiles) throw new RangeError(`matches more than ${mostFiles} files`);
-    if (performance.now() > endMs) throw new RangeError("matches too many folders to look through");
   }
+  if (isOver()) throw new RangeError("matches too many folders to look through");
   return found.sort();
 }
 

@@ -33,6 +33,9 @@ export class Offsets {
 /** The path of a row: its section, and its index or id. */
 const rowDepth = 2;
 
+/** Of this many mistakes in a file places are found: each reads the text to there. */
+export const mostPlaces = 200;
+
 export function placeAt(text: string, offset: number): Place {
   const before = text.slice(0, offset);
   const line = before.split("\n").length;

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { DefinitionsError, type Fault, Malformed, type Place } from "./fault.ts";
-import { type Parsed, type Path, placeAt } from "./offsets.ts";
+import { mostPlaces, type Parsed, type Path, placeAt } from "./offsets.ts";
 import { loadCode } from "./typescript/load.ts";
 import { parseYaml } from "./yaml.ts";
 
@@ -46,11 +46,11 @@ export async function loadSource(file: string, name: string): Promise<Source> {
       const offset = offsets.find(at);
       return offset === undefined ? undefined : placeAt(text, offset);
     };
-    const faultAt: Source["faultAt"] = (at, fault) => ({
-      ...fault,
-      file: name,
-      place: placeOf(at),
-    });
+    let faults = 0;
+    const faultAt: Source["faultAt"] = (at, fault) => {
+      faults += 1;
+      return { ...fault, file: name, place: faults > mostPlaces ? undefined : placeOf(at) };
+    };
     return { file, name, text, data, placeOf, faultAt };
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;

@@ -1,10 +1,19 @@
 /** YAML 1.2, with anchors and merge keys. JSON is YAML. */
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Pair } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Pair,
+} from "yaml";
 import { isShallow, parseYamlDocument, tooDeep } from "#kernel/depth.ts";
 import { Malformed } from "./fault.ts";
-import { Offsets, type Parsed, type Path, placeAt } from "./offsets.ts";
+import { mostPlaces, Offsets, type Parsed, type Path, placeAt } from "./offsets.ts";
 
-export const yamlOptions = { merge: true, prettyErrors: false, uniqueKeys: true } as const;
+export const yamlOptions = { merge: true, prettyErrors: false, uniqueKeys: false } as const;
 
 /** Takes JSON with comments, too, by the name of the file. */
 export function parseYaml(text: string, file: string): Parsed {
@@ -12,7 +21,7 @@ export function parseYaml(text: string, file: string): Parsed {
   const format = isJson ? "JSON" : "YAML";
   const document = parseYamlDocument(isJson ? blankComments(text) : text, yamlOptions);
   if (document === undefined) throw new Malformed(tooDeep);
-  const faults = document.errors.map(({ message, pos: [offset] }) => ({
+  const faults = document.errors.slice(0, mostPlaces).map(({ message, pos: [offset] }) => ({
     place: placeAt(text, offset),
     where: "",
     message: `is not valid ${format}: ${withoutQuote(message)}`,
@@ -23,13 +32,13 @@ export function parseYaml(text: string, file: string): Parsed {
   if (!isShallow(data)) throw new Malformed(tooDeep);
   const offsets = new Offsets();
   // After the data was made: by then it is certain that aliases do not multiply without end.
-  collect(document.contents, [], { document, offsets });
+  collect(document.contents, [], { anchors: new Map(), offsets });
   return { data: data ?? {}, offsets };
 }
 
-/** Comments of JSON are none of YAML. Everything else keeps its place. */
+/** Comments of JSON are none of YAML. Everything else keeps its place. What has no end is not searched for again and again. */
 function blankComments(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*.*?\*\//gs, (found) =>
+  return text.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)|\/\/[^\n]*|\/\*.*?(?:\*\/|$)/gs, (found) =>
     found.startsWith('"') ? found : found.replace(/./g, " "),
   );
 }
@@ -50,10 +59,12 @@ function toData(document: Document.Parsed): unknown {
   }
 }
 
-type Into = { document: Document.Parsed; offsets: Offsets };
+/** `anchors`: those before the node, by name. */
+type Into = { anchors: Map<string, unknown>; offsets: Offsets };
 
 function collect(node: unknown, path: Path, into: Into): void {
-  const found = isAlias(node) ? node.resolve(into.document) : node;
+  const found = isAlias(node) ? into.anchors.get(node.source) : node;
+  if (isCollection(node) && node.anchor) into.anchors.set(node.anchor, node);
   if (isSeq(found)) {
     found.items.forEach((item, index) => {
       const at = [...path, index];

@@ -137,7 +137,7 @@ it("a key without a list goes nowhere, and the refusal says what to set", () => 
   const channel = pager("https://events.pagerduty.com/v2/enqueue");
 
   expect(() => findDestination(channel, unlisted)).toThrow(
-    "{{PAGER_KEY}} may not go to events.pagerduty.com: if it is meant for that host, set VEDETTE_SECRET_PAGER_KEY_HOSTS=events.pagerduty.com",
+    "{{PAGER_KEY}} may not go to events.pagerduty.com: if it is meant for that host, set VEDETTE_SECRET_PAGER_KEY_HOSTS to events.pagerduty.com",
   );
 });
 

@@ -4,18 +4,21 @@ import { Offsets, type Path } from "#definitions/file/offsets.ts";
 
 export const parserOptions = { ecmaVersion: "latest", sourceType: "module" } satisfies Options;
 
-/** `code` has no types, `data` is what it exports. Throws `SyntaxError`. */
+/** Constants may stand for lists of constants that stand for lists: a few lines would take days. */
+const mostSteps = 200_000;
+
+/** `code` has no types, `data` is what it exports. Throws `SyntaxError`, and `RangeError` when it has too much. */
 export function findOffsets(code: string, data: unknown): Offsets {
   const program = parse(code, parserOptions);
   const offsets = new Offsets();
-  const walk = { constants: constantsOf(program), offsets };
+  const walk = { constants: constantsOf(program), offsets, left: mostSteps };
   visit({ node: exportOf(program), path: [], data }, walk);
   return offsets;
 }
 
 type Constants = ReadonlyMap<string, Expression>;
 
-type Walk = { constants: Constants; offsets: Offsets };
+type Walk = { constants: Constants; offsets: Offsets; left: number };
 type At = { node: Expression | undefined; path: Path; data: unknown };
 
 /** What `export default` exports; undefined: a class or function, or nothing. */
@@ -52,11 +55,17 @@ function resolve(
 }
 
 function visit({ node, path, data }: At, walk: Walk): void {
+  takeStep(walk);
   const found = resolve(node, walk.constants);
   if (found?.type === "ObjectExpression") visitObject(found, { path, data }, walk);
   if (found?.type === "ArrayExpression" && Array.isArray(data)) {
     visitList(entriesOf(found, walk), { path, data }, walk);
   }
+}
+
+function takeStep(walk: Walk): void {
+  walk.left -= 1;
+  if (walk.left < 0) throw new RangeError("too many constants");
 }
 
 function visitObject(
@@ -90,6 +99,7 @@ type Entry = Expression | null;
 
 function entriesOf(list: Extract<Expression, { type: "ArrayExpression" }>, walk: Walk): Entry[] {
   return list.elements.flatMap((element): Entry[] => {
+    takeStep(walk);
     if (element?.type !== "SpreadElement") return [element];
     const spread = resolve(element.argument, walk.constants);
     return spread?.type === "ArrayExpression" ? entriesOf(spread, walk) : [null];

@@ -7,6 +7,8 @@ import { programFile } from "#kernel/program-file.ts";
 /** And data; neither settings nor keys. */
 const code = /\.(?:[cm]?[jt]s|json|ya?ml|csv|txt|md)$|^LICENSE$/;
 const hidden = /^\.|^node_modules$/;
+/** Files that a data directory has. */
+const dataDirectory = /^(?:credentials\.json|vedette\.lock)$/;
 const mostEntries = 200_000;
 const mostLetters = 500_000;
 
@@ -55,8 +57,9 @@ function add({ paths }: Found, { found }: Walk): void {
 /** Links are left out: Node follows them wherever they lead. So is a data directory. */
 function walkFolder(folder: string, isOwn: boolean, walk: Walk): Found {
   const none: Found = { isWhole: false, paths: [] };
-  if (isOwn && existsSync(path.join(folder, "credentials.json"))) return none;
-  const parts = entriesOf(folder, walk).map((entry): Found => {
+  const entries = entriesOf(folder, walk);
+  if (isOwn && entries.some(({ name }) => dataDirectory.test(name))) return none;
+  const parts = entries.map((entry): Found => {
     const at = path.join(folder, entry.name);
     if (entry.name.includes("*") || (isOwn && hidden.test(entry.name))) return none;
     if (entry.isDirectory()) return walkFolder(at, isOwn, walk);
