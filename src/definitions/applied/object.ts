@@ -74,7 +74,7 @@ function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: Definitions
   return readNow(ctx, reading, async () => {
     const current = await parts.store.readCurrent();
     const { changes, next } = planApply(current?.set ?? emptySet, request);
-    requireSound([...lintSet(next), ...parts.findMisdirected(next)]);
+    requireSound([...lintSet(next), ...parts.findMisdirected(request.definitions)]);
     const warnings = await parts.warnOf(next);
     return { revision: current?.revision ?? 0, changes, warnings };
   });
@@ -121,7 +121,7 @@ async function apply(
   if (source === "command") {
     requireSound([
       ...lintSet(next),
-      ...(await ctx.run("find-misdirected", () => parts.findMisdirected(next))),
+      ...(await ctx.run("find-misdirected", () => parts.findMisdirected(order.definitions))),
     ]);
   }
   if (!changes.some(isChange)) {

@@ -400,6 +400,19 @@ it.each([
   expect(control.callsOf("Status")).toEqual([]);
 });
 
+it.each([
+  "http://user:password@localhost:PORT",
+  "http://localhost:PORT/?a",
+  "http://localhost:PORT#a",
+])("says at once what is wrong with %s", async (address) => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, output } = await runStep(address.replace("PORT", new URL(control.url).port));
+
+  expect(code).toBe(1);
+  expect(output).toContain("without a user, a query and a fragment");
+});
+
 it("calls the runner itself over http, by its name, too", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
