@@ -52,7 +52,6 @@ beforeEach(() => {
 const ask = (handler: "Plan" | "Apply", rows: object) =>
   program.post(`vedette.v1.Definitions/singleton/${handler}`, {
     definitions: { ...emptySet, ...rows },
-    // The row of the start would be refused as well.
     prune: true,
   });
 const check = (fields: object) => ({
@@ -72,6 +71,15 @@ it("a check of a start that would send the root key elsewhere fails, and sends n
     reason: expect.stringContaining("{{ROOT_KEY}} goes only below monitor.base_url"),
   });
   expect(got).toEqual([]);
+});
+
+it("a row of the program that the file lacks keeps nothing else from being planned", async () => {
+  const { status } = await program.post("vedette.v1.Definitions/singleton/Plan", {
+    definitions: emptySet,
+    prune: false,
+  });
+
+  expect(status).toBe(200);
 });
 
 const attacks: [string, () => object, string][] = [
