@@ -21,13 +21,10 @@ export function cleanLog(raw: string, { lines }: { lines: number }): string {
   return lastWithin(cleaned, maxBytes).join("\n");
 }
 
-/** They would stand between the name of a secret and its value. */
-const colours = new RegExp("\u001b\\[[\\d;]{0,20}m", "g");
-
 /** One line of words that are not ours, such as a reason: at most `maxLength` characters, with secrets masked. */
 export function cleanWords(words: string, maxLength: number): string {
   // Masked before the cut: a part of a secret would not be recognized.
-  return cleanText(maskSecrets(words.slice(0, maxRawLog).replace(colours, "")), maxLength);
+  return cleanText(maskSecrets(stripEscapes(words.slice(0, maxRawLog))), maxLength);
 }
 
 /** Without the line that the cut has gone through, unless it is the only one. */

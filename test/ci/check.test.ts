@@ -84,7 +84,7 @@ describe("createCheckCi", () => {
       found({ result: "failed", detail: `\u001b[2J${"x".repeat(5_000)}` }),
     );
 
-    expect(evidence?.detail).toBe(` [2J${"x".repeat(496)}`);
+    expect(evidence?.detail).toBe("x".repeat(500));
   });
 
   it.each(["javascript:alert(1)", "no address", `https://example.com/${"x".repeat(400)}`, ""])(

@@ -33,7 +33,7 @@ it("a reason is stored without characters that cannot be shown or that reverse t
 
   const reason = report.data?.results[0]?.reason;
   expect(reason).toHaveLength(1_000);
-  expect(reason?.startsWith("a b\ufffd  [31mx")).toBe(true);
+  expect(reason?.startsWith("a b\ufffd x")).toBe(true);
 });
 
 it("a secret in a reason is stored masked", () => {
