@@ -328,6 +328,7 @@ describe("the other commands", () => {
       size: 3,
       covered: 3,
       regions: { fra: 2, sin: 1 },
+      earliest_start: "2026-01-01T00:00:00.000Z",
       sentinels: [],
     };
     control.reply("Plan", {
@@ -343,7 +344,8 @@ describe("the other commands", () => {
 
   it("plan shows the failure budget, and how long each wave soaks", async () => {
     const wave = { wave: 1, percentage: 100, size: 3, covered: 3, regions: {}, sentinels: [] };
-    const limits = { max_failed: 1, soak_seconds: 60 };
+    const earliest_start = "2026-01-01T00:00:00.000Z";
+    const limits = { max_failed: 1, soak_seconds: 60, earliest_start };
     control.reply("Plan", {
       status: 200,
       body: {
@@ -513,6 +515,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
       size: 5,
       covered: wave * 5,
       regions: {},
+      earliest_start: "2026-01-01T00:00:00.000Z",
       sentinels: [],
     })),
   };

@@ -124,14 +124,14 @@ describe("a plugin that fails", () => {
   const long = "Zm9vYmFyYmF6cXV4".repeat(3);
 
   it.each([
-    ["bad token eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJvcCJ9.c2ln here", "bad token [secret] here"],
-    ["Authorization: Bearer abcdef-123456", "Authorization: Bearer [secret]"],
-    ['{"refresh_token": "abcdef-123456"}', '{"refresh_token": "[secret]"}'],
-    ["proxy http://op:pass@proxy:3128 refused", "proxy http://[secret]@proxy:3128 refused"],
-    [`got k8s-aws-v1.${long}`, "got k8s-aws-v1.[secret]"],
-    ["key aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/", "key [secret]"],
-    ["profile s3cret-value is wrong", "profile [secret] is wrong"],
-    ["session s3cret-session is wrong", "session [secret] is wrong"],
+    ["bad token eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJvcCJ9.c2ln here", "bad token *** here"],
+    ["Authorization: Bearer abcdef-123456", "Authorization: ***"],
+    ['{"refresh_token": "abcdef-123456"}', '{"refresh_token": ***}'],
+    ["proxy http://op:pass@proxy:3128 refused", "proxy http://***@proxy:3128 refused"],
+    [`got k8s-aws-v1.${long}`, "got k8s-aws-v1.***"],
+    ["key aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/aB3/", "key ***"],
+    ["profile s3cret-value is wrong", "profile *** is wrong"],
+    ["session s3cret-session is wrong", "session *** is wrong"],
     [
       "An error occurred (ExpiredToken) for arn:aws:eks:eu-west-1:123456789012:cluster/edge",
       "An error occurred (ExpiredToken) for arn:aws:eks:eu-west-1:123456789012:cluster/edge",
@@ -157,7 +157,7 @@ describe("a plugin that fails", () => {
     );
 
     expect(await messageOf(runPlugin(one))).toBe(`${one.command} ended with 1`);
-    expect(await messageOf(runPlugin(two))).toBe(`${two.command} ended with 1: [31mred`);
+    expect(await messageOf(runPlugin(two))).toBe(`${two.command} ended with 1: red`);
   });
 
   it("is named when it is not there, in a folder of PATH or by its path", async () => {
