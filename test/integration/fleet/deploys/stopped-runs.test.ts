@@ -91,9 +91,10 @@ describe("a deploy that is no longer wanted", () => {
 
     await store.stopRun(run);
     const counted = await store.countOrdered([run], [id]);
+    const atStop = await row(id);
     stopped.resolve();
 
-    expect(await row(id)).toMatchObject({ deploy_run: run, deploy_status: "progressing" });
+    expect(atStop).toMatchObject({ deploy_run: run, deploy_status: "progressing" });
     expect(counted).toBe(given.sent);
     expect(await step).toMatchObject({ status: given.leaves });
     expect(store.unsent.size).toBe(0);
