@@ -15,6 +15,9 @@ export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
 /** The actor of a call with the ingress token, which is shared: nobody knows who it is. */
 export const sharedActor = "ingress-token";
 
+/** In place of an account: it has one at the identity provider, and nobody knows now which. */
+export const unknownAccount = "unknown";
+
 /** The name for callers on this machine, or beside Restate, that did not come through the gateway. */
 const unsignedActor = "local-caller";
 

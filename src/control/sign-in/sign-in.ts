@@ -1,6 +1,7 @@
 /** Signing in at the identity provider: in the console's page, on the command line, and by a code. */
 import type { ProviderAccess } from "#console/contract.ts";
 import { lowerCaseName } from "#control/person-name.ts";
+import { unknownAccount } from "#kernel/actor.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { type Core, type CoreParts, createCore } from "./core.ts";
@@ -78,7 +79,8 @@ function createLink({ names, oidc, operators }: CoreParts): SignIn["link"] {
       );
     const subjects = await inTime<(string | undefined)[]>(ask, { limitMs, otherwise: [] });
     const known = subjects.filter((subject) => subject !== undefined);
-    return { ...caller, accounts: known.map((subject) => accountId(oidc, subject)) };
+    const accounts = known.map((subject) => accountId(oidc, subject));
+    return { ...caller, accounts: accounts.length > 0 ? accounts : [unknownAccount] };
   };
 }
 

@@ -1,6 +1,6 @@
 /** The exclusive handlers by which an operator lets a rollout that waits go on. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type Actor, isPersonal, nameOf, type ReadActor } from "#kernel/actor.ts";
+import { type Actor, isPersonal, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
@@ -83,7 +83,15 @@ function requireApprover(actor: Actor, { startedBy, accounts: starters }: Rollou
       `an approval has to have a name: sign in (vedette login), or call with a token of your own (control.operators), not as ${by}`,
     );
   }
-  const isStarter = starters?.some((account) => actor.accounts?.includes(account)) === true;
+  const [theirs = [], own = []] = [starters, actor.accounts];
+  const isOneUnknown = theirs.includes(unknownAccount) !== own.includes(unknownAccount);
+  if (by !== startedBy && isOneUnknown && theirs.length > 0 && own.length > 0) {
+    const unknown = own.includes(unknownAccount) ? by : startedBy;
+    throw notAnApprover(
+      `nobody knows whether ${by} is ${startedBy}, as ${unknown} has called with a token: sign in as ${unknown} once (vedette login), and call again while Postgres answers`,
+    );
+  }
+  const isStarter = own.some((account) => account !== unknownAccount && theirs.includes(account));
   if (by !== startedBy && !isStarter) return by;
   const earlier = by === startedBy ? "" : `, as ${startedBy}`;
   throw notAnApprover(

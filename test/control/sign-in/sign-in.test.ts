@@ -4,6 +4,7 @@ import { readConfig } from "#config.ts";
 import type { Names } from "#control/sign-in/names.ts";
 import type { Provider } from "#control/sign-in/provider.ts";
 import { createSignIn } from "#control/sign-in/sign-in.ts";
+import { unknownAccount } from "#kernel/actor.ts";
 import { createLog } from "#kernel/log.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { createMemoryNames } from "../../support/program/memory-names.ts";
@@ -124,9 +125,20 @@ describe("an operator's token", () => {
     expect((await signIn.link(tokenOf(actor))).accounts).toBeUndefined();
   });
 
-  it("is accepted while Postgres does not answer", async () => {
+  it("is accepted while Postgres does not answer, as of an account that nobody knows", async () => {
     const holder = () => Promise.reject(new Error("no database"));
 
-    expect(await start({ holder }).signIn.link(tokenOf("ada"))).toMatchObject({ actor: "ada" });
+    const caller = await start({ holder }).signIn.link(tokenOf("ada"));
+
+    expect(caller).toEqual({ ...tokenOf("ada"), accounts: [unknownAccount] });
+  });
+
+  it("is of an account that nobody knows, where the account's first name is another than its address now", async () => {
+    const names = createMemoryNames();
+    await names.take({ issuer: "https://login.example.com/", subject: "1" }, "ada.old@example.com");
+
+    const { accounts } = await start(names).signIn.link(tokenOf("ada"));
+
+    expect(accounts).toEqual([unknownAccount]);
   });
 });

@@ -1,5 +1,6 @@
 /** Rollouts whose waves operators have to approve. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { unknownAccount } from "#kernel/actor.ts";
 import { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
 import { windowsName } from "#rollout/windows/contract.ts";
 import { modes } from "../../../support/replay.ts";
@@ -89,6 +90,38 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
 
     expect([refused.status, after.waiting_for, approved.status]).toEqual([403, "approval", 200]);
     expect(refused.body["message"]).toContain("ada has started this rollout, as ada.old@example");
+    expect((await started).body.state).toBe("completed");
+  });
+
+  const known = { actor: "ada.old@example.com", accounts: ["account-1"] };
+  const unknown = { actor: "ada", accounts: [unknownAccount] };
+
+  it.each([
+    ["a token started it", unknown, known],
+    ["a token approves it", known, unknown],
+  ])(
+    "is not approved by an account while nobody knows that of a token, where %s",
+    async (_, starter, approver) => {
+      const started = bench.callAsPerson(starter, "Rollout", halves);
+      await untilWaiting();
+
+      const refused = await bench.callAsPerson(approver, "Approve");
+      const after = await status();
+      const other = await bench.callAs("ben", "Approve");
+
+      expect([refused.status, after.waiting_for, other.status]).toEqual([403, "approval", 200]);
+      expect(refused.body["message"]).toContain("as ada has called with a token: sign in");
+      expect((await started).body.state).toBe("completed");
+    },
+  );
+
+  it("is approved by one operator's token, where another's started it and nobody knows either's account", async () => {
+    const started = bench.callAsPerson(unknown, "Rollout", halves);
+    await untilWaiting();
+
+    const approved = await bench.callAsPerson({ ...unknown, actor: "ben" }, "Approve");
+
+    expect(approved.status).toBe(200);
     expect((await started).body.state).toBe("completed");
   });
 
