@@ -11,6 +11,7 @@ import { createSignIn } from "#control/sign-in/sign-in.ts";
 import { markedCallers } from "#control/token.ts";
 import { createLog } from "#kernel/log.ts";
 import { isAllowed, type Role, roles } from "#kernel/roles.ts";
+import { toStatus } from "#rollout/handlers/answer.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
 import { createMemoryNames } from "../../support/program/memory-names.ts";
@@ -76,7 +77,7 @@ const plan = {
   orphans: [],
   names: {},
 };
-const bodies: Record<string, object> = {
+const bodies: Record<string, Record<string, unknown>> = {
   Maintenance: { from: "2030-01-01T00:00:00Z", to: "2030-01-01T01:00:00Z", reason: "a move" },
   Register: { token_hash: key },
   "MonitorRunners/Add": { location: "fra", token_hash: key },
@@ -86,6 +87,8 @@ const bodies: Record<string, object> = {
   "AlertRoutes/Apply": { plan },
   "AlertRoutes/Backup": { backup: "x" },
 };
+
+const idle = toStatus(null);
 
 type Handler = { name: string; path: string; route: Route; body: object };
 
@@ -233,6 +236,7 @@ beforeAll(async () => {
   const plugin = createConsole(parts as never);
   bench = await startAccessBench({
     operators,
+    answer: (path) => (path.endsWith("/Status") ? idle : {}),
     signIn,
     atEnd: (ends) => {
       end = () => ends().finally(page.remove);
@@ -313,12 +317,40 @@ describe("the handlers", () => {
   });
 });
 
+/** The body of each write of the console, and the role that it takes, which is `operate` where none is named. */
+const seen = { expect: { rollout_id: idle.rollout_id, state: idle.state } };
+const check = { check: "a-check", kind: "api" };
+const row = { id: "a-row", reason: "a try" };
+const writes: Record<string, { body: object; takes?: Role }> = {
+  "rollout/start": { body: { image: bodies["NotifyReady"]?.["image"], ...seen } },
+  "rollout/approve": { body: seen, takes: "approve" },
+  "rollout/skip": { body: { reason: "a try", ...seen } },
+  ...Object.fromEntries(
+    ["resume", "pause", "cancel", "rollback"].map((name) => [`rollout/${name}`, { body: seen }]),
+  ),
+  ...Object.fromEntries(
+    ["mute", "unmute", "end-maintenance", "acknowledge", "run"].map((name) => [
+      `check/${name}`,
+      { body: check },
+    ]),
+  ),
+  "check/maintenance": { body: { ...check, ...bodies["Maintenance"] } },
+  "alert/retry": { body: { event_id: "a-check:3:opened" } },
+  "window/add": { body: { ...row, kind: "freeze" } },
+  "window/remove": { body: row },
+  "pin/add": { body: { ...row, ids: ["gw-7"] } },
+  "pin/remove": { body: row },
+  "promotion/add": { body: { ...row, fleet: "singleton", after: "staging" } },
+  "promotion/remove": { body: row },
+  "read/sentinel-log": { body: { sentinel: "gw-7" } },
+};
+
 describe("the console", () => {
-  const statusOf = async (path: string, headers: Record<string, string>) => {
+  const statusOf = async (path: string, headers: Record<string, string>, body: object = {}) => {
     const answer = await fetch(`${bench.control}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
-      body: "{}",
+      body: JSON.stringify(body),
     });
     await answer.body?.cancel();
     return answer.status;
@@ -346,4 +378,29 @@ describe("the console", () => {
       400,
     );
   });
+
+  it("has no other writes than these", () => {
+    const paths = consolePosts.filter((url) => !/\/api\/(?:session|sign-in|read\/)/.test(url));
+    const listed = Object.keys(writes).filter((name) => !name.startsWith("read/"));
+
+    expect(listed.map((name) => `/console/api/${name}`).sort()).toEqual(paths.sort());
+  });
+
+  it.each(Object.entries(writes))(
+    "takes %s from its role alone, before anything is changed",
+    async (name, write) => {
+      const { body, takes = "operate" } = write;
+      const found: Record<string, unknown> = {};
+      for (const role of roles) {
+        const before = bench.reached.length;
+        const path = `/console/api/${name}`;
+        const status = await statusOf(path, consoleSession(role, "with its mark"), body);
+        const calls = bench.reached.slice(before).filter((call) => !call.path.endsWith("/Status"));
+        found[role] = role === takes ? calls.length : [status, calls.length];
+      }
+
+      const refused = Object.fromEntries(roles.map((role) => [role, [403, 0]]));
+      expect(found).toEqual({ ...refused, notify: [401, 0], [takes]: 1 });
+    },
+  );
 });

@@ -22,8 +22,18 @@ type Settings = {
   doors?: readonly Door[];
   console?: ConsolePlugin;
   signIn?: SignIn;
+  /** What Restate answers at a path; absent: nothing in it. */
+  answer?: (path: string) => unknown;
   /** Until when it serves: the end of the test, or whatever calls the function. */
   atEnd?: (end: () => Promise<void>) => void;
+};
+
+type Reached = {
+  method: string;
+  path: string;
+  actor?: string;
+  key?: string;
+  rawHeaders: readonly string[];
 };
 
 type Headers = Record<string, string | undefined>;
@@ -31,7 +41,7 @@ type Headers = Record<string, string | undefined>;
 export async function startAccessBench(settings: Settings = {}) {
   const { fleets = [{ name: "singleton" }], doors = [], atEnd = onTestFinished } = settings;
   const { signIn, console } = settings;
-  const reached: { method: string; path: string; actor?: string; key?: string }[] = [];
+  const reached: Reached[] = [];
   const restate = createServer((request, response) => {
     const { "x-vedette-actor": actor, "idempotency-key": key } = request.headers as Headers;
     reached.push({
@@ -39,8 +49,10 @@ export async function startAccessBench(settings: Settings = {}) {
       path: request.url ?? "",
       ...(actor !== undefined && { actor }),
       ...(key !== undefined && { key }),
+      rawHeaders: request.rawHeaders,
     });
-    request.resume().on("end", () => response.end("{}"));
+    const answer = JSON.stringify(settings.answer?.(request.url ?? "") ?? {});
+    request.resume().on("end", () => response.end(answer));
   });
   const restateUrl = await listen(restate);
   const operators = Object.fromEntries(
