@@ -77,10 +77,10 @@ function createLink({ names, oidc, operators }: CoreParts): SignIn["link"] {
       await Promise.all(
         [actor, lowerCaseName(signIn, oidc.name_claim)].map((name) => names.holder(issuer, name)),
       );
-    const subjects = await inTime<(string | undefined)[]>(ask, { limitMs, otherwise: [] });
-    const known = subjects.filter((subject) => subject !== undefined);
-    const accounts = known.map((subject) => accountId(oidc, subject));
-    return { ...caller, accounts: accounts.length > 0 ? accounts : [unknownAccount] };
+    const subjects = await inTime(ask, { limitMs, otherwise: undefined });
+    const known = subjects?.filter((subject) => subject !== undefined);
+    const accounts = known?.map((subject) => accountId(oidc, subject));
+    return { ...caller, accounts: accounts ?? [unknownAccount] };
   };
 }
 

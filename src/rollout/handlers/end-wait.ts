@@ -86,9 +86,9 @@ function requireApprover(actor: Actor, { startedBy, accounts: starters }: Rollou
   const [theirs = [], own = []] = [starters, actor.accounts];
   const isOneUnknown = theirs.includes(unknownAccount) !== own.includes(unknownAccount);
   if (by !== startedBy && isOneUnknown && theirs.length > 0 && own.length > 0) {
-    const unknown = own.includes(unknownAccount) ? by : startedBy;
+    const next = own.includes(unknownAccount) ? "call again" : "cancel it and start it again";
     throw notAnApprover(
-      `nobody knows whether ${by} is ${startedBy}, as ${unknown} has called with a token: sign in as ${unknown} once (vedette login), and call again while Postgres answers`,
+      `nobody knows whether ${by} is ${startedBy}: Postgres did not answer when it was asked; ${next}`,
     );
   }
   const isStarter = own.some((account) => account !== unknownAccount && theirs.includes(account));

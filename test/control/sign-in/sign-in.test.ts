@@ -132,13 +132,4 @@ describe("an operator's token", () => {
 
     expect(caller).toEqual({ ...tokenOf("ada"), accounts: [unknownAccount] });
   });
-
-  it("is of an account that nobody knows, where the account's first name is another than its address now", async () => {
-    const names = createMemoryNames();
-    await names.take({ issuer: "https://login.example.com/", subject: "1" }, "ada.old@example.com");
-
-    const { accounts } = await start(names).signIn.link(tokenOf("ada"));
-
-    expect(accounts).toEqual([unknownAccount]);
-  });
 });
