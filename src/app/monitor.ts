@@ -21,7 +21,7 @@ import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
 import type { Base } from "./base.ts";
 import { createLocationWitness } from "./location-witness.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
-import { closedBy } from "./own-services.ts";
+import { closedBy, openAt } from "./own-services.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -63,7 +63,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const reach = createReach({
     services: base.services,
     closed: closedBy(config.monitor),
-    named: () => [new URL(target.baseUrl).host],
+    named: () => openAt(target.baseUrl),
   });
   const probe = createProbe();
   const runCheck = createRunCheck({ probe, reach, target, location, nowMs: Date.now });

@@ -34,6 +34,12 @@ export function closedBy({ private_networks }: Config["monitor"]): Network[] {
   return private_networks ? ["metadata"] : ["metadata", "loopback", "private"];
 }
 
+/** The server of `monitor.base_url`, which is open whatever is closed: other ports of its host are not. */
+export function openAt(baseUrl: string): string[] {
+  const { protocol, hostname, port } = URL.parse(baseUrl) ?? {};
+  return hostname ? [`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`] : [];
+}
+
 /** Empty for a public address without a port: it is often that of a proxy which serves what checks watch, too. */
 export function unlessShared(url: string): string {
   return URL.parse(url)?.port ? url : "";

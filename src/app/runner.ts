@@ -10,7 +10,7 @@ import { missingSettings } from "#monitor/probe/missing-settings.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createLocationWitness } from "./location-witness.ts";
-import { closedBy, unlessShared } from "./own-services.ts";
+import { closedBy, openAt, unlessShared } from "./own-services.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 
@@ -27,7 +27,7 @@ export async function startMonitorRunner(
   const probe = createProbe();
   // Replaced by those of each work.
   const services: OwnService[] = [];
-  const named: string[] = [];
+  let named: string[] = [];
   const reach = createReach({ services, closed: closedBy(monitor), named: () => named });
   const witness = createLocationWitness(monitor, log);
   let leftOut = 0;
@@ -55,7 +55,7 @@ export async function startMonitorRunner(
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
     const baseUrl = monitor.base_url || work.base_url;
-    named[0] = URL.parse(baseUrl)?.host ?? "";
+    named = openAt(baseUrl);
     services.splice(
       0,
       services.length,

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
+import { environmentOfTools } from "#fleet/drivers/kubernetes/exec-plugin.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 
 const defaultSocket = "/var/run/docker.sock";
@@ -31,7 +32,8 @@ export function createTunnel(url: string) {
     words = "";
     rmSync(socket, { force: true });
     const args = ["-c", untilWeEnd, "sh", ...sshArguments(url, socket)];
-    const started = spawn("sh", args, { stdio: ["pipe", "ignore", "pipe"] });
+    const env = environmentOfTools(process.env);
+    const started = spawn("sh", args, { env, stdio: ["pipe", "ignore", "pipe"] });
     started.stderr?.on("data", (chunk: Buffer) => {
       words = `${words}${chunk}`.slice(-500);
     });

@@ -36,7 +36,7 @@ export async function runPlugin(
 ): Promise<PluginCredential> {
   const { command, args, apiVersion } = plugin;
   const env = {
-    ...allowed(environment),
+    ...environmentOfTools(environment),
     ...plugin.env,
     KUBERNETES_EXEC_INFO: JSON.stringify(infoOf(plugin)),
   };
@@ -51,16 +51,17 @@ export async function runPlugin(
   }
 }
 
-/** What programs of the clouds read. Our own settings and secrets are no business of theirs. */
+/** What ssh and programs of the clouds read. Our own settings and secrets are no business of theirs. */
 const names = new Set([
   ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "KUBECONFIG"],
+  ...["SHELL", "DISPLAY", "KRB5CCNAME"],
   ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"],
   ...["http_proxy", "https_proxy", "no_proxy", "all_proxy"],
   ...["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
 ]);
-const families = /^(?:LC|XDG|AWS|GOOGLE|CLOUDSDK|AZURE|AAD)_/;
+const families = /^(?:LC|XDG|SSH|AWS|GOOGLE|CLOUDSDK|AZURE|AAD)_/;
 
-function allowed(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function environmentOfTools(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => names.has(name) || families.test(name)),
   );

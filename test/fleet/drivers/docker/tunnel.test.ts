@@ -1,5 +1,8 @@
-import { describe, expect, it } from "vitest";
-import { sshArguments } from "#fleet/drivers/docker/tunnel.ts";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTunnel, sshArguments } from "#fleet/drivers/docker/tunnel.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
 
 const argumentsOf = (url: string) => {
   const all = sshArguments(url, "/tmp/a/docker.sock");
@@ -33,4 +36,24 @@ describe("sshArguments", () => {
     expect(all).toContain("BatchMode=yes");
     expect(all.slice(all.indexOf("--"))).toEqual(["--", "-oProxyCommand=x@edge-1"]);
   });
+});
+
+it("ssh gets what names its agent, and none of our settings and secrets", async () => {
+  const folder = tempDir();
+  writeFileSync(path.join(folder, "ssh"), `#!/bin/sh\nenv > ${folder}/got\nexit 1\n`);
+  chmodSync(path.join(folder, "ssh"), 0o755);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("PATH", `${folder}:${process.env["PATH"]}`);
+  vi.stubEnv("SSH_AUTH_SOCK", "/tmp/agent");
+  for (const name of ["VEDETTE_SECRET_A", "INGRESS_TOKEN", "DATABASE_URL", "REGISTRY_AUTH_A"]) {
+    vi.stubEnv(name, "a-secret");
+  }
+  const tunnel = createTunnel("ssh://127.0.0.1");
+  onTestFinished(() => tunnel.stop());
+
+  await expect(tunnel.ready(AbortSignal.timeout(60_000))).rejects.toThrow("has ended");
+
+  const got = readFileSync(path.join(folder, "got"), "utf8");
+  expect(got).toContain("SSH_AUTH_SOCK=/tmp/agent");
+  expect(got).not.toContain("a-secret");
 });
