@@ -143,4 +143,36 @@ describe("maskSecrets", () => {
 
     expect(performance.now() - beganMs).toBeLessThan(500);
   });
+
+  it.each([
+    ...[
+      "a://",
+      "token-",
+      "a-",
+      "VEDETTE_SECRET_",
+      "aA1_",
+      "a_A1",
+      "_",
+      "eyJ",
+      "eyJaaaaaaaa.",
+      "[1m",
+    ],
+    ...["token=Aaa(", 'token="\\', "token:[", 'token",\n"value', "Basic aaaaaaaa", "bearer%20"],
+    ...["a.webhook.office.com", "/services/T1234", "a%3A%2F%2Fb", "\\u0041", "-----BEGIN "],
+    ...["-----BEGIN PRIVATE KEY-----\nabc\n\n", '{"token":{"a":"', "%25%2541token%3D", "token:|\n"],
+  ])("takes about twice as long for twice as much of %j", (part) => {
+    const timeOf = (length: number) => {
+      const text = part.repeat(length / part.length);
+      const runs = Array.from({ length: 2 }, () => {
+        const began = process.cpuUsage();
+        maskSecrets(text);
+        return process.cpuUsage(began).user;
+      });
+      return Math.min(...runs);
+    };
+    timeOf(10_000);
+
+    // Where both are short the clock's own steps count for more.
+    expect(timeOf(131_072)).toBeLessThan(3 * timeOf(65_536) + 20_000);
+  });
 });
