@@ -16,6 +16,9 @@ const names = [
   "(?:api|access|private|signing|root|encryption|identity|routing|integration|service)[_-]?key",
 ].join("|");
 
+/** The name is that of an error, or of a file of code before its line: what follows is no value. */
+const noSecret = String.raw`(?![\w.-]{0,40}(?:Error|Exception|\.(?:[cm]?[jt]s|java|py|go|rb|rs)):)`;
+
 /** In an address, which may itself be in JSON, or in another address. */
 const slash = String.raw`(?:\\{0,4}\/|%2F)`;
 
@@ -61,7 +64,7 @@ const patterns: readonly RegExp[] = [
   /\b(VEDETTE_(?:SECRET_[A-Z\d_]{1,100}|[A-Z\d_]{0,100}(?:KEYS?|URL))\s{0,3}[:=]>?\s{0,3})(?!\s)["']?[^\s"']{1,4000}/g,
   // `DB_PASSWORD=x`, `"apiKey": "x"`, the same in JSON within JSON, `--token x`, and of a list of names and values.
   new RegExp(
-    String.raw`((?:${names})[\w.-]{0,40}(?:${quote},?\s{0,20}${quote}value)?(?:${is}|>(?=[^\s<]))${typed})(?:\[[^\]\r\n]{0,4000}\]?|\\{1,4}"[^"\r\n]{0,4000}"?|"(?:[^"\\\r\n]|\\.){0,4000}"?|'[^'\r\n]{0,4000}'?|[|>][+-]?\n[^\n]{0,4000}|[^\s,;&"'}\])<]{1,4000})`,
+    String.raw`((?:${names})${noSecret}[\w.-]{0,40}(?:${quote},?\s{0,20}${quote}value)?(?:${is}|>(?=[^\s<]))${typed})(?:\[[^\]\r\n]{0,4000}\]?|\\{1,4}"[^"\r\n]{0,4000}"?|"(?:[^"\\\r\n]|\\.){0,4000}"?|'[^'\r\n]{0,4000}'?|[|>][+-]?\n[^\n]{0,4000}|[^\s,;&"'}\])<]{1,4000})`,
     "gi",
   ),
   /(--?(?:passw(?:or)?d|secret|token|api-key)\s{1,3})[^\s-][^\s]{0,4000}/gi,

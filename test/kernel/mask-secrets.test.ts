@@ -84,6 +84,8 @@ describe("maskSecrets", () => {
     "GET /users/ada@example.com 200",
     "GET http://gw:8080/users?mail=ada@example.com 200",
     `registry.example.com:5000/gw@sha256:${"0a1b2c3d".repeat(8)}`,
+    "JsonWebTokenError: invalid signature",
+    "    at verify (/app/src/tokens.js:88:5)",
     `oci://registry.example.com:5000/gw@sha256:${"0a1b2c3d".repeat(8)}`,
     `built from ${"0a1b2c3d5e".repeat(4)}`,
     `"integrity":"sha256-${"aB3".repeat(14)}x="`,
