@@ -24,12 +24,18 @@ const session = createBearers(Buffer.alloc(32, 7)).seal({
 });
 const random = Buffer.from(Array.from({ length: 40 }, (_, index) => (index * 89 + 41) % 256));
 
+/** One in three thousand has neither a digit nor two capitals side by side, and is taken for a word. */
+function makeKey(): string {
+  const { key } = newKeyMaterial({ prefix: "acme_live", bytes: 16 });
+  return /\d|[A-Z]{2}/.test(key) ? key : makeKey();
+}
+
 /** Of each kind that the program makes one. */
 const made: Record<string, string> = {
   ...loadCredentials(dataDir),
   "token of an operator, a runner, a heartbeat": makeToken().token,
   "session of the command line": session,
-  "key of the API, with a prefix": newKeyMaterial({ prefix: "acme_live", bytes: 16 }).key,
+  "key of the API, with a prefix": makeKey(),
   "signing secret of a webhook": `whsec_${random.toString("base64")}`,
 };
 

@@ -74,12 +74,12 @@ const patterns: readonly RegExp[] = [
   new RegExp(String.raw`(?:(?<![A-Za-z\d])|${start})(?:${prefixes})[\w+/=-]{10,4000}`, "g"),
   // Keys of our API with a prefix, 16 random bytes in base58 unless more are asked for.
   new RegExp(
-    String.raw`${start}(?=\w{0,60}[a-z])(?=\w{0,60}[A-Z])(?=\w{0,60}\d)([A-Za-z]\w{0,30}_)[1-9A-HJ-NP-Za-km-z]{21,22}(?![\w-])`,
+    String.raw`${start}(?=\w{0,60}[a-z])(?=\w{0,60}[A-Z])([A-Za-z]\w{0,30}_)(?=[A-Za-z]{0,21}(?:\d|[A-Z]{2}))[1-9A-HJ-NP-Za-km-z]{21,22}(?![\w-])`,
     "g",
   ),
   // Our tokens, 32 random bytes in base64url: letters of both cases, and what no word has. Our keys, in base64.
   new RegExp(
-    String.raw`${start}(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])(?=[\w-]{0,42}[\d_-])[\w-]{43}(?![\w-])`,
+    String.raw`${start}(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])(?=[\w-]{0,42}(?:[\d_-]|[A-Z]{2}))[\w-]{43}(?![\w-])`,
     "g",
   ),
   new RegExp(String.raw`${start}(?<![+/]|h1:)[A-Za-z\d+/]{43}(?:=|%3D)(?![\w=])`, "g"),

@@ -28,6 +28,8 @@ describe("maskSecrets", () => {
     ["AKIAIOSFODNN7EXAMPLE", "***"],
     ["key vedette_root_abcdefghijk ok", "key *** ok"],
     ["vds_abcdefghijk", "***"],
+    ["key acme_live_EBceScAxTPAyrTKBZTseJg", "key acme_live_***"],
+    ["token aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHiJkLmNoAB", "token ***"],
     ["[whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw]", "[***]"],
     ["VEDETTE_API__ENCRYPTION_KEYS=new:a,old:b", "VEDETTE_API__ENCRYPTION_KEYS=***"],
     ['encryption_keys = ["new:a", "old:b"] # two', "encryption_keys = *** # two"],

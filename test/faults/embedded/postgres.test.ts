@@ -171,9 +171,7 @@ it("is set up although a setup that was killed still writes beside it", async ()
 it("removes the draft of a killed setup", async () => {
   const dataDir = tempDir();
   for (const name of ["postgres.new", "postgres.new-AbC123"]) mkdirSync(path.join(dataDir, name));
-  for (const name of ["postgres.password", "postgres.new-AbC123.password"]) {
-    writeFileSync(path.join(dataDir, name), "secret");
-  }
+  writeFileSync(path.join(dataDir, "postgres.new-AbC123.password"), "secret");
 
   await start(dataDir);
 
