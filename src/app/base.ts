@@ -11,7 +11,7 @@ export type Base = {
   log: Log;
   dataDir: string;
   credentials: Credentials;
-  /** Those of the settings; every part that listens adds its own. Nothing that others name may lead there. */
+  /** The services of the settings; every part that listens adds its own. Nothing that others name may lead there. */
   services: readonly OwnService[];
   own: (name: string, url: string) => void;
   /** Every part adds its own metrics to it. */

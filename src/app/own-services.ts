@@ -5,7 +5,7 @@ import { httpUrl } from "#kernel/address.ts";
 import { type Network, type OwnService, serviceAt } from "#kernel/reach.ts";
 import { fleetsOf } from "./fleets.ts";
 
-/** Those that the settings name, in whichever process they run. One at a port of 0 is added when it listens. */
+/** Lists the services that the settings name, in whichever process they run. One at a port of 0 is added when it listens. */
 export function servicesOf(config: Config): OwnService[] {
   const { restate, database, worker, control, metrics, redis, clickhouse } = config;
   const { ingress_url, admin_url, ingress_port, admin_port } = restate;
@@ -57,7 +57,7 @@ function nodeUrlOf(url: string): string {
   return url && `http://${new URL(url).hostname}:5122`;
 }
 
-/** Those that deploy for whoever reaches them. */
+/** Servers of fleets that deploy for whoever reaches them. */
 function fleetUrls({ driver, http, docker }: Config["fleet"]): string[] {
   if (driver === "docker") return docker.hosts.map(engineUrl);
   return driver === "http" && http.token === "" ? [http.url] : [];

@@ -9,7 +9,7 @@ import { readSecretFile } from "./secret-file.ts";
 /** Where a value may go: `hosts` is the secret's list as it is written; undefined: there is none. */
 export type Binding = { name: string; hosts: string | undefined };
 
-/** What a step takes from an answer has the bindings of the secrets that the answer may repeat. */
+/** A value that a step takes from an answer has the bindings of the secrets that the answer may repeat. */
 export type Secret = { value: string; bindings: readonly Binding[] };
 
 /** undefined: the secret is not set. */

@@ -36,7 +36,7 @@ export type BeginRequest = {
   startedBy: string;
   /** The gateway has signed the name. */
   isSigned?: true;
-  /** Those of the starter, as in `Actor`. */
+  /** The accounts of the starter, as in `Actor`. */
   accounts?: string[];
   gate?: Gate;
   policy?: Policy;

@@ -167,7 +167,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   await sendAnswer(answer, response);
 }
 
-/** What is not in our allow-list goes around every rule: it takes every role, and an operator of each fleet. */
+/** A call that is not in our allow-list goes around every rule: it takes every role, and an operator of each fleet. */
 function refuseAccess(
   { log, fleets }: FrontSettings,
   { caller, path, search }: FrontRequest,

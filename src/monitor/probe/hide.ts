@@ -19,7 +19,7 @@ function writings(secret: string): string[] {
   const inPage = escapeText(secret).replaceAll('"', "&quot;");
   const base16 = Buffer.from(secret).toString("hex");
   const others = [asJson.replaceAll("/", "\\/"), lower, inForm, inPage, base16];
-  // What is around it changes the characters at its ends.
+  // The text around a secret changes the characters at its ends.
   const base64 = [0, 1, 2].map((skipped) => {
     const bytes = Buffer.from(secret).subarray(skipped);
     return bytes.subarray(0, bytes.length - (bytes.length % 3)).toString("base64");

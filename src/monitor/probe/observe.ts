@@ -14,7 +14,7 @@ export type TimeLimit = {
   reach?: Reach | undefined;
 };
 
-/** What a run fills in, what ends it, and where it may lead. */
+/** Values that a run fills in, the signal that ends it, and the addresses it may reach. */
 export type Run = { timing: PhaseTimes; signal: AbortSignal; reach: Reach };
 
 const anyReach = createReach();

@@ -43,7 +43,7 @@ export function buildRequest(
     headers: Object.fromEntries(filled),
     body: body === null ? null : JSON.stringify(fillDeep(body, fill)),
   };
-  // What is no address is sent nowhere.
+  // A text that is no address is sent nowhere.
   if (!URL.canParse(url)) return request;
   requireMeant(bindings, { address: new URL(url), shown: hostIn(address), baseUrl });
   for (const [name, value] of filled) {

@@ -18,7 +18,7 @@ type Parts = {
 
 type Fault = { cause: Cause; reason: string; isUnreached?: true };
 
-/** What the steps so far have taken, and whose secrets they have sent: an answer may repeat any of them. */
+/** Values that the steps so far have taken, and the secrets that they have sent: an answer may repeat any of them. */
 export type Taken = { values: Map<string, Secret>; sent: Set<Binding> };
 
 type Progress = Taken & {

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 /** Of a name 128 bits of its hash are kept: no two names that anybody can find have the same. */
 export const tagWords = 4;
 
-/** What is hashed before each name: without it callers could choose names that fill one part, or one bucket. */
+/** The salt that is hashed before each name: without it callers could choose names that fill one part, or one bucket. */
 const saltBytes = 16;
 
 /** Of each part a cache line: two parts in one would slow each other down. */

@@ -47,7 +47,7 @@ const searchBeforeEviction = 64;
 /** Of so many of a workspace the one that ends first is evicted. */
 const choice = 8;
 
-/** What is looked for, and where it belongs. */
+/** A name that is looked up, and the part and bucket where it belongs. */
 export type Spot = { name: string | undefined; part: number; readonly tag: Int32Array };
 
 export class Cells {
@@ -55,7 +55,7 @@ export class Cells {
   readonly evicted = { own: 0, other: 0 };
   protected readonly memory: CellMemory;
   readonly #timer: NodeJS.Timeout | undefined;
-  /** What was looked for last. */
+  /** The last look-up. */
   protected readonly cell: Spot = { name: undefined, part: 0, tag: new Int32Array(tagWords) };
   readonly #owner: Spot = { name: undefined, part: 0, tag: new Int32Array(tagWords) };
   /** The latest start of a window so far: by then, time had come so far at least. */
@@ -94,7 +94,7 @@ export class Cells {
     };
   }
 
-  /** What lies between the first two slashes of a name is the workspace that it counts for. */
+  /** The workspace of a name is the part between its first two slashes. */
   put(name: string, { sequence, current, previous }: Cell, durationMs: number): void {
     this.seek(this.cell, name);
     const found = this.find(this.cell);

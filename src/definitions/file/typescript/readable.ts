@@ -66,7 +66,7 @@ function walkFolder(folder: string, isOwn: boolean, walk: Walk): Found {
     const isFit = entry.isFile() && (!isOwn || code.test(entry.name));
     return isFit ? { isWhole: true, paths: [at] } : none;
   });
-  // What is not there yet may be a data directory.
+  // A folder that is made later may be a data directory.
   const isWhole = folder !== walk.root && parts.length > 0 && parts.every((one) => one.isWhole);
   return { isWhole, paths: isWhole ? [path.join(folder, "*")] : parts.flatMap((one) => one.paths) };
 }

@@ -1,4 +1,4 @@
-/** What the child process that loads a file reports. The file's own code may write there, too. */
+/** The report of the child process that loads a file. The file's own code may write there, too. */
 import { z } from "zod";
 
 /** A value that is no plain data. */

@@ -51,7 +51,7 @@ export async function runPlugin(
   }
 }
 
-/** What ssh and programs of the clouds read. Our own settings and secrets are no business of theirs. */
+/** Variables that ssh and programs of the clouds read. Our own settings and secrets are no business of theirs. */
 const names = new Set([
   ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "KUBECONFIG"],
   ...["SHELL", "DISPLAY", "KRB5CCNAME"],
