@@ -1,7 +1,7 @@
 /** The servers of this installation, to which nothing that others name may lead: a check, a channel, a registry. */
 import pg from "pg";
 import type { Config } from "#config.ts";
-import { httpUrl } from "#kernel/address.ts";
+import { httpUrl, portOf } from "#kernel/address.ts";
 import { type Network, type OwnService, serviceAt } from "#kernel/reach.ts";
 import { fleetsOf } from "./fleets.ts";
 
@@ -36,8 +36,8 @@ export function closedBy({ private_networks }: Config["monitor"]): Network[] {
 
 /** The server of `monitor.base_url`, which is open whatever is closed: other ports of its host are not. */
 export function openAt(baseUrl: string): string[] {
-  const { protocol, hostname, port } = URL.parse(baseUrl) ?? {};
-  return hostname ? [`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`] : [];
+  const address = URL.parse(baseUrl);
+  return address === null ? [] : [`${address.hostname}:${portOf(address)}`];
 }
 
 /** Empty for a public address without a port: it is often that of a proxy which serves what checks watch, too. */

@@ -95,3 +95,13 @@ const unspecified = ["0.0.0.0", "::"];
 export function isThisMachine(hostname: string): boolean {
   return isLoopback(hostname) || isListed(unspecified, hostname.replace(/^\[|\]$/g, ""));
 }
+
+const usualPorts: Readonly<Record<string, number>> = {
+  ...{ "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 },
+  ...{ "redis:": 6379, "rediss:": 6379 },
+};
+
+/** The port of a URL, or the usual one of its protocol; 0: it has none that is known. */
+export function portOf({ port, protocol }: { port: string; protocol: string }): number {
+  return Number(port || usualPorts[protocol] || 0);
+}

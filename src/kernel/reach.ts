@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { z } from "zod";
-import { isListed, isLoopback, isThisMachine } from "./address.ts";
+import { isListed, isLoopback, isThisMachine, portOf } from "./address.ts";
 import { Agent, buildConnector } from "./http.ts";
 
 /** A server of this installation, to which only its own parts connect. `host`: as in the settings. */
@@ -56,7 +56,7 @@ export function createReach(terms: Terms = {}) {
   };
   const agent = new Agent({
     connect: (options, callback) => {
-      const port = Number(options.port) || (defaultPorts[options.protocol] ?? 0);
+      const port = portOf(options);
       resolve(options.hostname, port).then(
         (found) => buildConnector(pinnedTo(found))(options, callback),
         (error: Error) => callback(error, null),
@@ -89,9 +89,11 @@ function pinnedTo(found: LookupAddress[]) {
 
 /** The server at a URL; none for one without a port that is known, and at port 0, which stands for any. */
 export function serviceAt(name: string, url: string): OwnService[] {
-  const { protocol = "", hostname = "", port } = URL.parse(url) ?? {};
-  const number = Number(port || defaultPorts[protocol] || 0);
-  return number === 0 ? [] : [{ name, host: withoutBrackets(hostname), port: number }];
+  const address = URL.parse(url);
+  const port = address === null ? 0 : portOf(address);
+  return address === null || port === 0
+    ? []
+    : [{ name, host: withoutBrackets(address.hostname), port }];
 }
 
 /** With the addresses at which other machines reach what listens at all of a machine's: by default this one's. */
@@ -107,13 +109,6 @@ export function seenFromElsewhere(services: readonly OwnService[], host?: string
       : one,
   );
 }
-
-const defaultPorts: Record<string, number> = {
-  "http:": 80,
-  "https:": 443,
-  "redis:": 6379,
-  "rediss:": 6379,
-};
 
 function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");

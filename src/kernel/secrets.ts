@@ -4,6 +4,7 @@
  */
 import { globSync } from "node:fs";
 import path from "node:path";
+import { portOf } from "./address.ts";
 import { readSecretFile } from "./secret-file.ts";
 
 /** Where a value may go: `hosts` is the secret's list as it is written; undefined: there is none. */
@@ -172,12 +173,8 @@ function hostOf({ hostname }: URL): string {
   return (URL.parse(`http://${hostname}`)?.hostname ?? hostname).replace(/\.$/, "");
 }
 
-const usualPorts: Readonly<Record<string, number>> = {
-  ...{ "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 },
-};
-
 function serverOf(url: URL): string {
-  return `${hostOf(url)}:${url.port || usualPorts[url.protocol]}`;
+  return `${hostOf(url)}:${portOf(url)}`;
 }
 
 /** The host and the port in the text of an address, which may have placeholders. */
