@@ -49,7 +49,7 @@ export function findJsonPathFault(text: string): string | undefined {
   if (parseJsonPath(text) !== undefined) return undefined;
   if (text.trim() === "") return "is empty: write $ for the whole body";
   // Names in quotes may have any characters.
-  if (/\*|^\$\.\.|\[\s*(?:-|\?|-?\d*\s*[:,])/.test(text.replace(/"[^"]*"|'[^']*'/g, ""))) {
+  if (/\*|^\$\.\.|\[\s*(?:[-?:,]|\d+\s*[:,])/.test(text.replace(/"[^"]*"|'[^']*'/g, ""))) {
     return "asks for several values, or counts from the end: a path leads to one value by names and places, such as data.roles[0]";
   }
   const meant = spell(text);

@@ -29,10 +29,20 @@ export type Coverage = {
 /** More combinations than this are more than a table of routes for people needs. */
 const maxCombinations = 20_000;
 
+/** What may be done for all sources of a table: combinations, times the text that is compared with each. */
+export const startBudget = (routes: readonly AlertRoute[]) => ({
+  left: 1_000_000_000,
+  cost: 10_000 + JSON.stringify(routes).length,
+});
+
 /** Throws a RangeError when a source's labels have more combinations than can be tried. */
-export function coverSource(source: AlertSource, routes: readonly AlertRoute[]): Coverage {
+export function coverSource(
+  source: AlertSource,
+  routes: readonly AlertRoute[],
+  budget = startBudget(routes),
+): Coverage {
   const domain = domainOf(source, routes);
-  const kinds = combineDomain(domain).map((labels) => ({
+  const kinds = combineDomain(domain, budget).map((labels) => ({
     labels,
     takers: takersOf(source, labels, routes),
   }));
@@ -72,9 +82,10 @@ function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
 }
 
 /** Every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
-export function combineDomain(domain: Domain): Labels[] {
+export function combineDomain(domain: Domain, budget = { left: 1, cost: 0 }): Labels[] {
   const size = Object.values(domain).reduce((product, values) => product * values.length, 1);
-  if (size > maxCombinations) {
+  budget.left -= budget.cost && size * (budget.cost + JSON.stringify(domain).length);
+  if (size > maxCombinations || budget.left < 0) {
     const names = Object.keys(domain).join(", ");
     throw new RangeError(`${names}: ${size} combinations of values are too many to try`);
   }

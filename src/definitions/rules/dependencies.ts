@@ -35,7 +35,7 @@ function lintRow(section: Finding["section"], row: Row, { byId, circle }: Place)
 /** Messages name no more rows. */
 const longestWay = 12;
 
-/** By id, the way from each row of a circle back to it, without the row itself at the end. */
+/** By id, the way from each row of a circle back to it, without the row itself at the end; no more than are named. */
 function findCircles(byId: ReadonlyMap<string, Row>): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   const done = new Set<string>();
@@ -52,21 +52,20 @@ type Search = {
 /** Depth first with a stack of its own: a chain may be as long as there are rows. */
 function walk(from: string, search: Search): void {
   const way: Step[] = [{ id: from, next: 0 }];
+  const places = new Map([[from, 0]]);
   for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
     const target = nextOf(last, search);
+    const place = target === undefined ? undefined : places.get(target);
     if (target === undefined) {
       search.done.add(last.id);
+      places.delete(last.id);
       way.pop();
-    } else if (way.some(({ id }) => id === target)) {
-      note(
-        way.map(({ id }) => id),
-        { target, found: search.found },
-      );
-    } else way.push({ id: target, next: 0 });
+    } else if (place !== undefined) note(way, place, search.found);
+    else places.set(target, way.push({ id: target, next: 0 }) - 1);
   }
 }
 
-type Step = { id: string; next: number };
+type Step = { id: string; next: number; isNoted?: true };
 
 /** The next row to go to; undefined: there is no other one. */
 function nextOf(step: Step, { byId, done }: Search): string | undefined {
@@ -80,12 +79,13 @@ function nextOf(step: Step, { byId, done }: Search): string | undefined {
   return undefined;
 }
 
-function note(
-  way: readonly string[],
-  { target, found }: { target: string; found: Map<string, readonly string[]> },
-): void {
-  const circle = way.slice(way.indexOf(target));
-  for (const [position, id] of circle.entries()) {
-    if (!found.has(id)) found.set(id, [...circle.slice(position), ...circle.slice(0, position)]);
-  }
+/** The circle is the way from `place` on. A row that is noted has one already. */
+function note(way: readonly Step[], place: number, found: Map<string, readonly string[]>): void {
+  const length = Math.min(way.length - place, longestWay);
+  const idsFrom = (at: number) => way.slice(at, at + length).map(({ id }) => id);
+  way.forEach((step, at) => {
+    if (at < place || step.isNoted) return;
+    step.isNoted = true;
+    found.set(step.id, [...idsFrom(at), ...idsFrom(place)].slice(0, length));
+  });
 }

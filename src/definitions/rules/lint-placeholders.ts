@@ -40,7 +40,8 @@ export function locateSecret(
   return [{ section, key: row.id, field, message: found.message }];
 }
 
-const onlySecrets = "between double braces is the name of a secret, such as {{API_KEY}}";
+const onlySecrets =
+  "between double braces is the name of a secret, such as {{API_KEY}}, and only in a value";
 
 function findUnfit(fields: object): Fault[] {
   return findPlaceholders(fields)
@@ -49,7 +50,7 @@ function findUnfit(fields: object): Fault[] {
 }
 
 const secretsOrValues =
-  "between double braces is the name of a secret, such as {{API_KEY}}, or of what an earlier step takes from its answer, such as {{order_id}}";
+  "between double braces is the name of a secret, such as {{API_KEY}}, or of what an earlier step takes from its answer, such as {{order_id}}, and only in a value";
 
 function lintStep(
   { url, path, headers, body }: CompleteStep,

@@ -39,7 +39,7 @@ export const HeaderText = z
   // Node's own rule for the value of a header.
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "has characters that no header may have");
 
-const JsonPath = z.string().max(500).superRefine(refuseBy(findJsonPathFault));
+const JsonPath = z.string().max(500, { abort: true }).superRefine(refuseBy(findJsonPathFault));
 
 /** A condition on the content of a response. */
 export const Assertion = z.discriminatedUnion("source", [
