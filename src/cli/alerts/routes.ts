@@ -20,7 +20,7 @@ export async function lint({ strict, config, json }: LintOptions): Promise<numbe
     return code;
   }
   for (const { level, about, message, paste } of findings) {
-    print(`${level}: ${about}: ${message}`);
+    print(plain(`${level}: ${about}: ${message}`));
     if (paste !== undefined)
       print(`To take it, add this row to the routes of your definitions:\n${paste}`);
   }
@@ -69,12 +69,12 @@ export async function simulate(options: SimulateOptions): Promise<number> {
 function describeSimulation({ routes, pages, channels }: Simulation): string {
   const table = createTable(["route", "takes it", "because"]);
   for (const { route, matches, because } of routes) {
-    table.push([route, matches ? "yes" : "no", plain(because)]);
+    table.push([plain(route), matches ? "yes" : "no", plain(because)]);
   }
   const outcome =
     channels.length === 0
       ? "no route takes it: the alert is dropped, and nobody is notified"
-      : `pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`;
+      : plain(`pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`);
   return `${table}\n${outcome}`;
 }
 
@@ -94,7 +94,7 @@ async function showWalks({ config, json }: SimulateOptions): Promise<number> {
     const names = taken.map(({ route }) => route).join(", ");
     const { pages = [], channels = [] } = simulation ?? {};
     const row = [channel ?? "", source ?? "", names, pages.join(", "), channels.join(", ")];
-    table.push([check, ...row.map((cell) => cell || "none")]);
+    table.push([check, ...row.map((cell) => plain(cell) || "none")]);
   }
   print(String(table));
   return 0;

@@ -32,9 +32,9 @@ export function renderMail(message: AlertMessage, { from }: ChannelOf<"email">, 
   };
 }
 
-/** The subject of a thread is one for all its mails: the state is the first line of the text. */
+/** One for all mails of a thread: the state is the first line of the text. `=?` begins a text in an encoding (RFC 2047). */
 function subjectOf({ kind, isTest, environment, name }: AlertMessage): string {
-  const subject = `[${isTest ? "TEST" : environment}] ${shorten(oneLine(name), 150)}`;
+  const subject = `[${isTest ? "TEST" : environment}] ${shorten(oneLine(name).replaceAll("=?", "= ?"), 150)}`;
   return kind === "firing" ? subject : `Re: ${subject}`;
 }
 

@@ -14,6 +14,9 @@ const mostLetters = 500_000;
 
 /** Paths, and folders with `/*` behind them, as Node takes them. `file` has no link in its path. Throws `Malformed`. */
 export function listReadable(file: string): string[] {
+  // Node would run the text of any file, and quote it.
+  if (!/\.m?[jt]s$/.test(file))
+    throw new Malformed("is a link to a file that is no code: name the code itself");
   // To Node a star is everything that begins with what precedes it.
   if (file.includes("*")) throw new Malformed("has a * in its path: rename it, or write YAML");
   const program = path.dirname(path.dirname(programFile("#definitions/define-config.ts")));
