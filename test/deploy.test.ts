@@ -199,8 +199,11 @@ describe("the network policies of the plain manifests", () => {
         "TCP 53",
       ]);
       expect(blocks).toEqual([
-        { cidr: "0.0.0.0/0", except: ["169.254.0.0/16", "100.100.100.200/32"] },
-        { cidr: "::/0", except: ["fe80::/10", "fd00:ec2::/32", "64:ff9b::a9fe:0/112"] },
+        {
+          cidr: "0.0.0.0/0",
+          except: ["169.254.0.0/16", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"],
+        },
+        { cidr: "::/0", except: ["fe80::/10", "64:ff9b::a9fe:0/112", ...ipv6Metadata] },
       ]);
     },
   );
@@ -220,3 +223,13 @@ describe("the network policies of the plain manifests", () => {
     expect(called).toEqual([[], []]);
   });
 });
+
+/** Of Amazon, Google, Scaleway, Oracle, Akamai and Alibaba. */
+const ipv6Metadata = [
+  "fd00:ec2::/32",
+  "fd20:ce::254/128",
+  "fd00:42::42/128",
+  "fd00:c1::a9fe:a9fe/128",
+  "fd00:a9fe:a9fe::/64",
+  "fd00:100::100:200/128",
+];

@@ -181,6 +181,6 @@ function describeRegion({ labels }: Region): string {
 }
 
 function duplicates(values: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return [...new Set(values.filter((value) => seen.size === seen.add(value).size))];
+  const groups = Map.groupBy(values, (value) => value);
+  return [...groups].flatMap(([value, all]) => (all.length > 1 ? value : []));
 }
