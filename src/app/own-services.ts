@@ -1,6 +1,7 @@
 /** The servers of this installation, to which nothing that others name may lead: a check, a channel, a registry. */
 import pg from "pg";
 import type { Config } from "#config.ts";
+import { findOpenServer } from "#fleet/drivers/kubernetes/access.ts";
 import { httpUrl, portOf } from "#kernel/address.ts";
 import { type Network, type OwnService, serviceAt } from "#kernel/reach.ts";
 import { fleetsOf } from "./fleets.ts";
@@ -58,8 +59,9 @@ function nodeUrlOf(url: string): string {
 }
 
 /** Servers of fleets that deploy for whoever reaches them. */
-function fleetUrls({ driver, http, docker }: Config["fleet"]): string[] {
+function fleetUrls({ driver, http, docker, kubernetes }: Config["fleet"]): string[] {
   if (driver === "docker") return docker.hosts.map(engineUrl);
+  if (driver === "kubernetes") return [findOpenServer(kubernetes.context, process.env)];
   return driver === "http" && http.token === "" ? [http.url] : [];
 }
 

@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { closedBy, servicesOf } from "#app/own-services.ts";
 import { readConfig } from "#config.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 const addressesOf = (environment: Record<string, string>) =>
   servicesOf(readConfig({ environment })).map(({ name, host, port }) => `${name} ${host}:${port}`);
@@ -95,6 +98,26 @@ describe("the services of an installation", () => {
     });
 
     expect(found.join()).not.toContain("gateways.example.com");
+  });
+
+  it.each([
+    ["include", "nobody", {}, ["a fleet's API 127.0.0.1:8001"]],
+    ["do not include", "somebody", { token: "word" }, []],
+  ])("%s the server of a kubeconfig that names %s", (_, __, user, expected) => {
+    const file = path.join(tempDir(), "config");
+    const config = {
+      "current-context": "a",
+      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+      clusters: [{ name: "a", cluster: { server: "http://127.0.0.1:8001" } }],
+      users: [{ name: "a", user }],
+    };
+    writeFileSync(file, JSON.stringify(config));
+    vi.stubEnv("KUBECONFIG", file);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const found = addressesOf({ VEDETTE_FLEET__DRIVER: "kubernetes" });
+
+    expect(found.filter((one) => one.includes("fleet"))).toEqual(expected);
   });
 });
 

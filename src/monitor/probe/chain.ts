@@ -29,7 +29,8 @@ export function findChainEnd(socket: TLSSocket, ca?: string): ChainEnd | undefin
   return ends.toSorted((a, b) => a.endsAtMs - b.endsAtMs)[0];
 }
 
-const mostServed = 50;
+/** Chains have up to five. Those that a hostile server makes cost a check of a signature for each pair of them. */
+const mostServed = 10;
 
 /** The first of `served`, and those after it by which it is trusted. */
 function findPath(served: X509Certificate[], roots: X509Certificate[]): X509Certificate[] {
@@ -38,7 +39,7 @@ function findPath(served: X509Certificate[], roots: X509Certificate[]): X509Cert
     const issued: X509Certificate = last;
     if (isRoot(issued) || roots.some((root) => hasIssued(root, issued))) break;
     const issuers = served.filter(
-      (one) => !path.includes(one) && !isRoot(one) && hasIssued(one, issued),
+      (one) => !path.includes(one) && hasIssued(one, issued) && !isRoot(one),
     );
     // Of several with the same key any is enough, and clients take the one that ends last.
     last = issuers.toSorted((a, b) => Date.parse(b.validTo) - Date.parse(a.validTo))[0];

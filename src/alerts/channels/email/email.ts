@@ -1,4 +1,6 @@
 /** E-mail by SMTP: a mail of its own for each recipient, so that each has an outcome of its own. */
+import type { Socket } from "node:net";
+import { Duplex, pipeline, Transform } from "node:stream";
 import { LRUCache } from "lru-cache";
 import { createTransport } from "nodemailer";
 import type { Delivery, Send } from "#alerts/channels/sender.ts";
@@ -46,7 +48,7 @@ async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise
     ...server,
     getSocket: (_options, callback) => {
       connectTo(found, server.port, signal).then(
-        (connection) => callback(null, { connection }),
+        (connection) => callback(null, { connection: boundAnswers(connection) }),
         callback,
       );
     },
@@ -67,4 +69,25 @@ async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise
   } finally {
     transport.close();
   }
+}
+
+/** A session takes a few KB, with the certificates. */
+const mostAnswered = 65_536;
+
+/**
+ * A connection that breaks off when the server says more than any has to: nodemailer keeps all lines, and is busy with
+ * them long after the attempt.
+ */
+function boundAnswers(connection: Socket): Socket {
+  let answered = 0;
+  const answers = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      answered += chunk.length;
+      done(answered > mostAnswered ? new Error("too long an answer") : null, chunk);
+    },
+  });
+  pipeline(connection, answers, () => {});
+  const bounded = Duplex.from({ readable: answers, writable: connection } as never);
+  // Of a socket's own methods nodemailer calls this one; the attempt has a limit of time.
+  return Object.assign(bounded, { setTimeout: () => bounded }) as unknown as Socket;
 }

@@ -35,6 +35,17 @@ export function findAccess(
   );
 }
 
+/** The server, if it takes orders from whoever reaches it, as that of `kubectl proxy` does; empty: it does not, or none is found. */
+export function findOpenServer(context: string, environment: NodeJS.ProcessEnv): string {
+  try {
+    const { server, login, cert } = findAccess(context, environment);
+    return login.kind === "none" && cert === undefined ? server : "";
+  } catch {
+    // The driver says why.
+    return "";
+  }
+}
+
 function inCluster(address: string, serviceAccount: string): ClusterAccess {
   const token = path.join(serviceAccount, "token");
   if (readShortFile(token) === undefined) {
