@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
-import { environmentOfTools } from "#fleet/drivers/kubernetes/exec-plugin.ts";
 import { cleanWords } from "#kernel/log-text.ts";
+import { environmentOfTools } from "#kernel/run-program.ts";
 
 const defaultSocket = "/var/run/docker.sock";
 const pollMs = 50;

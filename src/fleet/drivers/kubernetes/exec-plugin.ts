@@ -1,9 +1,9 @@
 /** Credentials from a program of the cloud (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). */
 import { z } from "zod";
 import { cleanWords } from "#kernel/log-text.ts";
+import { environmentOfTools, type ProgramEnd, runProgram } from "#kernel/run-program.ts";
 import type { ExecPlugin } from "./login.ts";
 import { isPem, readPem } from "./pem.ts";
-import { type PluginEnd, runProgram } from "./plugin-process.ts";
 
 const maxOutputBytes = 1_048_576;
 
@@ -51,22 +51,6 @@ export async function runPlugin(
   }
 }
 
-/** Variables that ssh and programs of the clouds read. Our own settings and secrets are no business of theirs. */
-const names = new Set([
-  ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "KUBECONFIG"],
-  ...["SHELL", "DISPLAY", "KRB5CCNAME"],
-  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"],
-  ...["http_proxy", "https_proxy", "no_proxy", "all_proxy"],
-  ...["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
-]);
-const families = /^(?:LC|XDG|SSH|AWS|GOOGLE|CLOUDSDK|AZURE|AAD)_/;
-
-export function environmentOfTools(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => names.has(name) || families.test(name)),
-  );
-}
-
 function infoOf({ apiVersion, cluster }: ExecPlugin) {
   const told = cluster && {
     server: cluster.server,
@@ -79,7 +63,7 @@ function infoOf({ apiVersion, cluster }: ExecPlugin) {
   return { apiVersion, kind: "ExecCredential", spec: { interactive: false, cluster: told } };
 }
 
-function describe(end: PluginEnd, limitMs: number): string {
+function describe(end: ProgramEnd, limitMs: number): string {
   switch (end.kind) {
     case "unstarted":
       return end.code === "ENOENT"
@@ -102,7 +86,7 @@ const secretForms = [
   /(?<![\w+/])(?=\S*[A-Z])(?=\S*\d)[\w+/=]{40,}/g,
 ];
 
-function quoteLast(end: PluginEnd, env: NodeJS.ProcessEnv): string {
+function quoteLast(end: ProgramEnd, env: NodeJS.ProcessEnv): string {
   const last = "words" in end ? (end.words.trim().split("\n").at(-1) ?? "") : "";
   const secrets = Object.entries(env).flatMap(([name, value = ""]) =>
     secretName.test(name) && value.length >= 6 ? [value] : [],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
-import { runReload } from "#routing/alertmanager/reload-command.ts";
+import { runReload } from "#routing/alertmanager/reload.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -71,4 +71,31 @@ it("does not wait for a daemon that the command left behind", async () => {
   await runReload(node(script), options);
 
   expect(performance.now() - startedAtMs).toBeLessThan(4_000);
+});
+
+it("leaves a process running that the command started and that still prints", async () => {
+  const file = path.join(tempDir(), "pid");
+  const script = `
+    const child = require('child_process').spawn('sleep', ['30'], { stdio: 'inherit' });
+    require('fs').writeFileSync(process.argv[1], String(child.pid));
+    child.unref();
+  `;
+
+  await runReload(node(script, file), options);
+
+  const pid = Number(readFileSync(file, "utf8"));
+  onTestFinished(() => void process.kill(pid));
+  expect(identifyProcess(pid)).toBeDefined();
+});
+
+it("passes on where the command finds docker and the user's services", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const places = { DOCKER_HOST: "tcp://d:1", DBUS_SESSION_BUS_ADDRESS: "unix:path=/b" };
+  for (const [name, value] of Object.entries(places)) vi.stubEnv(name, value);
+  const file = path.join(tempDir(), "out");
+  const script = "require('fs').writeFileSync(process.argv[1], JSON.stringify(process.env))";
+
+  await runReload(node(script, file), options);
+
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject(places);
 });

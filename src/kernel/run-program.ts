@@ -1,32 +1,52 @@
-/** A child process that prints a secret, within limits of time and output. */
+/** Programs that the operator names: run without a shell, within limits, and with little of our environment. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 
-export type PluginProgram = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
+export type Program = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
-/** `maxBytes` of what it prints, on stdout and stderr together. */
-export type PluginLimits = { limitMs: number; maxBytes: number };
+/**
+ * `maxBytes`: of what it prints on stdout and stderr together. Absent: nothing is read from its stdout but its last words,
+ * and what it has started may outlive it and us, as a daemon that it restarts does.
+ */
+export type ProgramLimits = { limitMs: number; maxBytes?: number };
 
-/** `words` is the end of stderr, in whole lines. */
-export type PluginEnd =
+/** `words` is the end of stderr, or of both without `maxBytes`, in whole lines. */
+export type ProgramEnd =
   | { kind: "unstarted"; code: string }
   | { kind: "late"; words: string }
   | { kind: "large" }
   | { kind: "ended"; code: number | null; signal: string | null; output: string; words: string };
 
-/** How much of stderr is kept: enough for its last line. */
+/** Variables that ssh, docker, systemctl and programs of the clouds read. Our own settings and secrets are not for them. */
+const names = new Set([
+  ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "KUBECONFIG"],
+  ...["SHELL", "DISPLAY", "KRB5CCNAME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONFIG"],
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"],
+  ...["http_proxy", "https_proxy", "no_proxy", "all_proxy"],
+  ...["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"],
+]);
+const families = /^(?:LC|XDG|SSH|AWS|GOOGLE|CLOUDSDK|AZURE|AAD)_/;
+
+export function environmentOfTools(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => names.has(name) || families.test(name)),
+  );
+}
+
+/** How much of the last words is kept: enough for its last line. */
 const keptLength = 4_096;
 /** How long output is read after the end: something that it started may hold the pipes. */
 const drainMs = 250;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** No shell, and nothing to read. At a limit, or when we end, it is killed with all that it started. */
-export function runProgram(program: PluginProgram, limits: PluginLimits): Promise<PluginEnd> {
-  const { promise, resolve } = Promise.withResolvers<PluginEnd>();
+/** It has nothing to read. At a limit, or when we end, it is killed with all that it started. */
+export function runProgram(program: Program, limits: ProgramLimits): Promise<ProgramEnd> {
+  const { promise, resolve } = Promise.withResolvers<ProgramEnd>();
   const child = start(program);
   if (typeof child === "string") return Promise.resolve({ kind: "unstarted", code: child });
   const kill = () => killGroup(child.pid);
+  const killRest = limits.maxBytes === undefined ? () => {} : kill;
   const read = collect(child, limits.maxBytes, () => {
     kill();
     resolve({ kind: "large" });
@@ -44,22 +64,22 @@ export function runProgram(program: PluginProgram, limits: PluginLimits): Promis
       resolve({ kind: "ended", code, signal, output: read.output(), words: read.words() });
     child.once("close", end);
     drain = setTimeout(() => {
-      kill();
+      killRest();
       end();
     }, drainMs);
   });
-  process.once("exit", kill);
+  process.once("exit", killRest);
   return promise.finally(() => {
     clearTimeout(timer);
     clearTimeout(drain);
-    process.off("exit", kill);
+    process.off("exit", killRest);
     child.stdout.destroy();
     child.stderr.destroy();
   });
 }
 
 /** Why it cannot be started: an argument with a zero byte is refused by Node itself, whose message quotes it. */
-function start({ command, args, env }: PluginProgram): Child | string {
+function start({ command, args, env }: Program): Child | string {
   try {
     // A process group of its own, so that what it starts can be killed with it.
     return spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -68,21 +88,20 @@ function start({ command, args, env }: PluginProgram): Child | string {
   }
 }
 
-function collect({ stdout, stderr }: Child, maxBytes: number, onTooMuch: () => void) {
+function collect({ stdout, stderr }: Child, maxBytes: number | undefined, onTooMuch: () => void) {
   const chunks: Buffer[] = [];
   let words = "";
   let size = 0;
-  const take = (chunk: Buffer): boolean => {
-    size += chunk.length;
-    if (size > maxBytes) onTooMuch();
-    return size <= maxBytes;
+  const addWords = (chunk: Buffer) => {
+    words = keepLast(words + chunk.toString());
   };
-  stdout.on("data", (chunk: Buffer) => {
-    if (take(chunk)) chunks.push(chunk);
-  });
-  stderr.on("data", (chunk: Buffer) => {
-    if (take(chunk)) words = keepLast(words + chunk.toString());
-  });
+  const upToLimit = (take: (chunk: Buffer) => void) => (chunk: Buffer) => {
+    size += chunk.length;
+    if (maxBytes !== undefined && size > maxBytes) onTooMuch();
+    else take(chunk);
+  };
+  stdout.on("data", upToLimit(maxBytes === undefined ? addWords : (chunk) => chunks.push(chunk)));
+  stderr.on("data", upToLimit(addWords));
   return { output: () => Buffer.concat(chunks).toString(), words: () => words };
 }
 
