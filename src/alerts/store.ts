@@ -94,8 +94,6 @@ const saveEvents = `
     next_attempt_at timestamptz, accepted_at timestamptz)
   ORDER BY event_id
   ON CONFLICT (event_id) DO UPDATE SET
-    -- A later event may have the same id: earlier versions gave it to a channel that the check joined again.
-    transition = excluded.transition, event_at = excluded.event_at,
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
     accepted_at = excluded.accepted_at

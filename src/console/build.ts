@@ -36,7 +36,7 @@ function isFresh(): boolean {
     const { shared, hash } = JSON.parse(readFileSync(file, "utf8")) as Stamp;
     return hashOf(shared) === hash;
   } catch {
-    // An earlier version wrote it, or a source is not there any more.
+    // A source is not there any more.
     return false;
   }
 }

@@ -25,8 +25,8 @@ const OfCheck = z.object({
   kind: z.enum(["api", "heartbeat"]),
 });
 
-/** The alert that the page shows; absent: a page of an earlier version. */
-const OfAlert = OfCheck.extend({ episode: z.int().optional() });
+/** The alert that the page shows. */
+const OfAlert = OfCheck.extend({ episode: z.int() });
 
 const orders = {
   mute: "Mute",

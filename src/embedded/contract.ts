@@ -20,7 +20,7 @@ export const Endpoints = z.object({
   /** The embedded Postgres, without user and password. */
   database: z.string().optional(),
   pid: z.int(),
-  /** Identifies the process, because pids are reused. Absent in files of earlier versions. */
+  /** Identifies the process, because pids are reused. Absent where a process has no such identity. */
   process: Process.optional(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;

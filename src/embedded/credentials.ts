@@ -8,32 +8,25 @@ import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials } from "./contract.ts";
 
 /**
- * Reads `<dataDir>/credentials.json`. Generates it on the first start, and fields that an older version did
- * not write yet. A file that cannot be read is an error: replacing its secrets would lock everyone out.
+ * Reads `<dataDir>/credentials.json`, which it generates on the first start. A file that cannot be read is an error:
+ * replacing its secrets would lock everyone out.
  */
 export function loadCredentials(dataDir: string): Credentials {
   const file = path.join(dataDir, "credentials.json");
-  const generated = generateCredentials();
-  const before = readIfThere(file);
-  const kept = before === undefined ? generated : readCredentials(before, { file, generated });
-  const text = `${JSON.stringify(kept, null, 2)}\n`;
-  if (before !== text) writeFileAtomically(file, text);
-  return kept;
-}
-
-type Source = { file: string; generated: Credentials };
-
-/** Fields that a file of an older version lacks are taken from `generated`. */
-function readCredentials(text: string, { file, generated }: Source): Credentials {
-  const { encryption_key, sentinel_key, check_key } = generated;
+  const text = readIfThere(file);
+  if (text === undefined) return writeCredentials(file, generateCredentials());
   try {
-    const kept = JSON.parse(text);
-    return Credentials.parse({ encryption_key, sentinel_key, check_key, ...kept });
+    return Credentials.parse(JSON.parse(text));
   } catch (error) {
     const advice = "restore it from a backup, or delete it to generate new secrets";
     // Neither the parser's message nor the cause: both may quote a secret.
     throw new Error(`${file} is damaged (${(error as Error).name}); ${advice}`);
   }
+}
+
+function writeCredentials(file: string, credentials: Credentials): Credentials {
+  writeFileAtomically(file, `${JSON.stringify(credentials, null, 2)}\n`);
+  return credentials;
 }
 
 function generateCredentials(): Credentials {
@@ -63,8 +56,7 @@ export function renewSecret(dataDir: string, name: RootKeyName): string {
 /** Stores `secret` under `name`, in the file only: processes that have read the file keep the old secret. */
 export function keepSecret(dataDir: string, name: RootKeyName, secret: string): string {
   const changed = { ...loadCredentials(dataDir), [name]: secret };
-  const file = path.join(dataDir, "credentials.json");
-  writeFileAtomically(file, `${JSON.stringify(changed, null, 2)}\n`);
+  writeCredentials(path.join(dataDir, "credentials.json"), changed);
   return secret;
 }
 

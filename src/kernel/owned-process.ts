@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export type ProcessIdentity = {
   pid: number;
   startedAt: string;
-  /** Missing where the machine has none, and in files of earlier versions. */
+  /** Missing where the machine has none. */
   bootId?: string | undefined;
   /** The namespace of the pid, which differs in each container. Missing as above. */
   pidNamespace?: string | undefined;

@@ -191,8 +191,8 @@ export const Quiet = z.object({
       fromMs: z.int(),
       toMs: z.int(),
       reason: z.string(),
-      /** Who added it; absent: an earlier version stored it. */
-      by: z.string().optional(),
+      /** Who added it. */
+      by: z.string(),
     }),
   ),
 });
@@ -250,8 +250,8 @@ export const HeartbeatState = z.object({
       untilMs: z.int(),
       awayFromMs: z.int(),
       awayToMs: z.int(),
-      /** The number of holds in a row; absent in the state of an earlier version. */
-      times: z.int().optional(),
+      /** The number of holds in a row. */
+      times: z.int(),
     })
     .nullable(),
   episodes: z.int(),
@@ -283,8 +283,7 @@ export const CheckSnapshot = z.object({
   /** Of a heartbeat by cron: the time for which a ping has to come. */
   expectedAtMs: z.int().optional(),
   alert: OpenAlert.nullable(),
-  /** Absent: an earlier version. */
-  suppressed: Suppression.nullable().optional(),
+  suppressed: Suppression.nullable(),
   quiet: Quiet,
   locations: z.record(z.string(), LocationState),
 });

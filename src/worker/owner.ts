@@ -43,7 +43,7 @@ export async function requireOwnRestate(of: {
   );
 }
 
-/** The first address that another installation registered. Addresses of earlier versions have no header. */
+/** The first address that another installation registered. */
 export function findOtherInstallation(deployments: readonly Deployment[], installation: string) {
   for (const { id, additional_headers = {}, services } of deployments) {
     const other = Object.entries(additional_headers).find(

@@ -31,19 +31,6 @@ it("keeps the secrets from start to start", () => {
   expect(second).toEqual(first);
 });
 
-it("adds the key of checks to those of a directory without one, and changes no other", () => {
-  const dataDir = tempDir();
-  const { check_key, ...others } = loadCredentials(dataDir);
-  writeFileSync(path.join(dataDir, "credentials.json"), JSON.stringify(others));
-
-  const { check_key: added, ...same } = loadCredentials(dataDir);
-
-  expect(same).toEqual(others);
-  expect(added).toMatch(/^vedette_root_[\w-]{43}$/);
-  expect(added).not.toBe(check_key);
-  expect(loadCredentials(dataDir).check_key).toBe(added);
-});
-
 it("keeps what a newer version has added", () => {
   const directory = tempDir();
   const file = path.join(directory, "credentials.json");

@@ -109,8 +109,8 @@ function describeMute({ muted_until: until, muted_by: by }: AlertState): string 
   return `muted ${end}${byWhom(by)}`;
 }
 
-function byWhom(by: string | null | undefined): string {
-  return by == null ? "" : `, by ${plain(by)}`;
+function byWhom(by: string | null): string {
+  return by === null ? "" : `, by ${plain(by)}`;
 }
 
 function reportAlertState(state: AlertState): string {

@@ -11,9 +11,9 @@ const Child = z.object({
   bootId: z.string().optional(),
   healthPort: z.int().positive(),
   /** For its private port. */
-  privateToken: z.string().default(""),
-  /** Identifies its root key without revealing it; absent: started by an earlier version. */
-  keyMark: z.string().optional(),
+  privateToken: z.string(),
+  /** Identifies its root key without revealing it. */
+  keyMark: z.string(),
 });
 export type Child = z.infer<typeof Child>;
 

@@ -95,11 +95,10 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
     },
 
     /**
-     * No longer expects pings of our own. Returns whether there is a ping URL, which still counts. A drill has
-     * none: its token, of an earlier version, is known to nobody.
+     * No longer expects pings of our own. Returns whether there is a ping URL, which still counts.
      */
-    async withdraw(id: string, { wasDrill }: { wasDrill: boolean }): Promise<boolean> {
-      await database.query(deleteOurs, [id, wasDrill]);
+    async withdraw(id: string): Promise<boolean> {
+      await database.query(deleteOurs, [id]);
       const { rows } = await database.query("SELECT id FROM heartbeats WHERE id = $1", [id]);
       return rows.length > 0;
     },
@@ -160,7 +159,7 @@ const saveAnnouncement = `
   WHERE token_hash = $1
   RETURNING h.id, ${lastPing}`;
 
-const deleteOurs = "DELETE FROM heartbeats WHERE id = $1 AND (token_hash IS NULL OR $2::boolean)";
+const deleteOurs = "DELETE FROM heartbeats WHERE id = $1 AND token_hash IS NULL";
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1 AND token_hash IS NOT NULL)

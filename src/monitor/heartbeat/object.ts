@@ -123,7 +123,7 @@ async function followJob(
   }
   const isLeft = mayBeLeft && after.job === undefined;
   if (wasPaused || !(isJobOff(after) || isLeft)) return;
-  const hasUrl = await ctx.run("withdraw-job", () => inbox.withdraw(after.id, { wasDrill }));
+  const hasUrl = await ctx.run("withdraw-job", () => inbox.withdraw(after.id));
   if (hasUrl) return;
   await pause(ctx, after, wasDrill ? "it is no drill any more" : "the job that pings it is off");
 }

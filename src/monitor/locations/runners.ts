@@ -9,7 +9,7 @@ export type Runners = ReturnType<typeof createRunners>;
 type KnownRunner = {
   location: string;
   createdAt: Date;
-  addedBy: string | null;
+  addedBy: string;
   seenAt: Date | null;
 };
 

@@ -51,8 +51,8 @@ export const AlertState = z.object({
       from: z.string(),
       to: z.string(),
       reason: z.string(),
-      /** Who added it; null or absent: an earlier version. */
-      by: z.string().nullable().optional(),
+      /** Who added it. */
+      by: z.string(),
     }),
   ),
   alert: z
@@ -128,8 +128,8 @@ const RunnerLocation = z
 const Runner = z.object({
   location: z.string(),
   created_at: z.string(),
-  /** Who added it, or last replaced its token; null or absent: an earlier version. */
-  added_by: z.string().nullable().optional(),
+  /** Who added it, or last replaced its token. */
+  added_by: z.string(),
   /** When it last sent a request; null: never. */
   seen_at: z.string().nullable(),
 });

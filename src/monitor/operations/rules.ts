@@ -65,7 +65,7 @@ export function describeAlertState(
     check,
     muted_until: mutedUntilMs === null ? null : toIso(mutedUntilMs),
     muted_by: mutedBy,
-    maintenance: maintenance.map(({ fromMs, toMs, reason, by = null }) => ({
+    maintenance: maintenance.map(({ fromMs, toMs, reason, by }) => ({
       from: toIso(fromMs),
       to: toIso(toMs),
       reason,

@@ -261,7 +261,7 @@ function findHold(
   const { fromMs: awayFromMs, toMs: awayToMs } = away;
   // This absence has caused a hold already and has not ended.
   if (!away.isOver && before?.awayFromMs === awayFromMs) return null;
-  const times = before === null ? 1 : (before.times ?? 1) + 1;
+  const times = before === null ? 1 : before.times + 1;
   const untilMs = awayToMs + graceMsOf(heartbeat);
   if (untilMs <= nowMs || times > maxHolds) return null;
   return { untilMs, awayFromMs, awayToMs, times };

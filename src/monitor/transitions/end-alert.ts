@@ -44,7 +44,6 @@ export async function followChannels<State extends AlertHistory>(
 ): Promise<void> {
   const before = await readAddressee(ctx);
   if (before === null) return;
-  // Journaled, and obeyed whatever the reason: an earlier version ended alerts for further reasons.
   const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(before, check));
   if (endedBecause !== null) return endAlert(ctx, endedBecause, access);
   const change = await findChange(ctx, before, check);

@@ -83,7 +83,7 @@ const toldKey = "told-suppression";
 /** For an entry: the snapshot, and which suppressions began or ended since the last one. */
 export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<StateEntry> {
   const told = await ctx.get<Suppression>(toldKey);
-  const now = snapshot.suppressed ?? null;
+  const now = snapshot.suppressed;
   const suppressions = spansOfChange({ told, now }, snapshot.takenAtMs);
   if (suppressions.length === 0) return { snapshot };
   if (now === null) ctx.clear(toldKey);

@@ -4,12 +4,7 @@ import type { AlertMessage, SendToChannel } from "#alerts/channels/message.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import { startAlertBench } from "../../support/alerts/alert-bench.ts";
-import {
-  buildDirectOrder,
-  buildEpisode,
-  eventIdsOf,
-  newYearMs,
-} from "../../support/alerts/alert-builders.ts";
+import { buildDirectOrder, buildEpisode, eventIdsOf } from "../../support/alerts/alert-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const chat = DirectChannel.parse({ id: "chat", kind: "slack", url: "{{SLACK_URL}}" });
@@ -135,25 +130,4 @@ it("a channel that was removed and is down leaves neither a pending event nor a 
     address: null,
     cause: "the channel was removed: not reached",
   });
-});
-
-it("of events that an earlier version gave one id, the last one is shown", async () => {
-  const bench = await startAlertBench({ send: noteSent({}).send });
-  const [opened, left] = ordersOf(hook, 1) as [ReturnType<typeof buildDirectOrder>, never];
-  const recoveredAtMs = newYearMs + 60_000;
-  const recovered = buildDirectOrder(hook, {
-    kind: "resolved",
-    openedAtMs: newYearMs,
-    atMs: recoveredAtMs,
-  });
-
-  await bench.enqueue([opened, left, opened, recovered]);
-
-  await waitFor(
-    async () => {
-      const [event] = await bench.list({ status: "accepted", limit: 1 });
-      return event?.event_at === new Date(recoveredAtMs).toISOString();
-    },
-    { withinMs: 10_000, what: "the recovery to be the newest event" },
-  );
 });

@@ -122,6 +122,7 @@ it("is quiet until the end of adjoining windows and mute", () => {
     fromMs: nowMs + from * minute,
     toMs: nowMs + to * minute,
     reason: "upgrade",
+    by: "ada",
   });
   const until = (mutedUntilMs: number | null, ...maintenance: ReturnType<typeof window>[]) => {
     const snapshots = new Map([

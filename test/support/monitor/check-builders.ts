@@ -71,6 +71,7 @@ export function aSnapshot(changes: Partial<CheckSnapshot> = {}): CheckSnapshot {
     lastDurationMs: 1,
     dueAtMs: null,
     alert: null,
+    suppressed: null,
     quiet: notQuiet,
     locations: {},
     ...changes,

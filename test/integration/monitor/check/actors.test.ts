@@ -85,17 +85,6 @@ describe.each(modes)("an operator's name, $mode", ({ alwaysReplay }) => {
   });
 });
 
-it("a runner that an earlier version added is listed without a name", async () => {
-  const bench = await startMonitorBench({ apiChecks: [check] });
-  await bench.database.query(
-    "INSERT INTO check_runners (location, token_hash) VALUES ('fra', '1')",
-  );
-
-  const { body } = await bench.call(`${runners}/List`);
-
-  expect(body.runners).toMatchObject([{ location: "fra", added_by: null }]);
-});
-
 it("a name that the gateway has not signed is not recorded", async () => {
   const bench = await startMonitorBench({ apiChecks: [check] });
 

@@ -688,7 +688,7 @@ describe("snapshots", () => {
   });
 
   it("is stored although Postgres cannot store the text of an operator", async () => {
-    const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e" };
+    const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e", by: "ada" };
     const quiet = { mutedUntilMs: null, maintenance: [window] };
 
     await recorder().snapshot(aSnapshot({ quiet }));
