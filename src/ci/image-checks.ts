@@ -1,13 +1,13 @@
 /** The checks of one image: what each kind reads, and who judges it. */
+import { cleanText } from "#kernel/clean-text.ts";
 import type { CommitApi } from "./commit/api.ts";
 import { checkCommit } from "./commit/check.ts";
 import type { CiConfig } from "./config.ts";
 import type { CiKind } from "./contract.ts";
 import type { Attachment, Finding, Subject } from "./finding.ts";
-import { judgeLabels } from "./label.ts";
 import { CiTrouble } from "./trouble.ts";
 
-/** What is read from the image's registry. They throw a `ProblemError`. */
+/** Reads from the image's registry. They throw a `ProblemError`. */
 export type ImageSources = {
   readLabels: (image: string, signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
   readAttachments: (image: string, signal: AbortSignal) => Promise<Attached>;
@@ -37,7 +37,7 @@ export function createImageChecks(settings: CiConfig, sources: ImageSources) {
     const judgeAttached = async (judge: Judge) => {
       const { manifest, attachments, omitted, troubles } = await attached();
       const finding = await judge({ digest, manifest }, attachments);
-      // What could not be read may be what is missing.
+      // The missing evidence may be among that which could not be read.
       if (finding.result === "passed") return finding;
       if (troubles.length > 0) throw new CiTrouble(troubles.join("; "));
       return omitted === 0 ? finding : notLookedAt(finding, omitted);
@@ -62,4 +62,21 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
     reading ??= read();
     return reading;
   };
+}
+
+export function judgeLabels(
+  labels: ReadonlyMap<string, string>,
+  wanted: Readonly<Record<string, string>>,
+): Finding {
+  const names = Object.keys(wanted);
+  const other = names.filter((name) => labels.has(name) && labels.get(name) !== wanted[name]);
+  if (other.length > 0) {
+    const found = other.map((name) => `${name}=${cleanText(labels.get(name) ?? "", 60)}`);
+    return { result: "failed", detail: `the image has ${found.join(", ")}` };
+  }
+  const absent = names.filter((name) => !labels.has(name));
+  if (absent.length > 0) {
+    return { result: "missing", detail: `the image has no label ${absent.join(", ")}` };
+  }
+  return { result: "passed", detail: `the image has ${names.join(", ")}` };
 }

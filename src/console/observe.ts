@@ -3,7 +3,7 @@ import { inTime } from "#kernel/in-time.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
 import type { RecordedRollout } from "#rollout/history/contract.ts";
-import { countsOf, type RolloutCounts } from "./counts.ts";
+import { type Counts, countsOf, type RolloutCounts } from "./counts.ts";
 import type { SentRollout, WholeState } from "./events.ts";
 import { toColumns } from "./fleet-columns.ts";
 import { joinLive } from "./fleet-rows.ts";
@@ -16,7 +16,6 @@ import {
   withKnownFleet,
   withoutEarlyWait,
 } from "./moment.ts";
-import { createThroughput } from "./throughput.ts";
 
 export type ObserveParts = {
   /** The fleet that is observed. */
@@ -100,7 +99,7 @@ function troubleOf(part: string, result: ReadResult<unknown>): WholeState["troub
   return "detail" in result ? [{ part, detail: result.detail }] : [];
 }
 
-/** Whether history lacks what the rollout has done: its step, or results of a wave that is over. */
+/** True if history lacks what the rollout has done: its step, or results of a wave that is over. */
 function isBehind(live: RolloutStatus, { recorded, members }: Moment): boolean {
   if (live.rollout_id === null) return false;
   if (recorded === undefined || !isSameStep(live, recorded.status)) return true;
@@ -175,7 +174,7 @@ function keep(
   };
 }
 
-/** What to add when the sentinels that stay on the page are not those that the rollout itself counts by now. */
+/** The correction when the sentinels that stay on the page are not those that the rollout itself counts by now. */
 function agedWords({ rollout, fleet }: WholeState, live: ReadResult<RolloutStatus>): string {
   if (rollout === null || fleet === null || !("value" in live)) return "";
   const { status, waves } = rollout;
@@ -195,7 +194,42 @@ function describe(error: unknown): string {
   return "it cannot be reached";
 }
 
-/** Whether Postgres has ended the read at its limit. */
+/** True if Postgres has ended the read at its limit. */
 function isCanceled(error: Error & { code?: unknown }): boolean {
   return error.code === "57014";
+}
+
+type Sample = { atMs: number; done: number };
+
+/** The window of the rate: a shorter one would jump with every batch, a longer one would lag behind. */
+const windowMs = 20_000;
+
+/** Counts the results per second of the rollout, or of its rollback. */
+function createThroughput() {
+  let subject = "";
+  let samples: Sample[] = [];
+  return {
+    perSecond(
+      { rollout_id, state }: Pick<RolloutStatus, "rollout_id" | "state">,
+      counts: Counts,
+      nowMs: number,
+    ): number {
+      if (state !== "in_progress" && state !== "rolling_back") {
+        samples = [];
+        return 0;
+      }
+      if (subject !== `${rollout_id} ${state}`) samples = [];
+      subject = `${rollout_id} ${state}`;
+      const done = state === "in_progress" ? counts.done : counts.reverted + counts.not_reverted;
+      samples = [...samples, { atMs: nowMs, done }].filter(({ atMs }) => nowMs - atMs <= windowMs);
+      return rateOf(samples);
+    },
+  };
+}
+
+function rateOf(samples: readonly Sample[]): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.atMs === first.atMs) return 0;
+  const perSecond = ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
+  return Math.max(0, Math.round(perSecond * 10) / 10);
 }

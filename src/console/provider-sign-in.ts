@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isLoopback } from "#kernel/address.ts";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { createSealer } from "#kernel/seal.ts";
@@ -18,7 +18,6 @@ import {
 } from "./cookie.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
-import { localPath } from "./return-path.ts";
 import { type SignedSession, seal } from "./session.ts";
 
 type Parts = {
@@ -115,4 +114,21 @@ function withoutPath(publicUrl: string): string {
 
 function elsewhere(detail: string): ProblemError {
   return new ProblemError({ status: 409, code: "no_public_url", detail });
+}
+
+/** Only to resolve paths. */
+const base = "http://console.invalid";
+
+const longest = 500;
+
+/** The path of the console that a page has asked to return to; the first page's for anything else. */
+export function localPath(wanted: string): string {
+  if (!isClean(wanted, longest) || !wanted.startsWith("/")) return consolePath;
+  const url = URL.parse(wanted, base);
+  if (url === null || url.origin !== base) return consolePath;
+  const { pathname, search } = url;
+  const isOwn = pathname === consolePath || pathname.startsWith(`${consolePath}/`);
+  // A path that begins with two slashes, also behind dots that were resolved, would be another host.
+  const isPage = isOwn && !pathname.startsWith(`${consolePath}/api/`);
+  return isPage ? `${pathname}${search}` : consolePath;
 }

@@ -15,7 +15,6 @@ import {
   signalProcess,
 } from "#kernel/owned-process.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
-import { signalAtExit } from "./exit-signals.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
@@ -28,10 +27,10 @@ export type ServerProgram = {
    * at the same moment as us, and end it while other parts still need it.
    */
   launch: () => ChildProcess;
-  /** Whether the server is ready; polled until it is. Throws errors that waiting doesn't fix. */
+  /** True if the server is ready; polled until it is. Throws errors that waiting doesn't fix. */
   isReady: () => Promise<boolean>;
   readyWithinMs: number;
-  /** Whether the cause of a failed start is temporary, by the server's last output: it is then retried. */
+  /** True if the cause of a failed start is temporary, by the server's last output: it is then retried. */
   isTransient?: (lastOutput: string) => boolean;
   /** Makes the server shut down in an orderly way. */
   stopSignal: NodeJS.Signals;
@@ -212,4 +211,20 @@ function collectOutput(child: ChildProcess, program: ServerProgram): () => strin
     });
   }
   return () => lines.filter((line) => line !== "").join(" | ");
+}
+
+/**
+ * Signals to servers that are still running when the program exits without having stopped them: at the
+ * second signal, or after an error of its own. The servers then shut down by themselves.
+ */
+const signals = new Set<() => void>();
+
+process.on("exit", () => {
+  for (const signal of signals) signal();
+});
+
+/** Calls `signal`, without waiting, when the program exits before the returned function was called. */
+function signalAtExit(signal: () => void): () => void {
+  signals.add(signal);
+  return () => signals.delete(signal);
 }

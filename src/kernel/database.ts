@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
+import type { ClientBase } from "pg";
 import pg from "pg";
 import { connectDirectly, endClient } from "./direct-connection.ts";
 import { createHangWatch } from "./hang-watch.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, readMissingMigrations } from "./schema-version.ts";
-import { refuseInvalidTimes } from "./valid-times.ts";
 
 export type Database = pg.Pool;
 
@@ -194,3 +194,34 @@ function streamOf(client: pg.ClientBase): Socket {
 
 /** Nothing to do here: the running statement, or the next one, fails with this error. */
 function ignoreLoss(): void {}
+
+type Query = (...args: unknown[]) => unknown;
+
+/**
+ * Keeps invalid `Date`s from the database: pg would send them as text that no type accepts. A query with one fails with a
+ * RangeError, and the connection remains usable.
+ */
+export function refuseInvalidTimes(client: ClientBase): void {
+  const send = client.query.bind(client) as Query;
+  const query: Query = (...args) => {
+    if (!valuesOf(args).some(isInvalidTime)) return send(...args);
+    const error = new RangeError("an invalid time is not sent to the database");
+    const callback = args.findLast((arg) => typeof arg === "function");
+    if (callback === undefined) return Promise.reject(error);
+    queueMicrotask(() => callback(error));
+    return undefined;
+  };
+  Object.assign(client, { query });
+}
+
+/** The values are an argument of their own, or part of a query object. */
+function valuesOf([query, values]: unknown[]): unknown[] {
+  if (Array.isArray(values)) return values;
+  const { values: within } = (query ?? {}) as { values?: unknown };
+  return Array.isArray(within) ? within : [];
+}
+
+function isInvalidTime(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isInvalidTime);
+  return value instanceof Date && Number.isNaN(value.getTime());
+}

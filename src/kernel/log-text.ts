@@ -1,7 +1,6 @@
 /** The end of a log of a program that is not ours, made safe to store and to show. */
 import { cleanText } from "./clean-text.ts";
 import { maskSecrets } from "./mask-secrets.ts";
-import { stripEscapes } from "./strip-escapes.ts";
 
 /** Of all lines together. */
 const maxBytes = 16_384;
@@ -35,7 +34,7 @@ function endOf(raw: string): string {
   return newline === -1 ? end : end.slice(newline + 1);
 }
 
-/** What a terminal would show of a line that was overwritten: a bar of progress is not a hundred lines. */
+/** The text that a terminal would show of a line that was overwritten: a bar of progress is not a hundred lines. */
 function cleanLine(line: string): string {
   const written = line.trimEnd();
   const shown = written.slice(written.lastIndexOf("\r") + 1);
@@ -50,4 +49,25 @@ function lastWithin(lines: readonly string[], bytes: number): string[] {
     return left < 0;
   });
   return lines.slice(first + 1);
+}
+
+const esc = "\u001b";
+
+/** Titles, links and other strings with their ends. None reaches into the next one, so that no text is read twice. */
+const strings = `(?:${esc}[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\n${esc}\u0090\u0098\u009c-\u009f]*(?:\u0007|\u009c|${esc}\\\\)`;
+
+/** Colours and movements of the cursor; what is left of one that was cut, too. */
+const controls = `(?:${esc}\\[|\u009b)[0-?]*[ -/]*[@-~]?`;
+
+/** Character sets, modes of keys, saved positions, a reset: no letter that the name of a secret begins with. */
+const others = `${esc}(?:[ #%(-/][0-~]|[0-9<=>DEHMNOZ\\\\]|c(?![a-z]))`;
+
+const sequences = new RegExp(`${strings}|${controls}|${others}`, "g");
+
+/**
+ * Removes the escape sequences of terminals (ECMA-48). Node's own function takes time by the square of the length for a
+ * text that is made for it, and a log may be written by somebody hostile.
+ */
+export function stripEscapes(text: string): string {
+  return text.replace(sequences, "");
 }

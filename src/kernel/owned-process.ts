@@ -29,14 +29,14 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   };
 }
 
-/** Whether we could see the process if it ran: false for another container, machine or boot. */
+/** True if we could see the process if it ran: false for another container, machine or boot. */
 export function isInSight(identity: ProcessIdentity): boolean {
   const isOfThisBoot = identity.bootId === undefined || identity.bootId === bootId;
   const { pidNamespace: namespace } = identity;
   return isOfThisBoot && (namespace === undefined || namespace === pidNamespace);
 }
 
-/** Whether exactly this process still runs and is in sight. A zombie doesn't count as running. */
+/** True if exactly this process still runs and is in sight. A zombie doesn't count as running. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (!isInSight(identity)) return false;
   // A damaged file may lack the start time: it must match neither an absent process nor any other.
@@ -44,7 +44,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
-/** Whether the process has certainly ended. Of one out of sight nothing is certain. */
+/** True if the process has certainly ended. Of one out of sight nothing is certain. */
 export function isGone(identity: ProcessIdentity): boolean {
   return isInSight(identity) && !isAlive(identity);
 }

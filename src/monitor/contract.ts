@@ -32,7 +32,7 @@ const RunFields = z.object({
   failedRunThreshold: z.int(),
 });
 
-/** What a run of a check needs, at whatever location. */
+/** The input of a run of a check, at whatever location. */
 export const RunnableCheck = z.discriminatedUnion("kind", [
   RunFields.extend(kindFields.http),
   RunFields.extend(kindFields.tcp),
@@ -85,7 +85,7 @@ export type KnownChecks = { apiChecks: readonly string[]; heartbeats: readonly s
 export type DefinitionsChange = {
   /** null: what the objects know is unknown, so that all are told. */
   before: Definitions | null;
-  /** Those that may know a definition, whatever it is. */
+  /** The checks that may know a definition, whatever it is. */
   known: KnownChecks;
   after: Definitions;
 };
@@ -110,7 +110,7 @@ export type Phases = z.infer<typeof Phases>;
 export const causes = ["slow", "assertion", "error"] as const;
 export type Cause = (typeof causes)[number];
 
-/** What a probe measured, before it is graded. `durationMs`: from the start to the end or the error. */
+/** The measurements of a probe, before it is graded. `durationMs`: from the start to the end or the error. */
 export type ProbeObservation = {
   durationMs: number;
   phases: Phases;
@@ -184,14 +184,14 @@ export type OpenAlert = z.infer<typeof OpenAlert>;
 export const Quiet = z.object({
   /** null: not muted. */
   mutedUntilMs: z.int().nullable(),
-  /** Who muted it; absent: nobody did. */
+  /** The person who muted it; absent: nobody did. */
   mutedBy: z.string().optional(),
   maintenance: z.array(
     z.object({
       fromMs: z.int(),
       toMs: z.int(),
       reason: z.string(),
-      /** Who added it. */
+      /** The person who added it. */
       by: z.string(),
     }),
   ),
@@ -206,7 +206,7 @@ const LocationState = z.object({
   durationMs: z.number(),
   reason: z.string().nullable(),
   tlsDaysLeft: z.int().nullable(),
-  /** Whether it did not report the last run: then `grade` is that of an earlier run. */
+  /** True if it did not report the last run: then `grade` is that of an earlier run. */
   isSilent: z.boolean(),
 });
 export type LocationState = z.infer<typeof LocationState>;

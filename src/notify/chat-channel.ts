@@ -1,5 +1,6 @@
 /** One virtual object per chat channel: messages in order, paced, retried for a day. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { backoffMs } from "#kernel/backoff.ts";
 import { postToSlack } from "#kernel/slack-webhook.ts";
 import { renderMessage } from "./block-kit.ts";
 import { chatLog, type DeliveryRecord } from "./chat-log.ts";
@@ -10,7 +11,6 @@ import {
   chatChannels,
   fleetOfChannel,
 } from "./contract.ts";
-import { waitBeforeMs } from "./delivery.ts";
 
 export type ChatChannelParts = {
   /** The webhook URL of a channel, or of a fleet's own rollouts; empty: messages to it are dropped. */
@@ -19,7 +19,7 @@ export type ChatChannelParts = {
   spacingMs: number;
   /** After this time a message is given up, so that those behind it are delivered. Default: one day. */
   giveUpAfterMs?: number;
-  /** Whether the status of each delivery is sent to the `chatLog`. */
+  /** True if the status of each delivery is sent to the `chatLog`. */
   keepsLog?: boolean;
 };
 
@@ -107,4 +107,17 @@ async function pace(ctx: ObjectContext, spacingMs: number): Promise<void> {
   const waitMs = lastMs + spacingMs - (await ctx.date.now());
   // Never longer than the spacing, also after the clock was set back.
   if (waitMs > 0) await ctx.sleep(Math.min(waitMs, spacingMs));
+}
+
+const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
+/** The upper bound for a Retry-After. */
+const maxRetryAfterMs = 60 * 60_000;
+
+/**
+ * The backoff after failed attempt number `attempt` (from 0): 1 s, 2 s, 4 s … 5 min, or the Retry-After
+ * if that is longer. A service that always asks for an immediate retry would else be called all day.
+ */
+export function waitBeforeMs(attempt: number, retryAfterMs = 0): number {
+  const ownMs = backoffMs(attempt, backoff);
+  return Math.max(ownMs, Math.min(retryAfterMs, maxRetryAfterMs));
 }

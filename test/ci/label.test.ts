@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeLabels } from "#ci/label.ts";
+import { judgeLabels } from "#ci/image-checks.ts";
 
 const wanted = { "org.example.tests": "passed", "org.example.scan": "clean" };
 

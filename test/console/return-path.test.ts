@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { localPath } from "#console/return-path.ts";
+import { localPath } from "#console/provider-sign-in.ts";
 
 it.each([
   ["/console", "/console"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticesDue, startOfMonth, type Usage, withNotices } from "#cron/quota.ts";
+import { noticesDue, startOfMonth, type Usage, withNotices } from "#cron/jobs/quota-check.ts";
 
 const at = (text: string) => Date.parse(text);
 const usage = (used: number, quota: number): Usage => ({

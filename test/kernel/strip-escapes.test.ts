@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stripEscapes } from "#kernel/strip-escapes.ts";
+import { stripEscapes } from "#kernel/log-text.ts";
 
 describe("stripEscapes", () => {
   it.each([

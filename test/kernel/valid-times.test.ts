@@ -1,6 +1,6 @@
 import type { ClientBase } from "pg";
 import { expect, it, vi } from "vitest";
-import { refuseInvalidTimes } from "#kernel/valid-times.ts";
+import { refuseInvalidTimes } from "#kernel/database.ts";
 
 function aClient() {
   const send = vi.fn(() => "sent");

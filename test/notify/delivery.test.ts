@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { waitBeforeMs } from "#notify/delivery.ts";
+import { waitBeforeMs } from "#notify/chat-channel.ts";
 
 describe("waitBeforeMs", () => {
   it("doubles from one second to five minutes", () => {

@@ -1,8 +1,8 @@
 /** The routes of the procedures, `/v2/<namespace>.<name>`, served by Fastify. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
+import type { Authenticate } from "#api/access/authenticate.ts";
 import type { Procedures } from "#api/procedure.ts";
 import { type AnsweringParts, type BeginAnswer, createAnswering, type Route } from "./answering.ts";
-import { createKeyCheck } from "./large-bodies.ts";
 import { send } from "./wire-answer.ts";
 
 /** A procedure's route as it is served. */
@@ -27,4 +27,44 @@ export function mountProcedures(
     );
   }
   return routes;
+}
+
+const withoutKeyBytes = 64 * 1024;
+
+/**
+ * Checks the key before it reads a large body, or one of unknown length. Others are validated first, as the wire contract
+ * has it, but parsing ten megabytes of JSON takes seconds.
+ */
+function createKeyCheck(authenticate: Authenticate): preParsingHookHandler {
+  return (request, reply, payload, done) => {
+    if (needsNoKey(request)) {
+      done(null, payload);
+      return;
+    }
+    checkKey(authenticate, request, reply).then(
+      () => done(null, payload),
+      (error: Error) => done(error),
+    );
+  };
+}
+
+/** True if the body is small, or so large that it is refused unread. */
+function needsNoKey({ headers, routeOptions }: FastifyRequest): boolean {
+  const length = headers["content-length"];
+  if (length === undefined) return headers["transfer-encoding"] === undefined;
+  return Number(length) <= withoutKeyBytes || Number(length) > routeOptions.bodyLimit;
+}
+
+async function checkKey(
+  authenticate: Authenticate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  try {
+    await authenticate(request.headers.authorization, Date.now(), request.ip, request.socket);
+  } catch (error) {
+    // Closes the connection instead of reading the rest of the body.
+    reply.header("connection", "close");
+    throw error;
+  }
 }

@@ -1,21 +1,20 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
-import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import { mountDocs } from "#api/docs/routes.ts";
 import { boundBodies } from "#api/http/body-size.ts";
 import { newId } from "#api/ids.ts";
-import { countRequests } from "#api/metrics.ts";
+import { callerGone, countRequests } from "#api/metrics.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import type { AnsweringParts } from "./answering.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
 import type { TrustProxy } from "./fast-lane/address.ts";
 import { openFastLane } from "./fast-lane/fast-lane.ts";
 import { createFastRoutes } from "./fast-lane/routes.ts";
-import { livenessBody } from "./liveness.ts";
 import { answerRefusals, createRefuse } from "./refusal.ts";
-import { logRequests } from "./request-log.ts";
 import { mountProcedures } from "./router.ts";
 import { createDeadlines } from "./time-limit.ts";
 
@@ -44,9 +43,9 @@ export type ServerParts = Omit<AnsweringParts, "deadlines" | "refuse"> & {
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
-  /** Whether usual requests are answered before they reach Fastify (`fast-lane/`); not those that are logged. */
+  /** True if usual requests are answered before they reach Fastify (`fast-lane/`); not those that are logged. */
   hasFastLane?: boolean;
-  /** Whether this process is about to end: answers then close their connection, so that callers reconnect. */
+  /** True if this process is about to end: answers then close their connection, so that callers reconnect. */
   isLeaving?: () => boolean;
   /** Replaces limits of the contract, for tests. */
   limits?: Partial<typeof limits>;
@@ -95,4 +94,34 @@ export function createServer(parts: ServerParts): FastifyInstance {
   }
   mountDocs(app, parts.namespaces);
   return app;
+}
+
+/** The body of `GET /v2/liveness`: that this process serves. It checks nothing else, to be quick. */
+function livenessBody(requestId: string, isLeaving: boolean) {
+  return { meta: { requestId }, data: { message: isLeaving ? "we're closing" : "we're cooking" } };
+}
+
+const longestPath = 200;
+
+/** One line per request: never a body, a header or a query, which may all hold secrets. */
+function logRequests(app: FastifyInstance, log: Log): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    const startedAtMs = performance.now();
+    // Fastify does not call `onResponse` when the caller has closed the connection.
+    reply.raw.on("close", () => {
+      const durationMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
+      log.info({ ...fieldsOf(request, reply), durationMs }, "request answered");
+    });
+    done();
+  });
+}
+
+function fieldsOf(request: FastifyRequest, reply: FastifyReply) {
+  return {
+    requestId: request.id,
+    method: request.method,
+    path: pathOf(request).slice(0, longestPath),
+    status: reply.raw.writableFinished ? reply.statusCode : callerGone,
+    remote: request.ip,
+  };
 }

@@ -1,4 +1,5 @@
-/** What operator commands do with the database of the API. */
+/** The operator commands' access to the database of the API. */
+import { auditSystem } from "#api/changes/audit.ts";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import {
   claimRing,
@@ -9,7 +10,6 @@ import {
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { type ApiChange, changeApi } from "./apis.ts";
 import { createAuditReader } from "./audit-log.ts";
-import { createMigration, type MigrationOrder } from "./key-upkeep.ts";
 import { resealKeys } from "./reseal.ts";
 import { createRootKeyAdmin } from "./root-keys.ts";
 import { createWorkspaceAdmin } from "./workspaces.ts";
@@ -41,4 +41,38 @@ export function createOperator({ database, actor, encryptionKeys }: OperatorPart
     },
     forgetEncryptionKeys: () => forgetRing(database),
   };
+}
+
+/** The algorithms by which another program may have hashed its keys. */
+const migrationAlgorithms = ["sha256", "github.com/seamapi/prefixed-api-key"] as const;
+
+type MigrationOrder = {
+  id: string;
+  workspaceId: string;
+  algorithm: (typeof migrationAlgorithms)[number];
+};
+
+/** Creates a migration, whose id `keys.migrateKeys` takes. Throws when the id exists. */
+async function createMigration(
+  database: Database,
+  actor: string,
+  { id, workspaceId, algorithm }: MigrationOrder,
+): Promise<void> {
+  await inTransaction(database, async (transaction) => {
+    const { rowCount } = await transaction.query(
+      `INSERT INTO key_migrations (id, workspace_id, algorithm)
+       SELECT $1, id, $3 FROM workspaces WHERE id = $2 ON CONFLICT (id) DO NOTHING`,
+      [id, workspaceId, algorithm],
+    );
+    if (rowCount === 0) {
+      throw new Error(
+        `there is no workspace ${workspaceId}, or there is a migration ${id} already`,
+      );
+    }
+    const description = `Created key migration ${id} (${algorithm})`;
+    const targets = [{ type: "keyMigration", id }];
+    await auditSystem(transaction, actor, [
+      { workspaceId, event: "keyMigration.create", description, targets },
+    ]);
+  });
 }

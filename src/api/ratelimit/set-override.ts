@@ -1,12 +1,13 @@
+import type { ClientBase } from "pg";
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
+import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { toBigint } from "#api/schemas/int64.ts";
 import { whole } from "#api/schemas/schema.ts";
 import { exampleOverride, overrideTarget } from "./override-schemas.ts";
 import type { RatelimitParts } from "./parts.ts";
-import { refuseExcessPattern } from "./pattern-bounds.ts";
 
 export function setOverride({ namespaces, change }: RatelimitParts) {
   return procedure({
@@ -67,4 +68,30 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
       });
     },
   });
+}
+
+const maxStars = 10;
+const maxPatterns = 1_000;
+
+/** Throws the 400 for one pattern too many. An existing one may always be changed. */
+async function refuseExcessPattern(
+  transaction: ClientBase,
+  namespaceId: string,
+  identifier: string,
+): Promise<void> {
+  const stars = identifier.split("*").length - 1;
+  if (stars === 0) return;
+  const { rows } = await transaction.query<{ others: number; isThere: boolean }>(
+    `SELECT count(*) FILTER (WHERE identifier LIKE '%*%')::int AS others,
+       coalesce(bool_or(identifier = $2), false) AS "isThere"
+     FROM ratelimit_overrides WHERE namespace_id = $1`,
+    [namespaceId, identifier],
+  );
+  const { others, isThere } = rows[0] as { others: number; isThere: boolean };
+  if (isThere) return;
+  if (stars > maxStars) throw invalidInput(`A pattern may have at most ${maxStars} \`*\`.`);
+  if (others < maxPatterns) return;
+  throw invalidInput(
+    `A namespace may have at most ${maxPatterns} overrides with \`*\`. Please delete some that are not needed any more.`,
+  );
 }

@@ -1,9 +1,9 @@
 /** `vedette alerts`: who is notified of an alert. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { eventStatuses } from "#alerts/contract.ts";
+import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
-import { addAlertEventCommands } from "./event-commands.ts";
-import { addAlertSyncCommands } from "./sync-commands.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
   const alerts = program
@@ -60,3 +60,79 @@ Examples:
   vedette alerts test ops-chat                                     whether a channel works
   vedette alerts redeliver --all                                   once the cause is fixed
 `;
+
+function addAlertEventCommands(alerts: Command, exit: Exit): void {
+  const from = () => import("./events.ts");
+  withFilter(withConnection(alerts.command("events")))
+    .addOption(new Option("--status <status>", "only these").choices(eventStatuses))
+    .description("list alert events and the state of their delivery, newest first")
+    .action(load(exit, async () => (await from()).listEvents));
+  withFilter(withConnection(alerts.command("dead-letters")))
+    .description("list the events that the receiver refused, or did not accept in time")
+    .action(load(exit, async () => (await from()).listDeadLetters));
+  withConnection(alerts.command("show <event>"))
+    .description("show an event: where it goes, the body that is posted, why it was not accepted")
+    .action(load(exit, async () => (await from()).showEvent));
+  withConnection(alerts.command("test <channel>"))
+    .description(
+      "send a test failure and its recovery to a channel, once each; exit code 1: not accepted",
+    )
+    .action(load(exit, async () => (await import("./test-channel.ts")).testChannel));
+  withConnection(alerts.command("redeliver"))
+    .argument("[events...]", "as listed by `vedette alerts dead-letters`")
+    .option("--all", "every dead letter", false)
+    .option("--token-refused", "every dead letter that was refused for the source's token", false)
+    .option("--check <id>", "with --all or --token-refused: only of this check")
+    .description(
+      "send dead letters again, or waiting events at once; exit code 1: some were not sent",
+    )
+    .action(load(exit, async () => (await from()).redeliver));
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option("--check <id>", "only events of this check")
+    .option("--limit <count>", "how many, 1000 at most", parseLimit, 100);
+}
+
+function parseLimit(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= 1_000) return value;
+  throw new InvalidArgumentError("expected a whole number from 1 to 1000.");
+}
+
+function addAlertSyncCommands(alerts: Command, exit: Exit): void {
+  const from = () => import("./sync.ts");
+  const add = (name: string, description: string) =>
+    withConnection(alerts.command(name)).description(description);
+  const configHelp =
+    "settings as TOML, for incident.* (default: VEDETTE_CONFIG, else ./vedette.toml)";
+  add(
+    "plan",
+    "show what differs at the incident service, and change nothing; exit code 0 in step, 2 changes or duplicate routes, 1 error",
+  )
+    .option("--out <file>", "save the plan, for alerts apply")
+    .option("--config <file>", configHelp)
+    .action(load(exit, async () => (await from()).plan));
+  add(
+    "apply [plan]",
+    "bring routes in step, by a saved plan or a new one; exit code 1: not all are, or there are duplicates",
+  )
+    .option("--adopt", "take over routes of the same names that were there before", false)
+    .option("--prune", "disable our routes without a row; delete them the next time", false)
+    .option("--config <file>", configHelp)
+    .action(load(exit, async () => (await from()).apply));
+  add("backups", "list the backups of routes, one from before each apply").action(
+    load(exit, async () => (await from()).listBackups),
+  );
+  add(
+    "restore <backup>",
+    "restore the routes of a backup: its id, or a file with it; exit code 2: not all were restored",
+  )
+    .option("--dry-run", "only show what it would change; exit codes as with plan", false)
+    .option("--config <file>", configHelp)
+    .action(load(exit, async () => (await from()).restore));
+  add("status", "show the last apply, and whether routes have drifted").action(
+    load(exit, async () => (await from()).showStatus),
+  );
+}

@@ -4,7 +4,6 @@ import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseUrl } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
-import { addDrillCommands } from "./drill-commands.ts";
 import { addHeartbeatRowCommand, addNextTimesCommand } from "./row-commands.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
@@ -93,4 +92,17 @@ function parseTime(text: string): Date {
   const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return new Date(ms);
   throw new InvalidArgumentError("expected a time such as 2027-01-31T02:00Z.");
+}
+
+function addDrillCommands(program: Command, exit: Exit): void {
+  const drills = program
+    .command("drills")
+    .description("test alerts by a cron, which their channels have to accept");
+  const from = () => import("./drills.ts");
+  withConnection(drills.command("list"))
+    .description("list the drills: status, last confirmation, what they test, open alert")
+    .action(load(exit, async () => (await from()).listDrills));
+  withConnection(drills.command("run <drill>"))
+    .description("send the test alert of a drill now, outside its schedule")
+    .action(load(exit, async () => (await from()).runDrill));
 }

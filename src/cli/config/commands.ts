@@ -1,7 +1,7 @@
 /** `vedette config`: the definitions of checks, heartbeats, channels and routes. */
 import type { Command } from "commander";
+import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
-import { addApplyCommands } from "./apply-commands.ts";
 
 export function addConfigCommands(program: Command, exit: Exit): void {
   const config = program
@@ -28,4 +28,20 @@ function addFileCommands(config: Command, exit: Exit): void {
   add("print", "print all rows, with defaults and with what the file extends and includes").action(
     load(exit, async () => (await from()).printRows),
   );
+}
+
+function addApplyCommands(config: Command, exit: Exit): void {
+  const from = () => import("./apply.ts");
+  withFile(withConnection(config.command("plan")))
+    .description("show what applying the file would change, row by row; exit code 2 when it would")
+    .action(load(exit, async () => (await from()).plan));
+  withFile(withConnection(config.command("apply")))
+    .description("change the running program, without a restart; exit code 2 when rows are left")
+    .action(load(exit, async () => (await from()).apply));
+}
+
+function withFile(command: Command): Command {
+  return command
+    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
+    .option("--prune", "also remove the rows that the file lacks", false);
 }

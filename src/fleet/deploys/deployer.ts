@@ -1,5 +1,4 @@
 /** The steps of one deploy: order and poll through the driver, record the result, return it as a value. */
-
 import { hasReasonCode, type ReasonCode } from "#fleet/contract.ts";
 import {
   type Driver,
@@ -12,7 +11,6 @@ import type { FleetStore } from "#fleet/store.ts";
 import { isOfData } from "#kernel/unwritable.ts";
 import type { DeployStep } from "./contract.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
-import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
 
 /** The input of a poll: the state from the previous step, and the reason for this one. */
 export type NextPoll = {
@@ -204,9 +202,37 @@ function deadlineReason({ reason, isPending = false, isUnanswered }: PollResult)
   if (reason === undefined) {
     return `${"progress_deadline" satisfies ReasonCode}: the sentinel was not ready in time`;
   }
-  // What a fleet knows of a sentinel that is not ready is what it has failed by.
+  // The fleet's own words about a sentinel that is not ready are the reason of its failure.
   if (!isUnanswered) return hasReasonCode(reason) ? reason : `progress_deadline: ${reason}`;
   // A fleet that did not accept the order still runs the old image; one that accepted it and then stopped
   // answering may run either.
   return isPending ? reason : `${"timeout_unknown" satisfies ReasonCode}: ${reason}`;
+}
+
+/**
+ * The last poll: when it ended (Unix ms), and how long the deploy had been watched until then. Time in which no process
+ * could poll does not count.
+ */
+type Watch = { atMs: number; watchedMs: number };
+
+/** How late a poll may be for the time since the last one to count as watched. */
+const slackMs = 5_000;
+
+/** Clocks differ slightly: Restate's timer sets the deadline, our clock measures the watched time. */
+const tolerance = 0.9;
+
+/** The watch when the next poll begins, which was due `pollMs` after the last one. */
+function extendWatch(
+  { atMs, watchedMs }: Watch,
+  next: { nowMs: number; pollMs: number; timeoutMs: number },
+): Watch {
+  const { nowMs, pollMs, timeoutMs } = next;
+  const gapMs = Math.max(0, nowMs - atMs);
+  const isUnbroken = gapMs <= pollMs + Math.min(slackMs, timeoutMs / 4);
+  return { atMs: nowMs, watchedMs: watchedMs + (isUnbroken ? gapMs : pollMs) };
+}
+
+/** True if a deploy was watched for all of its time, so that it may be judged, or if nothing is known of that. */
+function isWatchedEnough(watch: Watch | undefined, timeoutMs: number): boolean {
+  return watch === undefined || watch.watchedMs >= timeoutMs * tolerance;
 }

@@ -38,7 +38,7 @@ export type StateFiles = {
   readAll: () => SentinelState[];
   write: (state: SentinelState) => void;
   logFile: (id: string, of: LogOf) => string;
-  /** What the process that is being started logs: from here on in a file of its own, which is empty. */
+  /** The process that is being started logs from here on to a file of its own, which is empty. */
   beginLog: (id: string) => string;
   /** It serves now, or has failed: its log takes the place of the one before. */
   moveLog: (id: string, to: Exclude<LogOf, "next">) => void;

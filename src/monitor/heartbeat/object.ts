@@ -1,6 +1,7 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
-import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { nameOf } from "#kernel/actor.ts";
+import { inTime } from "#kernel/in-time.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
@@ -8,9 +9,10 @@ import { heartbeatObject } from "#monitor/internal.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { reschedule } from "#monitor/rules/deadline.ts";
+import { dueAtMs, reschedule } from "#monitor/rules/deadline.ts";
 import { isJobOff, isPingedByUs } from "#monitor/rules/own-jobs.ts";
-import { rearm } from "./alarm.ts";
+import type { DependencyState } from "#monitor/rules/suppression.ts";
+import { isPlain, rearm } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { ensure, lookAgain, overdue, wake } from "./pass-deadline.ts";
@@ -18,7 +20,6 @@ import { writeSnapshot } from "./records.ts";
 import { moveAlert, pause, retire } from "./retire.ts";
 import { isPaused, readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
-import { tellFailing } from "./tell-failing.ts";
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const { readActor, readDefinitions } = parts;
@@ -150,4 +151,30 @@ function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): OperatedCheck {
       if ((await readState(ctx)) !== null) await writeSnapshot(ctx, heartbeat, nowMs);
     },
   };
+}
+
+/** From a deadline to the decision about it: the deadlines are polled every second. */
+const decisionMs = 5_000;
+
+/** The deadline of a heartbeat that is ok is in Postgres; asked for longer, it would delay an alert. */
+const databaseTimeoutMs = 1_500;
+
+/** `heartbeat`: null when it is not defined. Then, and while its job is off, it suppresses nothing. */
+async function tellFailing(
+  ctx: ObjectSharedContext,
+  heartbeat: Heartbeat | null,
+  { inbox }: Pick<HeartbeatParts, "inbox">,
+): Promise<DependencyState> {
+  const state = await readState(ctx);
+  if (heartbeat === null || state === null || state.status === "paused") {
+    return { isFailing: false, sinceMs: 0, nextRunMs: null, decidesByMs: null };
+  }
+  const { status, sinceMs } = state;
+  if (status === "failed") return { isFailing: true, sinceMs, nextRunMs: null, decidesByMs: null };
+  const read = () => inbox.dueAtMs(ctx.key);
+  const nextRunMs = isPlain(state)
+    ? await ctx.run("read-due", () => inTime(read, { limitMs: databaseTimeoutMs, otherwise: null }))
+    : dueAtMs(heartbeat, state);
+  const decidesByMs = nextRunMs === null ? null : nextRunMs + decisionMs;
+  return { isFailing: false, sinceMs, nextRunMs, decidesByMs };
 }

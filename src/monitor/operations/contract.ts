@@ -44,14 +44,14 @@ const MaintenanceRequest = z
 export const AlertState = z.object({
   check: z.string(),
   muted_until: z.string().nullable(),
-  /** Who muted it; null: it is not muted. */
+  /** The person who muted it; null: it is not muted. */
   muted_by: z.string().nullable(),
   maintenance: z.array(
     z.object({
       from: z.string(),
       to: z.string(),
       reason: z.string(),
-      /** Who added it. */
+      /** The person who added it. */
       by: z.string(),
     }),
   ),
@@ -113,7 +113,7 @@ export const heartbeatHandlers = {
     input: z.strictObject({ token_hash: TokenHash }).meta({ title: "RegisterRequest" }),
     output: z.object({
       check: z.string(),
-      /** Whether an earlier token was revoked. */
+      /** True if an earlier token was revoked. */
       replaced: z.boolean(),
       /** The start of the ping URL, up to the token; null: the address of control. */
       ping_url: z.string().nullable(),
@@ -128,7 +128,7 @@ const RunnerLocation = z
 const Runner = z.object({
   location: z.string(),
   created_at: z.string(),
-  /** Who added it, or last replaced its token. */
+  /** The person who added it, or last replaced its token. */
   added_by: z.string(),
   /** When it last sent a request; null: never. */
   seen_at: z.string().nullable(),

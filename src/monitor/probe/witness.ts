@@ -3,10 +3,11 @@
  * network works. While none does, runs that reach nothing say nothing about their targets.
  */
 import { connect } from "node:net";
+import { isLoopback } from "#kernel/address.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import type { WitnessAddress } from "#monitor/witness-address.ts";
-import { isNearby } from "./nearby.ts";
+import { addressOf } from "./request.ts";
 import type { RunOutcome } from "./run-check.ts";
 
 type Parts = {
@@ -83,4 +84,27 @@ function answers({ host, port }: WitnessAddress, signal: AbortSignal): Promise<v
       end(error.code === "ECONNREFUSED" ? resolve : () => reject(error)),
     );
   });
+}
+
+/** True if a target of the check is on this machine: what it says holds without a network, too. */
+function isNearby(check: RunnableCheck, baseUrl: string): boolean {
+  return hostsOf(check, baseUrl).some((host) => isLoopback(host) || host.endsWith(".localhost"));
+}
+
+function hostsOf(check: RunnableCheck, baseUrl: string): string[] {
+  switch (check.kind) {
+    case "tcp":
+    case "tls":
+      return [check.host];
+    case "dns":
+      return check.servers.map((server) => hostOf(`dns://${server}`));
+    case "steps":
+      return check.steps.map((step) => hostOf(addressOf(step, baseUrl)));
+    default:
+      return [hostOf(addressOf(check, baseUrl))];
+  }
+}
+
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).hostname : "";
 }

@@ -173,7 +173,7 @@ export function expire(
   return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
 }
 
-/** Whether a deadline has passed that the state does not show yet. */
+/** True if a deadline has passed that the state does not show yet. */
 export function canExpire(heartbeat: Heartbeat, state: HeartbeatState, nowMs: number): boolean {
   const isKnown = state.alert !== null || state.status === "failed";
   return !isKnown && nowMs >= dueAtMs(heartbeat, state);

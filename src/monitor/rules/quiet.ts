@@ -20,7 +20,7 @@ function mutedSpan({ mutedUntilMs }: Quiet, atMs: number) {
   return mutedUntilMs === null ? [] : [{ fromMs: atMs, toMs: mutedUntilMs }];
 }
 
-/** Who made it quiet at `atMs`: by the mute, else by a window; null: not quiet. */
+/** The person who made it quiet at `atMs`: by the mute, else by a window; null: not quiet. */
 export function quietBy(
   { mutedUntilMs, mutedBy, maintenance }: Quiet,
   atMs: number,

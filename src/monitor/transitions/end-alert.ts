@@ -50,7 +50,7 @@ export async function followChannels<State extends AlertHistory>(
   if (change === null) return;
   await tellOfChange(ctx, { before, change }, access);
   writeAddressee(ctx, change.addressee);
-  // What waits for a wrong address need not wait for minutes once it is corrected.
+  // An event that waits for a wrong address need not wait for minutes once it is corrected.
   for (const target of change.corrected) {
     ctx.sendClient(alertDelivery, queueKeyOf(ctx.key, target)).goOn({});
   }

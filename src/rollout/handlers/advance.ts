@@ -15,8 +15,12 @@ import {
 } from "#rollout/conditions/wait.ts";
 import type { Advance, Instruction, Look } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
+import { applyStep } from "#rollout/rules/progress.ts";
+import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
+  type Batch,
+  type Outcome,
   type RolloutHead,
   readWindowsEpoch,
   type WaveProgress,
@@ -25,9 +29,9 @@ import {
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
+import { changeOutcomes } from "./change-outcomes.ts";
 import { type OrderStop, stopOrders } from "./order-stop.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
-import { withStrays } from "./strays.ts";
 import { type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 import { countTargets, type SeenFleet, withUnhealthy } from "./unhealthy.ts";
 import { lookAgain, waitFor } from "./wait-step.ts";
@@ -58,7 +62,7 @@ export async function advance(
   return step(ctx, await withReadings(ctx, closed, request), { ...request, orders });
 }
 
-/** Whether what ended the rollout has failed before it had stopped the orders: nobody knows yet how many there are. */
+/** True if the operation that ended the rollout failed before it stopped outstanding orders; their number is then unknown. */
 function isUnstopped({ head, isCurrent }: KeptRollout): boolean {
   return isCurrent && !isRunning(head.state) && head.stoppedRun !== head.runner;
 }
@@ -165,4 +169,37 @@ function stopWith(head: RolloutHead): Instruction {
     status: toStatus(head),
     ...(followedBy !== undefined && { followedBy }),
   };
+}
+
+/**
+ * The head after a look at the sentinels at `atMs`. Only what two looks in a row have found counts: a health check
+ * may fail once. A later write of the head must follow.
+ */
+async function withStrays(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { strays, atMs }: { strays: readonly Stray[]; atMs: number },
+): Promise<RolloutHead> {
+  if (head.wait === undefined) return head;
+  const before = new Set(head.wait.suspects);
+  const confirmed = strays.filter(({ id }) => before.has(id));
+  const { suspects: _, ...wait } = head.wait;
+  const suspects = strays.map(({ id }) => id);
+  const lookedAt = toIso(atMs);
+  const looked = { ...wait, lookedAt, ...(suspects.length > 0 && { suspects }) };
+  const next = { ...head, wait: looked };
+  return confirmed.length === 0 ? next : failConfirmed(ctx, next, confirmed);
+}
+
+function failConfirmed(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  confirmed: readonly Stray[],
+): Promise<RolloutHead> {
+  const batches = head.waves.slice(0, head.currentWave).flatMap(batchesOf);
+  const decide = (batch: Batch, before: Outcome) => {
+    const decided = withFailures(batch, before, confirmed);
+    return decided.changes.length === 0 ? null : decided;
+  };
+  return changeOutcomes(ctx, head, { batches, decide, apply: applyStep });
 }

@@ -16,14 +16,16 @@ import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
 import type { ResumeRequest } from "#rollout/requests/contract.ts";
 import { withDefaults } from "#rollout/rules/defaults.ts";
-import { passOverFailures } from "#rollout/rules/progress.ts";
+import { batchesOf } from "#rollout/rules/plan.ts";
+import { applyRetry, passOverFailures } from "#rollout/rules/progress.ts";
+import { withoutFailures } from "#rollout/rules/second-try.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
+import { changeOutcomes } from "./change-outcomes.ts";
 import { requireHead, withoutStop } from "./legal.ts";
 import { endByOperator, type OrderStop } from "./order-stop.ts";
-import { withRetry } from "./retry.ts";
 import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
 
@@ -89,7 +91,7 @@ export async function beginResume(
   return { rolloutId, runner };
 }
 
-/** Whether nothing is left to start or to wait for. */
+/** True if nothing is left to start or to wait for. */
 function isComplete(head: RolloutHead, nowMs: number): boolean {
   const next = nextOf(head);
   if (next.kind !== "end" || unjudgedWave(head) !== undefined) return false;
@@ -152,4 +154,12 @@ function newHead(
     openBatches: {},
   };
   return head;
+}
+
+/** The head with the failures of the current wave taken back. A later write of the head must follow. */
+async function withRetry(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
+  const wave = head.waves[head.currentWave - 1];
+  const batches = wave === undefined || wave.failed === 0 ? [] : batchesOf(wave);
+  // Counted also when nothing changes: an earlier try may have been killed before it wrote the head.
+  return changeOutcomes(ctx, head, { batches, decide: withoutFailures, apply: applyRetry });
 }

@@ -6,6 +6,7 @@ import {
 } from "@restatedev/restate-sdk";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import {
   defaultWavePercentages,
@@ -30,15 +31,15 @@ import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { notPromoted } from "#rollout/rules/promotion.ts";
-import { nextState } from "#rollout/rules/transitions.ts";
+import { isRunning, nextState } from "#rollout/rules/transitions.ts";
 import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
 import type { ReadWindows } from "#rollout/services/look.ts";
-import { readHead } from "#rollout/state.ts";
-import { toStatus } from "./answer.ts";
+import { type RolloutHead, readHead } from "#rollout/state.ts";
+import { inFlight, toStatus } from "./answer.ts";
 import { findHindrances, type Promotions } from "./hindrances.ts";
 import { reviveRepair } from "./repair.ts";
-import { reasonOfWait } from "./waiting.ts";
+import { readSupersededHead } from "./superseded.ts";
 
 /** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
 type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
@@ -225,4 +226,29 @@ async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<
   const result = await waitForRun(ctx, begun, sooner);
   const { followedBy: runner } = result;
   return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });
+}
+
+/** undefined: it does not wait. */
+async function reasonOfWait(
+  ctx: Pick<ObjectSharedContext, "get">,
+  head: RolloutHead,
+): Promise<string | undefined> {
+  if (!isRunning(head.state)) return undefined;
+  for (const rolloutId of Object.keys(head.drain ?? {})) {
+    const isOwn = rolloutId === head.rolloutId;
+    const before = isOwn ? head : await readSupersededHead(ctx, rolloutId);
+    const deploys = before === null ? 0 : inFlight(before);
+    if (before !== null && deploys > 0) return describeWait({ deploys, before, isOwn });
+  }
+  const isListing = !head.captured && head.wait?.waitingFor === undefined;
+  return isListing ? "waits for the fleet's list" : undefined;
+}
+
+function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean }): string {
+  const { deploys, before, isOwn } = of;
+  const counted = deploys === 1 ? "the one deploy" : `the ${deploys} deploys`;
+  const has = deploys === 1 ? "has" : "have";
+  return isOwn
+    ? `waits until ${counted} in flight ${has} ended`
+    : `waits until ${counted} ${has} ended that the rollout of ${shortenImage(before.image)} left in flight`;
 }

@@ -1,7 +1,7 @@
 /** The table `rollout_promotions`. */
 import type { Database } from "#kernel/database.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
-import { refuseCircle } from "./circle.ts";
 import { maxPromotions, type Promotion, type PromotionProblemCode } from "./contract.ts";
 
 export type PromotionStore = ReturnType<typeof createPromotionStore>;
@@ -24,5 +24,19 @@ export function createPromotionStore(database: Database) {
       tooMany: "too_many_promotions",
       unknown: "unknown_promotion",
     },
+  });
+}
+
+/** Throws `promotion_circle` (409) when no rollout could be started any more. */
+export function refuseCircle(known: readonly Promotion[], added: Promotion): void {
+  const before = new Set([added.after]);
+  for (const fleet of before) {
+    for (const one of known) if (one.fleet === fleet) before.add(one.after);
+  }
+  if (!before.has(added.fleet)) return;
+  throw new ProblemError<PromotionProblemCode>({
+    status: 409,
+    code: "promotion_circle",
+    detail: `${added.after} waits for ${added.fleet} already: neither could start a rollout`,
   });
 }

@@ -1,27 +1,33 @@
 /** The virtual object of alert routes, which operators call. */
-import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
+import { after } from "#kernel/durable-timer.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
+import { chatChannel } from "#notify/contract.ts";
 import type {
   ApplyRequest,
   ApplyResult,
   Backup,
+  DriftReport,
   RoutesStatus,
 } from "#routing/incident/contract.ts";
 import type { BackupStore } from "./backups.ts";
-import { checked, requestCheck } from "./drift-check.ts";
-import { alertRoutesObject, type OpenCreations } from "./internal.ts";
+import { announceDrift } from "./drift.ts";
+import { alertRoutesObject, alertRoutesRuns, type OpenCreations } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
+  readAnnounced,
   readApplying,
   readCreations,
   readDrift,
   readLastApply,
   readOwned,
+  writeAnnounced,
+  writeDrift,
 } from "./state.ts";
 import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
 
@@ -144,4 +150,18 @@ async function readBackup(
   const backup = await readNow(ctx, reading, () => backups.read(name));
   if (backup !== null) return backup;
   throw problem(404, "unknown_backup", `there is no backup ${name}; the newest 100 are kept`);
+}
+
+function requestCheck(ctx: ObjectContext, afterMs: number): void {
+  ctx.sendClient(alertRoutesRuns, ctx.key).check({}, after(afterMs));
+}
+
+/** Notifies people when drift appears and when it ends. */
+async function checked(ctx: ObjectContext, report: DriftReport): Promise<null> {
+  writeDrift(ctx, report);
+  const message = announceDrift(await readAnnounced(ctx), report, `drift-${report.checked_at}`);
+  if (message === undefined || report.state === "unknown") return null;
+  writeAnnounced(ctx, report.state);
+  ctx.sendClient(chatChannel, "alert_routes").Post(message);
+  return null;
 }

@@ -1,12 +1,10 @@
 /** Calls to the incident service for token rotation: read a source's token, test it. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
 import { Agent, request } from "#kernel/http.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
-import { testEvent } from "./test-event.ts";
 
 export type SourceAddress = {
   /** Part of the URL to which the source's events are posted. */
@@ -181,4 +179,46 @@ function refusal({ status, body }: Answer, what: string): IncidentServiceError {
   };
   const reason = advice[status] ?? "try again later";
   return new IncidentServiceError(`the incident service answered ${status} (${reason}${request})`);
+}
+
+const title = "[test] Vedette tests a token";
+const key = "vedette-token-test";
+
+/** The body in the format of the source's kind. */
+function testEvent(kind: "alertmanager" | "checkly" | "http", now: Date): object {
+  return kind === "alertmanager" ? alertmanagerEvent(now) : plainEvent();
+}
+
+function plainEvent(): object {
+  return { title, description: title, deduplication_key: key, status: "resolved", metadata: {} };
+}
+
+/** The payload of Alertmanager's webhook, version 4. */
+function alertmanagerEvent(now: Date): object {
+  const labels = { alertname: "VedetteTokenTest" };
+  const annotations = { summary: title };
+  const at = now.toISOString();
+  return {
+    version: "4",
+    groupKey: `{}:{alertname="${labels.alertname}"}`,
+    truncatedAlerts: 0,
+    status: "resolved",
+    receiver: "vedette",
+    groupLabels: labels,
+    commonLabels: labels,
+    commonAnnotations: annotations,
+    externalURL: "",
+    alerts: [
+      {
+        status: "resolved",
+        labels,
+        annotations,
+        startsAt: at,
+        endsAt: at,
+        generatorURL: "",
+        // 16 hex digits, as in every alert of Alertmanager.
+        fingerprint: Buffer.from("vdttoken").toString("hex"),
+      },
+    ],
+  };
 }

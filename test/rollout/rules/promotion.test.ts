@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import { refuseCircle } from "#rollout/promotions/circle.ts";
+import { refuseCircle } from "#rollout/promotions/store.ts";
 import { findHindrance } from "#rollout/rules/promotion.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as delay, setImmediate as endOfTurn } from "node:timers/promises";
 import {
   batchesOf,
   type Chunk,
@@ -17,7 +18,7 @@ import {
   recordedTables,
 } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
-import { createGather } from "./gather.ts";
+import { createIsLoopBusy } from "#kernel/loop-load.ts";
 import type { Spool } from "./spool.ts";
 
 export type JournalSettings = {
@@ -26,7 +27,7 @@ export type JournalSettings = {
   log: Log;
   /** How long an answer waits for a disk that does not respond, in milliseconds. */
   writeTimeoutMs?: number;
-  /** What is awaited before a write: rows that are added meanwhile are in it too. */
+  /** Is awaited before a write: rows that are added meanwhile are in it too. */
   gather?: () => Promise<unknown>;
 };
 
@@ -161,7 +162,7 @@ export class JournalPage {
       if (this.#isClosed) return;
       this.#unwritten += `${table} ${chunk.text.replaceAll("\n", `\n${table} `)}\n`;
     } catch (err) {
-      // Who takes the chunks finds that rows are missing, and counts them.
+      // The taker of the chunks finds that rows are missing, and counts them.
       this.#settings.log.error({ err, rows: rows.length }, "analytics rows cannot be encoded");
     }
   }
@@ -265,4 +266,12 @@ function isJson(line: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Where the loop is busy, less work makes answers earlier than this makes them late. */
+const gatherMs = 1;
+
+/** Resolves when the rows so far are to be written: at the end of the turn, or a millisecond later while the loop is busy. */
+export function createGather(isBusy = createIsLoopBusy()): () => Promise<unknown> {
+  return () => (isBusy() ? delay(gatherMs) : endOfTurn());
 }

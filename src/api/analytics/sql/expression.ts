@@ -4,9 +4,8 @@ import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
 import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
-import { readIn } from "./sets.ts";
 import { readCastMark } from "./types.ts";
-import { carriedState, inOneUnit, unitOfSum } from "./units.ts";
+import { asRowsAre, carriedState, inOneUnit, listInOneUnit, unitOfSum } from "./units.ts";
 
 export function readExpression(cursor: Cursor, reading: ParsedQuery): Piece {
   return cursor.nested(() => readOr(cursor, reading));
@@ -150,4 +149,18 @@ function readElement(cursor: Cursor, reading: ParsedQuery): Piece {
       return piece;
     }
   }
+}
+
+type Before = { left: Piece; not: string };
+
+/** Called after the word IN. */
+function readIn(cursor: Cursor, reading: ParsedQuery, { left, not }: Before): Piece {
+  const set = reading.readSet(cursor);
+  if ("rows" in set)
+    return { sql: `(${asRowsAre(set.rows.unit, left).sql} ${not}IN ${set.rows.sql})` };
+  if (not === "" && left.column === "time") {
+    for (const { value } of set.items) reading.noteLowerBound(momentOf(value));
+  }
+  const [first = left, ...items] = listInOneUnit(left, set.items);
+  return { sql: `(${first.sql} ${not}IN (${items.map(({ sql }) => sql).join(", ")}))` };
 }

@@ -6,7 +6,6 @@ import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { useHours } from "#console/web/charts/use-hours.ts";
 import { count, percent } from "#console/web/format.ts";
-import { outcomes, totalOf } from "#console/web/keys/outcomes.ts";
 import { Missing } from "#console/web/parts/missing.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -226,4 +225,20 @@ function refusals(counts: Readonly<Record<string, number>>): string {
     .sort(([, a], [, b]) => b - a)
     .map(([name, n]) => `${outcomes.find((one) => one.name === name)?.label ?? name} ${count(n)}`)
     .join(", ");
+}
+
+/** Outcomes of verifications, each with its own colour. Other outcomes count in the totals only. */
+const outcomes = [
+  { name: "VALID", label: "valid", colour: "--good-fill" },
+  { name: "RATE_LIMITED", label: "rate limited", colour: "--warn-fill" },
+  { name: "USAGE_EXCEEDED", label: "no credits left", colour: "--calm-fill" },
+  { name: "INSUFFICIENT_PERMISSIONS", label: "not permitted", colour: "--info-fill" },
+  { name: "FORBIDDEN", label: "forbidden", colour: "--bad-fill" },
+  { name: "DISABLED", label: "disabled", colour: "--mute-fill" },
+  { name: "EXPIRED", label: "expired", colour: "--line-strong" },
+  { name: "NOT_FOUND", label: "not found", colour: "--accent" },
+] as const;
+
+function totalOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, n) => sum + n, 0);
 }

@@ -2,11 +2,12 @@
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
 import { chosenFleet } from "#console/web/chosen-fleet.ts";
-import { may, mayRollOut } from "#console/web/may.ts";
+import { isOperatorOf, may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
+import { session } from "#console/web/session.ts";
 import type { Operation } from "#rollout/contract.ts";
-import { Approve } from "./approve.tsx";
+import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
 import { type Offer, offersOf } from "./offers.ts";
 import { cancelQuestion, pauseQuestion, resumeQuestion, rollbackQuestion } from "./questions.ts";
 import { seenWait, skipLabel, skipQuestion } from "./skip.ts";
@@ -70,4 +71,40 @@ function questionOf(operation: Operation, rollout: LiveRollout): Question {
   }
   if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send("pause") };
   return { ...cancelQuestion(rollout), run: () => send("cancel") };
+}
+
+/** The button that approves the wave which waits for it, and why the operator can't. Nothing for who may only look. */
+function Approve({ rollout }: { rollout: LiveRollout }) {
+  const { value: signedIn } = session;
+  if (signedIn == null || !(may("approve") || may("operate"))) return null;
+  if (!isOperatorOf(signedIn, chosenFleet.value)) return null;
+  const hindrance = hindranceOf(rollout, signedIn);
+  return (
+    <>
+      <button
+        type="button"
+        class="main"
+        disabled={hindrance !== undefined}
+        aria-describedby={hindrance === undefined ? undefined : "approve-hint"}
+        onClick={() => ask({ ...approveQuestion(rollout), run: approveSeen(rollout) })}
+      >
+        Approve…
+      </button>
+      {hindrance !== undefined && (
+        <p id="approve-hint" class="approve-hint">
+          {hindrance}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Sends the wave as it was seen when the question was asked. */
+function approveSeen({ status }: LiveRollout) {
+  const expect = { rollout_id: status.rollout_id, state: status.state };
+  return ({ text }: Given) => {
+    const reason = text.trim();
+    const given = { ...seenWave(status), ...(reason !== "" && { reason }) };
+    return order("rollout/approve", { expect, ...given });
+  };
 }

@@ -1,10 +1,9 @@
 /** The numbers of a rollout. */
 import type { ComponentChildren } from "preact";
 import type { LiveRollout } from "#console/contract.ts";
-import type { RolloutCounts } from "#console/counts.ts";
+import type { Counts, RolloutCounts } from "#console/counts.ts";
 import { count, duration, percent } from "#console/web/format.ts";
 import { counts, nowMs } from "#console/web/live.ts";
-import { secondsLeft } from "./time-left.ts";
 
 export function Facts({ rollout }: { rollout: LiveRollout }) {
   const { status, per_second: perSecond, ended_at: endedAt } = rollout;
@@ -31,7 +30,7 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
   );
 }
 
-/** What is done, and apart from each other what that consists of. */
+/** The number of sentinels that are done, and its parts. */
 function Results({ counts: of }: { counts: RolloutCounts }) {
   return (
     <>
@@ -70,4 +69,16 @@ function timeLeft(rollout: LiveRollout): string {
   if (what === "window" || what === "approval") return "waits";
   const seconds = counts.value && secondsLeft(rollout, counts.value);
   return seconds === undefined ? "…" : `~ ${duration(seconds)}`;
+}
+
+type Moving = Pick<LiveRollout, "status" | "per_second">;
+
+/** In seconds; undefined while there is no throughput. Does not include waiting at gates between waves. */
+function secondsLeft(
+  { status: { state }, per_second: perSecond }: Moving,
+  { succeeded, deploying, waiting }: Counts,
+): number | undefined {
+  if (perSecond <= 0) return undefined;
+  const left = state === "rolling_back" ? succeeded + deploying : deploying + waiting;
+  return left / perSecond;
 }

@@ -1,9 +1,8 @@
-/** What each operation does, in the words of its confirmation. Pure. */
+/** The effects of each operation, in the words of its confirmation. Pure. */
 import type { LiveRollout } from "#console/contract.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import type { Question } from "#console/web/parts/confirm.tsx";
 import type { WaveView } from "#rollout/history/contract.ts";
-import { isApprovalDue } from "./approval-due.ts";
 
 export type Words = Omit<Question, "run">;
 
@@ -74,7 +73,7 @@ export function resumeQuestion(rollout: LiveRollout): Words {
   };
 }
 
-/** What comes before the next wave starts. */
+/** The steps before the next wave starts. */
 function waitLines(rollout: LiveRollout, next: WaveView | undefined): string[] {
   const { current_wave: current } = rollout.status;
   const mayWait = current > 0 && mayHaveInterruptedWait(rollout.status);
@@ -144,4 +143,16 @@ export function rollbackQuestion(rollout: LiveRollout): Words {
     isGrave: status.state !== "paused",
     ...failedField(status),
   };
+}
+
+type Facts = Pick<LiveRollout, "status" | "wave_percentages">;
+
+/** `wave` is from 1; src/rollout/conditions/approval.ts decides the same. */
+export function isApprovalDue(rollout: Facts, wave: number): boolean {
+  const { policy, approved = [], total_waves: of } = rollout.status;
+  const approvals = policy?.approvals;
+  if (approvals === undefined || approved.some((one) => one.wave === wave)) return false;
+  if (approvals === "every_wave") return true;
+  if (wave === 1) return rollout.wave_percentages.length === 1;
+  return approvals === "after_first" || wave === of;
 }

@@ -1,11 +1,12 @@
 /** The form of a new rollout. What is wrong with a field is said at the field. */
 import { useEffect } from "preact/hooks";
+import { localZone } from "#console/web/local-time.ts";
 import type { Faults } from "#console/web/parts/faults.ts";
-import { TextField } from "#console/web/parts/text-field.tsx";
+import { Field } from "#console/web/parts/field.tsx";
+import { type FormPart, faultOf, markOf, TextField } from "#console/web/parts/text-field.tsx";
 import { useFocusOnFault } from "#console/web/parts/use-focus-on-fault.ts";
-import { ApprovalField } from "./approval-field.tsx";
+import { isApprovals } from "./approval.ts";
 import { ChoiceFields } from "./choice-fields.tsx";
-import { FailureFields } from "./failure-fields.tsx";
 import { GateFields } from "./gate-fields.tsx";
 import { ImageField } from "./image-field.tsx";
 import type { StartFields } from "./request.ts";
@@ -59,5 +60,64 @@ export function StartForm({ fields, faults, change, show }: Props) {
         <button type="submit">Show the plan</button>
       </div>
     </form>
+  );
+}
+
+function ApprovalField({ fields, faults, change }: FormPart<StartFields>) {
+  const choose = (value: string) => change({ approvals: isApprovals(value) ? value : "" });
+  return (
+    <Field
+      name="Approvals"
+      hint="Waves that start only once another operator has approved them. The settings may ask for more."
+      fault={faultOf("approvals", faults)}
+    >
+      <select
+        {...markOf("approvals", faults)}
+        name="approvals"
+        value={fields.approvals}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        <option value="">Only what the settings ask for</option>
+        <option value="last_wave">The last wave</option>
+        <option value="after_first">All after the first</option>
+        <option value="every_wave">Every wave</option>
+      </select>
+    </Field>
+  );
+}
+
+function FailureFields(part: FormPart<StartFields>) {
+  const { fields, change } = part;
+  return (
+    <>
+      <TextField
+        part={part}
+        of="notBefore"
+        name="Not before"
+        hint={`When the first wave starts at the earliest, in your time zone, ${localZone()}.`}
+        input={{ type: "datetime-local", max: "9999-12-31T23:59" }}
+      />
+      <TextField
+        part={part}
+        of="soakSeconds"
+        name="Soak"
+        hint="Seconds for which each wave is watched: one number, or one per wave."
+        input={{ inputMode: "numeric" }}
+      />
+      <TextField
+        part={part}
+        of="maxFailed"
+        name="Failures allowed"
+        hint="In all: a count, or a percentage such as 2%."
+      />
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={fields.rollsBack}
+          onChange={(event) => change({ rollsBack: event.currentTarget.checked })}
+        />
+        Roll back by itself when too many fail
+      </label>
+    </>
   );
 }

@@ -1,4 +1,4 @@
-/** What a sentinel can be: a whole workload, or a member of a set. What both can do, whichever it is. */
+/** A sentinel is a whole workload or a member of a set: the operations that both have. */
 import type {
   ApplyResult,
   DriverCall,
@@ -6,14 +6,17 @@ import type {
   LogCall,
   LogTail,
 } from "#fleet/drivers/driver.ts";
+import type { Place } from "./calls.ts";
+import { chooseContainer } from "./container.ts";
 import type { Target } from "./fleet.ts";
+import { isReady } from "./judge.ts";
 import { hasMembers } from "./kinds.ts";
 import { toListed, toListedMembers } from "./listed.ts";
 import type { StepObservation } from "./look-again.ts";
 import { createMembers } from "./members/members.ts";
+import { readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
 import { createWorkloads, type Order, placeOf, type WorkloadParts } from "./workload.ts";
-import { readWorkloadLog } from "./workload-log.ts";
 
 export function createSentinels(parts: WorkloadParts) {
   const workloads = createWorkloads(parts);
@@ -55,4 +58,24 @@ export function createSentinels(parts: WorkloadParts) {
         ? members.finish(placeOf(workload), signal)
         : workloads.finish(workload, signal),
   };
+}
+
+/** `deployId`: of what this deploy has started; absent: of what runs. */
+async function readWorkloadLog(
+  place: Place,
+  { deployId, call }: { deployId: string | undefined; call: LogCall },
+  { calls, container }: Pick<WorkloadParts, "calls" | "container">,
+): Promise<LogTail> {
+  const workload = await calls.read(place, call.signal);
+  if (workload === undefined) return { absent: "there is no such workload" };
+  const record = readRecord(workload);
+  if (deployId !== undefined && (record?.id !== deployId || record.failed !== undefined)) {
+    return { absent: "its pods have been removed" };
+  }
+  const { present, earlier } = await calls.pods(workload, call.signal);
+  const name = chooseContainer(workload, container) ?? record?.container ?? "";
+  if (deployId !== undefined) return calls.log(present, name, call);
+  const all = [...present, ...earlier];
+  const serving = all.filter(isReady);
+  return calls.log(serving.length > 0 ? serving : all, name, call);
 }

@@ -6,7 +6,6 @@ import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
-import { Slots } from "./slots.ts";
 
 /** How many results of quick deploys are recorded at once, unless groups have taken longer than that meanwhile. */
 const handful = 100;
@@ -52,13 +51,13 @@ class BatchWork {
   readonly #pins: PinWatch;
   readonly #slots: Slots;
   readonly #beginDeploys: BeginDeploys;
-  /** What each deploy is awaited by, which those of a group share; by the index of its sentinel. */
+  /** The promise by which each deploy is awaited, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   /** How many groups are being begun, which takes a few seconds at most. */
   #groups = 0;
   /** How long those have taken whose results are not recorded yet. */
   #unrecordedMs = 0;
-  /** Whether deploys end in a moment, so that beginning them in groups pays. */
+  /** True if deploys end in a moment, so that beginning them in groups pays. */
   #isQuick = true;
   #waiting: Target[];
   #unrecorded: DeployOutcome[] = [];
@@ -165,7 +164,7 @@ class BatchWork {
     return this.#groups > 0 && !isEnough && !isLate;
   }
 
-  /** Whether what waits can't start, because too many are unavailable and nothing in flight can change that. */
+  /** True if what waits can't start, because too many are unavailable and nothing in flight can change that. */
   #isBlocked(): boolean {
     const isIdle = this.#inFlight.size === 0 && this.#pins.areKnown && this.#mayLaunchMore();
     return isIdle && !this.#slots.mayTake(this.#waiting[0]);
@@ -222,7 +221,7 @@ class BatchWork {
     this.#ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
   }
 
-  /** Those that a pin holds back have their result. */
+  /** Sentinels that a pin holds back have their result. */
   #leaveOut(reasons: ReadonlyMap<string, string>): void {
     for (const { id, index } of this.#waiting) {
       const reason = reasons.get(id);
@@ -238,5 +237,29 @@ class BatchWork {
     if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
     this.#unrecorded = [...this.#beingRecorded, ...this.#unrecorded];
     this.#isClosed = false;
+  }
+}
+
+/** Counts how many more sentinels may become unavailable, by deploys in flight and those that failed. */
+class Slots {
+  #free: number;
+
+  /** `free`: undefined: there is no limit. Negative: more are unavailable than may be. */
+  constructor(free = Number.POSITIVE_INFINITY) {
+    this.#free = free;
+  }
+
+  /** One that is unavailable already can always be deployed. */
+  mayTake(target: Target | undefined): target is Target {
+    return target !== undefined && (target.isDown === true || this.#free > 0);
+  }
+
+  take({ isDown }: Target): void {
+    if (isDown !== true) this.#free--;
+  }
+
+  /** A deploy has succeeded: its sentinel is available. After a failure it is not. */
+  giveBack(): void {
+    this.#free++;
   }
 }

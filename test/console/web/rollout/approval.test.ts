@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { LiveRollout } from "#console/contract.ts";
 import { approveQuestion, hindranceOf, seenWave } from "#console/web/rollout/approval.ts";
-import { isApprovalDue } from "#console/web/rollout/approval-due.ts";
-import { resumeQuestion } from "#console/web/rollout/questions.ts";
+import { isApprovalDue, resumeQuestion } from "#console/web/rollout/questions.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { Approvals } from "#rollout/policy/contract.ts";
