@@ -1,6 +1,7 @@
 /** Metrics of alert events; the metrics of the checks have how long deliveries take. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { Attempt } from "./attempt.ts";
 import { channelOf } from "./order.ts";
 import type { EventCounts } from "./store.ts";
@@ -56,13 +57,5 @@ const countTimeoutMs = 2_000;
 
 /** Concurrent callers share one query; null: it failed or timed out. */
 function shareCall(count: Count): () => Promise<EventCounts | null> {
-  let open: Promise<EventCounts | null> | undefined;
-  const call = () =>
-    inTime(count, { limitMs: countTimeoutMs, otherwise: null }).finally(() => {
-      open = undefined;
-    });
-  return () => {
-    open ??= call();
-    return open;
-  };
+  return onceAtATime(() => inTime(count, { limitMs: countTimeoutMs, otherwise: null }));
 }

@@ -4,6 +4,7 @@
  */
 import { Gauge, type Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 
 /** `ask` resolves when the dependency answers, and rejects when it does not. */
 export type Dependency = { name: string; ask: () => Promise<unknown> };
@@ -51,17 +52,11 @@ export function createProber(settings: ProberSettings): Prober {
     states: () => Object.fromEntries(states),
     watch: ({ name, ask }) => {
       let isWatched = true;
-      let running: Promise<void> | undefined;
-      const poll = async () => {
+      const probe = onceAtATime(async () => {
         const outcome = await pollOnce(ask, timeoutMs);
         // One that was stopped meanwhile is not down.
         if (isWatched) note(name, outcome);
-        running = undefined;
-      };
-      const probe = () => {
-        running ??= poll();
-        return running;
-      };
+      });
       void probe();
       const timer = setInterval(() => void probe(), intervalMs);
       timer.unref();

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { Gauge, type Registry } from "prom-client";
 import { drain } from "#api/http/close.ts";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import type { Certificate } from "./certificate-store.ts";
 
@@ -116,13 +117,7 @@ function createLook(
     }
   };
   // Handshakes that wait for the first certificate share one look.
-  let looking: Promise<void> | undefined;
-  return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
+  return onceAtATime(look);
 }
 
 async function listen(server: Server, at: ListenAt): Promise<number> {

@@ -2,6 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { createTimeLimit } from "#api/http/time-limit.ts";
 import { invariant } from "#kernel/invariant.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Certificate, CertificateStore } from "./certificate-store.ts";
 
@@ -35,24 +36,20 @@ const renewalShare = 1 / 3;
 export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
   const { names, store, clock, orderTimeoutMs = usualOrderTimeoutMs } = parts;
   const limitTime = createTimeLimit(orderTimeoutMs, tooLong);
-  let ordering: Promise<Certificate> | undefined;
-  const orderAndKeep = async (): Promise<Certificate> => {
+  // A certificate that is issued after the timeout is stored too: authorities limit them per week.
+  const orderAndKeep = onceAtATime(async (): Promise<Certificate> => {
     const certificate = await order(parts).catch((error) => {
       throw toFailure(error, parts.directoryUrl);
     });
     await store.write(names, certificate);
     return certificate;
-  };
+  });
   return async () => {
     const current = await store.read(names);
     if (current !== undefined && !isDue(current, clock())) {
       return { isNew: false, expiresMs: current.expiresMs };
     }
-    // A certificate that is issued after the timeout is stored too: authorities limit them per week.
-    ordering ??= orderAndKeep().finally(() => {
-      ordering = undefined;
-    });
-    const certificate = await limitTime(ordering);
+    const certificate = await limitTime(orderAndKeep());
     await store.removeExpired();
     return { isNew: true, expiresMs: certificate.expiresMs };
   };

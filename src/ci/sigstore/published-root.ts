@@ -6,6 +6,7 @@ import type { TrustedRoot } from "@sigstore/protobuf-specs";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { SigstoreConfig } from "./config.ts";
@@ -37,13 +38,7 @@ export function createPublishedRoot(
   const source = sourceOf(settings, cacheDir);
   let copy: Copy | undefined;
   let tryAfterMs = Number.NEGATIVE_INFINITY;
-  let refreshing: Promise<Copy> | undefined;
-  const refresh = () => {
-    refreshing ??= fetchRoot(source, nowMs).finally(() => {
-      refreshing = undefined;
-    });
-    return refreshing;
-  };
+  const refresh = onceAtATime(() => fetchRoot(source, nowMs));
   return async () => {
     copy ??= readCopy(source.file);
     if (!isYounger(copy, freshMs, nowMs()) && nowMs() >= tryAfterMs) {

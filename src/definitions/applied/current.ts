@@ -1,9 +1,9 @@
 /** The definitions in force, for everything that reads them in this process. */
-
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { DefinitionStore } from "./store.ts";
 
@@ -24,7 +24,6 @@ const freshMs = 1_000;
 
 export function createCurrentDefinitions({ store, standard, complete, log, nowMs }: Parts) {
   let known: (Current & { atMs: number }) | undefined;
-  let reading: Promise<Current> | undefined;
 
   const refresh = async (): Promise<Current> => {
     const atMs = nowMs();
@@ -43,12 +42,7 @@ export function createCurrentDefinitions({ store, standard, complete, log, nowMs
     const current = await refresh();
     return asked.map(() => current);
   });
-  const readShared = () => {
-    reading ??= refresh().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
+  const readShared = onceAtATime(refresh);
   const read = async ({ isFresh } = { isFresh: false }): Promise<Current> => {
     if (isFresh) return readFresh(null);
     if (known !== undefined && Math.abs(nowMs() - known.atMs) < freshMs) return known;

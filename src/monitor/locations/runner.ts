@@ -1,5 +1,6 @@
 /** Runs checks at a further location, each on its own grid by the gateway's clock. */
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { gridOf, isWithinReach, tickAfter } from "#monitor/rules/grid.ts";
 import { ReportRefusedError } from "./client.ts";
@@ -121,7 +122,6 @@ function definitionOf(check: RunnableCheck, { base_url }: Work): string {
 /** Reports results in batches and retries until they are accepted, in bounded memory. */
 function createOutbox({ report, log }: RunnerParts) {
   const waiting: CheckResult[] = [];
-  let sending: Promise<void> | undefined;
 
   const send = async () => {
     while (waiting.length > 0) {
@@ -139,12 +139,7 @@ function createOutbox({ report, log }: RunnerParts) {
       waiting.splice(0, waiting.length, ...waiting.filter((result) => !batch.includes(result)));
     }
   };
-  const flush = () => {
-    sending ??= send().finally(() => {
-      sending = undefined;
-    });
-    return sending;
-  };
+  const flush = onceAtATime(send);
   return {
     put(result: CheckResult): void {
       waiting.push(result);

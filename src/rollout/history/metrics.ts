@@ -1,6 +1,7 @@
 /** Metrics of each fleet's newest rollout, read from history at each scrape. */
 import { Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { type RolloutHistory, rolloutStates } from "#rollout/contract.ts";
 import { waitReasons } from "#rollout/policy/contract.ts";
 import type { HistoryStore } from "./store.ts";
@@ -18,6 +19,7 @@ export function showRollouts(
   { fleets, registry }: { fleets: readonly string[]; registry: Registry },
 ): void {
   const newest = () => store.newest(fleets);
+  // A scrape collects all metrics at the same moment: they share one read, and agree.
   const read = onceAtATime(() => inTime(newest, { limitMs: readTimeoutMs, otherwise: [] }));
   for (const { valuesOf, ...gauge } of gauges) {
     const [, labelName] = gauge.labelNames;
@@ -35,17 +37,6 @@ export function showRollouts(
       },
     });
   }
-}
-
-/** A scrape collects all metrics at the same moment: they share one read, and agree. */
-function onceAtATime<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let reading: Promise<Value> | undefined;
-  return () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
 }
 
 type Values = [label: string, value: number][];
