@@ -22,6 +22,8 @@ export function createMetricsServer(
     forceCloseConnections: true,
   });
   limitPipelines(app);
+  // Bodies are read by nobody.
+  app.removeAllContentTypeParsers();
   app.get("/metrics", async (_, reply) => {
     const text = await textOf(registry, readThreads);
     return reply.type(registry.contentType).send(text);

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { unreadableBody } from "#api/http/answering.ts";
+import { readRequestBody } from "#kernel/body.ts";
 
 /** A megabyte of metadata, or ten megabytes of keys to migrate, have fewer. */
 const maxValues = 500_000;
@@ -12,16 +13,17 @@ const maxValues = 500_000;
  * Parses bodies by Fastify's own parser, unless they have too many values. Metadata may have any names,
  * "__proto__" too: it is plain data after parsing, and schemas refuse it everywhere else.
  */
-export function boundBodies(app: FastifyInstance): void {
+export function boundBodies(app: FastifyInstance, maxBytes: number): void {
   const parse = app.getDefaultJsonParser("ignore", "ignore");
-  app.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer" },
-    (request: FastifyRequest, body: Buffer, done) => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", (request: FastifyRequest, payload, done) => {
+    // No key is asked for there.
+    if (request.is404) return done(null);
+    readRequestBody(payload, maxBytes).then((body) => {
       if (hasTooManyValues(body)) done(tooManyValues(request));
       else void parse(request, body.toString(), done);
-    },
-  );
+    }, done);
+  });
 }
 
 function tooManyValues({ routeOptions: { url = "" } }: FastifyRequest) {

@@ -70,7 +70,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     genReqId: () => newId("request"),
   });
   limitPipelines(app);
-  boundBodies(app);
+  boundBodies(app, bodyLimitBytes);
   // Before the first route is mounted, so that all are counted.
   const counterOf = parts.registry && countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);
