@@ -39,7 +39,7 @@ export async function startConsoleProgram(
   };
 }
 
-async function openConsole(program: Program, path: string, options: BrowserContextOptions) {
+export async function openConsole(program: Program, path: string, options: BrowserContextOptions) {
   const opened = await openPage(options);
   const { page } = opened;
   const address = `${program.endpoints().control}/console`;
