@@ -25,13 +25,16 @@ export async function readBody(body: Body, maxBytes: number): Promise<Buffer | u
 export async function readRequestBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const isLarge = Number(request.headers["content-length"]) > maxBytes;
   const chunks = request.iterator({ destroyOnReturn: false });
-  const body = isLarge ? undefined : await readBody(chunks, maxBytes).catch(refuse(400));
-  return body ?? refuse(413)(new Error("the body is too large"), "FST_ERR_CTP_BODY_TOO_LARGE");
+  const body = isLarge ? undefined : await readBody(chunks, maxBytes).catch(refuseBroken);
+  if (body !== undefined) return body;
+  const code = "FST_ERR_CTP_BODY_TOO_LARGE";
+  throw Object.assign(new Error("the body is too large"), { statusCode: 413, code });
 }
 
-/** 400: the caller has gone in the midst of its body. */
-const refuse = (statusCode: number) => (cause: Error, code?: string) =>
-  Promise.reject(Object.assign(cause, { statusCode, ...(code !== undefined && { code }) }));
+/** The caller has gone in the midst of its body. */
+function refuseBroken(cause: Error): never {
+  throw Object.assign(cause, { statusCode: 400 });
+}
 
 /** At most the first `maxBytes` of a body, or what came before its connection broke. Never throws. */
 export async function readBeginning(body: Body, maxBytes: number): Promise<Buffer> {
