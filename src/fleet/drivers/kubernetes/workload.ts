@@ -164,10 +164,18 @@ async function restore(
   const obstacle = obstacleIn(changed, look);
   if (obstacle === undefined) return progressing(reason);
   const stuck = { ...record, failed: `${reason}; not put back: ${obstacle}` };
-  const now = changed.kind === "done" ? changed : look;
-  const noted = await change({ ...look, ...now, record: stuck, image: record.image }, by);
-  if (noted.kind === "stale") return progressing(reason);
-  return { status: "failed", reason: stuck.failed, isOrdered: true };
+  let { workload } = changed.kind === "done" ? changed : look;
+  const present = imageOf(workload, container);
+  // Its controller writes the status of what we have just changed.
+  for (let tries = 0; tries < mostTries; tries++) {
+    const noted = await change({ ...look, workload, record: stuck, image: record.image }, by);
+    if (noted.kind !== "stale") return { status: "failed", reason: stuck.failed, isOrdered: true };
+    const now = await by.parts.calls.read(look.place, by.call.signal);
+    if (now === undefined || readRecord(now)?.id !== record.id) break;
+    if (imageOf(now, container) !== present) break;
+    workload = now;
+  }
+  return progressing(reason);
 }
 
 /** The API server's answer may hold another image than was sent. */
