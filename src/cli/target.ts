@@ -2,7 +2,7 @@
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
-import { isThisMachine } from "#kernel/address.ts";
+import { isThisMachine, portOf } from "#kernel/address.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
@@ -23,7 +23,7 @@ type Environment = Record<string, string | undefined>;
 /**
  * Reads address and token: options first, then the environment, then the session of `vedette login` at this
  * address, then the data directory of a local Vedette. An empty variable, as CI systems set them, counts as not
- * set. The local token is only sent to this machine: for any other address the caller must name a token.
+ * set. The local token is sent to the program that runs there alone: for any other address the caller must name one.
  */
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
@@ -71,13 +71,17 @@ function readToken(file: string): string {
 }
 
 function readControlUrl(dataDir: string): string {
-  const found = readFrom(path.join(dataDir, "endpoints.json"), controlUrl);
-  // A killed Vedette leaves its file: another program may have its port now and must not get the token.
-  const hasEnded = found?.process !== undefined && isGone(found.process);
-  if (found?.control !== undefined && !hasEnded) return found.control;
+  const running = findRunning(dataDir);
+  if (running !== undefined) return running;
   throw new Error(
     `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`,
   );
+}
+
+/** A killed Vedette leaves its file: another program may have its port now and must not get the token. */
+function findRunning(dataDir: string): string | undefined {
+  const found = readFrom(path.join(dataDir, "endpoints.json"), controlUrl);
+  return found?.process !== undefined && isGone(found.process) ? undefined : found?.control;
 }
 
 const controlUrl = Endpoints.pick({ control: true, process: true });
@@ -85,9 +89,11 @@ const ingressToken = Credentials.pick({ ingress_token: true });
 
 function readLocalToken(dataDir: string, href: string): string {
   const url = new URL(href);
-  const found = isThisMachine(url.hostname)
-    ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
-    : undefined;
+  const own = URL.parse((isThisMachine(url.hostname) && findRunning(dataDir)) || "");
+  const found =
+    own !== null && portOf(own) === portOf(url)
+      ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
+      : undefined;
   if (found !== undefined) return found.ingress_token;
   throw new Error(
     `no token for ${url.origin}: run \`vedette login\`, set INGRESS_TOKEN, or name a file with --token-file`,

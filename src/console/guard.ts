@@ -50,9 +50,8 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   const findCaller = async ({ roles, ...session }: SignedSession): Promise<Caller | undefined> => {
     if (roles !== undefined) return access.provider?.find({ ...session, roles });
     const { actor, mark } = session;
-    const caller = callers.get(actor);
-    if (caller?.mark !== mark) return undefined;
-    const held = { actor, roles: caller.roles };
+    const { mark: current, ...held } = callers.get(actor) ?? {};
+    if (!("actor" in held) || current !== mark) return undefined;
     return (await access.provider?.link?.(held)) ?? held;
   };
 

@@ -50,7 +50,10 @@ export function bearerOf(header: string | undefined): string {
 function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, Buffer]> {
   yield [{ actor: sharedActor, roles }, digest(ingressToken)];
   for (const [actor, { token, roles: held }] of Object.entries(operators)) {
-    if (token !== undefined) yield [{ actor, roles: held }, Buffer.from(token, "hex")];
+    if (token === undefined) continue;
+    const value = Buffer.from(token, "hex");
+    // By its token the row is known under another name, too.
+    yield [{ actor, roles: held, accounts: [`token:${markOf({ actor, roles }, value)}`] }, value];
   }
 }
 

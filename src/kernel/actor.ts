@@ -6,7 +6,7 @@ export type Actor = {
   /** The name that the caller gave; trusted only if `isSigned`. */
   by: string;
   isSigned?: true;
-  /** The caller's accounts at the identity provider, if it is signed and has some. */
+  /** As in `Caller`, if it is signed and has some. */
   accounts?: string[];
 };
 

@@ -84,6 +84,7 @@ describe("findTarget", () => {
     const dataDir = tempDir();
     const local = "http://127.0.0.1:7071";
     writeFileSync(path.join(dataDir, "credentials.json"), '{"ingress_token":"local"}');
+    writeFileSync(path.join(dataDir, "endpoints.json"), JSON.stringify({ control: local }));
     const environment = homeWith({ ...session(), url: local });
     const find = () => findTarget({ url: local, dataDir }, environment);
 

@@ -79,6 +79,33 @@ describe("findTarget", () => {
     },
   );
 
+  it.each(["http://127.0.0.1:7072", "http://localhost", "http://[::1]:17071"])(
+    "does not send the local token to %s, where another program of this machine may listen",
+    (url) => {
+      const environment = { VEDETTE_DATA_DIR: localVedette() };
+
+      expect(() => findTarget({ url }, environment)).toThrow(/^no token for .*INGRESS_TOKEN/);
+    },
+  );
+
+  it("does not send the local token to the port of a killed program that is named", () => {
+    const process = { ...identifyProcess(globalThis.process.pid), startedAt: "1" };
+    const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });
+
+    expect(() => findTarget({ dataDir, url: "http://127.0.0.1:7071" }, {})).toThrow(
+      /^no token for/,
+    );
+  });
+
+  it("sends the local token to the program that runs there, by any name of this machine", () => {
+    const find = (url: string) => findTarget({ dataDir: localVedette(), url }, {}).token;
+
+    expect([find("http://localhost:7071"), find("http://127.0.0.1:7071/")]).toEqual([
+      "local-token",
+      "local-token",
+    ]);
+  });
+
   it("does not send the local token to another program on the port of a killed one", () => {
     const process = { ...identifyProcess(globalThis.process.pid), startedAt: "1" };
     const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });

@@ -22,7 +22,17 @@ describe("createIdentify", () => {
   );
 
   it("identifies an operator by the hash of the token", () => {
-    expect(identify("alices")).toEqual({ actor: "alice", roles: ["read"] });
+    expect(identify("alices")).toMatchObject({ actor: "alice", roles: ["read"] });
+  });
+
+  it("knows a token again under another name and with other roles, and reveals nothing of it", () => {
+    const accountsOf = (operators: Record<string, Operator>, token = "alices") =>
+      createIdentify({ ...tokens, operators })(token)?.accounts;
+    const before = accountsOf(tokens.operators);
+
+    expect(accountsOf({ al: { ...operator("alices"), roles } })).toEqual(before);
+    expect(accountsOf({ ben: operator("bens") }, "bens")).not.toEqual(before);
+    expect(before).toEqual([expect.stringMatching(/^token:[\w-]{16}$/)]);
   });
 
   it.each([

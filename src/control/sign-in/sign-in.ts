@@ -69,7 +69,7 @@ function createFind({ names, oidc }: CoreParts, { people }: Core): ProviderAcces
 /** Until a linked account signs in, it has the name that the operator has at the provider. */
 function createLink({ names, oidc, operators }: CoreParts): SignIn["link"] {
   return async (caller) => {
-    const { actor } = caller;
+    const { actor, accounts: own = [] } = caller;
     const signIn = Object.hasOwn(operators, actor) ? operators[actor]?.sign_in : undefined;
     if (signIn === undefined) return caller;
     const { issuer } = accountOf(oidc, "");
@@ -80,7 +80,7 @@ function createLink({ names, oidc, operators }: CoreParts): SignIn["link"] {
     const subjects = await inTime(ask, { limitMs, otherwise: undefined });
     const known = subjects?.filter((subject) => subject !== undefined);
     const accounts = known?.map((subject) => accountId(oidc, subject));
-    return { ...caller, accounts: accounts ?? [unknownAccount] };
+    return { ...caller, accounts: [...own, ...(accounts ?? [unknownAccount])] };
   };
 }
 

@@ -85,7 +85,8 @@ function requireApprover(actor: Actor, { startedBy, accounts: starters }: Rollou
   }
   const [theirs = [], own = []] = [starters, actor.accounts];
   const isOneUnknown = theirs.includes(unknownAccount) !== own.includes(unknownAccount);
-  if (by !== startedBy && isOneUnknown && theirs.length > 0 && own.length > 0) {
+  const isPerson = (one: string) => !one.startsWith("token:");
+  if (by !== startedBy && isOneUnknown && theirs.some(isPerson) && own.some(isPerson)) {
     const next = own.includes(unknownAccount) ? "call again" : "cancel it and start it again";
     throw notAnApprover(
       `nobody knows whether ${by} is ${startedBy}: Postgres did not answer when it was asked; ${next}`,
