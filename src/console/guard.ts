@@ -50,8 +50,9 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   const findCaller = async ({ roles, ...session }: SignedSession): Promise<Caller | undefined> => {
     if (roles !== undefined) return access.provider?.find({ ...session, roles });
     const { actor, mark } = session;
-    const { mark: current, ...held } = callers.get(actor) ?? {};
-    if (!("actor" in held) || current !== mark) return undefined;
+    const caller = callers.get(actor);
+    if (caller?.mark !== mark) return undefined;
+    const { mark: _, ...held } = caller;
     return (await access.provider?.link?.(held)) ?? held;
   };
 
