@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import v8 from "node:v8";
+import { compileFunction } from "node:vm";
 import { findUnfit } from "./plain-data.ts";
 import type { LoadResult } from "./result.ts";
 
@@ -43,11 +44,21 @@ async function load(): Promise<LoadResult> {
   }
 }
 
-/** `npm init` makes a folder one of CommonJS, and a file with an `export default` there is a module all the same. */
+/** `npm init` makes a folder one of CommonJS, and a file that is none is a module there all the same. */
 function formatOf(name: string): { format?: "module" | "module-typescript" } {
-  const isModule = /^\s*export\s+default\b/m.test(readFileSync(name, "utf8"));
-  if (!isModule || !/\.(?:ts|js)$/.test(name)) return {};
+  if (!/\.(?:ts|js)$/.test(name) || isCommonJs(name)) return {};
   return { format: name.endsWith(".ts") ? "module-typescript" : "module" };
+}
+
+/** Only modules have `import` and `export`, wherever on a line. */
+function isCommonJs(name: string): boolean {
+  const text = readFileSync(name, "utf8");
+  try {
+    compileFunction(name.endsWith(".ts") ? stripTypeScriptTypes(text) : text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function strip(): { code?: string } {

@@ -32,6 +32,29 @@ it.each(["ts", "js"])("a module is one also in a folder of CommonJS: .%s", async
   expect(await faultsOf(files)).toEqual([]);
 });
 
+it.each(["ts", "js"])(
+  "a module is one in a folder of CommonJS with `import` and `export default` on one line: .%s",
+  async (extension) => {
+    const files = {
+      [`vedette.config.${extension}`]:
+        'import { defineConfig } from "vedette/config"; export default defineConfig({ checks: [{ id: "a", path: "/" }] });',
+      "package.json": '{ "type": "commonjs" }',
+    };
+
+    expect((await readFiles(files)).set.checks).toMatchObject([{ id: "a" }]);
+  },
+);
+
+it("a file of CommonJS whose comment names `export default` stays one", async () => {
+  const files = {
+    "vedette.config.js":
+      "// Instead of this:\n/*\nexport default {};\n*/\nmodule.exports = { checks: [{ id: 'a', path: '/' }] };",
+    "package.json": '{ "type": "commonjs" }',
+  };
+
+  expect((await readFiles(files)).set.checks).toMatchObject([{ id: "a" }]);
+});
+
 it("a file of CommonJS stays one", async () => {
   const files = {
     "vedette.config.js": "module.exports = { checks: [{ id: 'a', path: '/' }] };",
