@@ -1,6 +1,8 @@
 /** Wires the database: who may use it, and its schema. */
+import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-fault.ts";
 import { readMissingMigrations } from "#kernel/schema-version.ts";
 import type { Base } from "./base.ts";
 import { claimEncryptionKeys, refuseOtherKeys } from "./encryption-keys.ts";
@@ -32,13 +34,27 @@ export async function openData(
   const { direct_url } = config.database;
   const directUrl = direct_url || url;
   const mayBePooled = direct_url !== "";
-  await requireSoleProcess(base, { roles, directUrl, mayBePooled, stops });
+  const { ofPool, ofDirect } = databaseSettings(config);
+  await namingSetting(ofDirect, () =>
+    requireSoleProcess(base, { roles, directUrl, mayBePooled, stops }),
+  );
   const database = openDatabase(url, log);
   stops.add("database", () => database.end());
-  await refuseOtherKeys(base, { roles, database });
-  await readMissingMigrations(database);
+  await namingSetting(ofPool, async () => {
+    await refuseOtherKeys(base, { roles, database });
+    await readMissingMigrations(database);
+  });
   onAllowed();
-  await migrate(directUrl, log, { mayBePooled });
+  await namingSetting(ofDirect, () => migrate(directUrl, log, { mayBePooled }));
   await claimEncryptionKeys(base, { roles, database });
   return { database, databaseUrl: url, directUrl };
+}
+
+/** The settings by which errors of Postgres are named; empty addresses: it is the embedded one. */
+export function databaseSettings({ database: { url, direct_url } }: Pick<Config, "database">) {
+  const ofPool = { setting: "database.url", url };
+  return {
+    ofPool,
+    ofDirect: direct_url === "" ? ofPool : { setting: "database.direct_url", url: direct_url },
+  };
 }

@@ -6,8 +6,10 @@ import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-fault.ts";
 import { createLog } from "#kernel/log.ts";
 import { requireKnownSchema } from "#kernel/schema-version.ts";
+import { databaseSettings } from "./data.ts";
 import { keepRotated } from "./own-keys.ts";
 
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
@@ -31,7 +33,7 @@ export async function withOperator<Result>(
       config.api.encryption_keys.length > 0
         ? config.api.encryption_keys
         : [loadCredentials(dataDir).encryption_key];
-    await requireKnownSchema(database);
+    await namingSetting(databaseSettings(config).ofPool, () => requireKnownSchema(database));
     const actor = `operator:${userInfo().username}`;
     return await work({
       ...createOperator({ database, actor, encryptionKeys }),

@@ -1,6 +1,8 @@
 /** `vedette migrate`: brings the schema of a Postgres of one's own up to date, as a start would, and ends. */
+import { databaseSettings } from "#app/data.ts";
 import { readConfig } from "#config.ts";
 import { migrate } from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-fault.ts";
 import { createLog } from "#kernel/log.ts";
 
 export async function migrateDatabase(options: { config?: string }): Promise<number> {
@@ -13,7 +15,9 @@ export async function migrateDatabase(options: { config?: string }): Promise<num
     );
   }
   const log = createLog(config.log);
-  const migrations = await migrate(directUrl || url, log, { mayBePooled: directUrl !== "" });
+  const migrations = await namingSetting(databaseSettings(config).ofDirect, () =>
+    migrate(directUrl || url, log, { mayBePooled: directUrl !== "" }),
+  );
   log.info({ migrations }, "database migrated");
   return 0;
 }

@@ -1,4 +1,5 @@
 /** `vedette migrate`, as a job before an upgrade runs it. */
+import { randomUUID } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
@@ -70,4 +71,92 @@ it("says what to set without an address, and shows no password of one that does 
   expect(away.stderr).toMatch(/ECONNREFUSED/);
   expect(away.stdout + away.stderr).not.toContain("hunter2secret");
   expect([unset.code, away.code]).toEqual([1, 1]);
+});
+
+/** The address of a database, changed. */
+type Change = (url: URL) => unknown;
+
+const password = "wrong-horse-battery";
+
+/** Makes a user of the server of `url` and puts it into the address. */
+async function asUser(url: URL, options = ""): Promise<void> {
+  const name = `user_${randomUUID().replaceAll("-", "")}`;
+  await query(url.href, `CREATE USER ${name} PASSWORD '${password}' ${options}`);
+  onTestFinished(() => query(owner.href, `DROP USER ${name}`).then(() => {}));
+  const owner = new URL(url);
+  owner.pathname = "/postgres";
+  url.username = name;
+  url.password = password;
+}
+
+const wrong: [string, Change, RegExp][] = [
+  [
+    "a port at which nothing listens",
+    (url) => Object.assign(url, { port: "9" }),
+    /nothing listens at .*:9 /,
+  ],
+  [
+    "a host that there is not",
+    (url) => Object.assign(url, { hostname: "db.invalid" }),
+    /there is no host db\.invalid/,
+  ],
+  [
+    "a wrong password",
+    (url) => Object.assign(url, { password: password }),
+    /Postgres refused the password of user \w+/,
+  ],
+  [
+    "a database that there is not",
+    (url) => Object.assign(url, { pathname: "/vedete" }),
+    /there is no database vedete on that server/,
+  ],
+  [
+    "TLS where the server has none",
+    (url) => url.searchParams.set("sslmode", "require"),
+    /the server takes no TLS/,
+  ],
+  [
+    "a user without a connection left",
+    (url) => asUser(url, "CONNECTION LIMIT 0"),
+    /the server has no connection left/,
+  ],
+  [
+    "a server that is read-only",
+    (url) =>
+      query(
+        url.href,
+        `ALTER DATABASE ${url.pathname.slice(1)} SET default_transaction_read_only = on`,
+      ),
+    /that server is read-only/,
+  ],
+  ["a user without rights", (url) => asUser(url), /user \w+ lacks rights in database \w+/],
+];
+
+it.each(wrong)("names database.url for %s, and never a password", async (_, change, words) => {
+  const url = new URL(await createDatabase());
+  await change(url);
+
+  const { code, stderr } = await runMigrate(url.href);
+
+  expect(stderr).toMatch(/^vedette: database\.url: /m);
+  expect(stderr).toMatch(words);
+  expect(stderr).not.toContain(url.password);
+  expect(code).toBe(1);
+});
+
+it("a start names database.url, too", async () => {
+  const url = new URL(await createDatabase());
+  url.pathname = "/vedete";
+  const directory = tempDir();
+  const environment = {
+    DATABASE_URL: url.href,
+    VEDETTE_LOG__FORMAT: "json",
+    VEDETTE_METRICS__PORT: "0",
+    VEDETTE_DATA_DIR: path.join(directory, "data"),
+  };
+
+  const { code, stderr } = await runVedette(["start", "--role", "api"], environment, directory);
+
+  expect(stderr).toContain("database.url: there is no database vedete on that server");
+  expect(code).toBe(1);
 });
