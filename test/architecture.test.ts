@@ -45,6 +45,14 @@ const mayImport: Record<string, readonly string[]> = {
     "fleet/deploys/contract.ts",
     "notify/contract.ts",
   ],
+  status: [
+    "kernel/",
+    "alerts/contract.ts",
+    "fleet/contract.ts",
+    "fleet/overview/contract.ts",
+    "monitor/results/contract.ts",
+    "rollout/contract.ts",
+  ],
   control: ["kernel/", contracts],
   client: [contracts],
   /** The only one that knows everybody. */

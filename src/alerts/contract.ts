@@ -124,7 +124,7 @@ export type DrillNews = {
   status: Exclude<EventStatus, "pending">;
 };
 
-const AlertEventView = z.object({
+export const AlertEventView = z.object({
   /**
    * `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>`; of a channel that the check left
    * and joined again the episode is followed by `-` and a number.

@@ -12,7 +12,7 @@ import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { createSumUp } from "#monitor/results/summary.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
-import { createViewChecks } from "#monitor/results/view.ts";
+import { createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
 import type { Base } from "./base.ts";
 import { createWhyOff } from "./monitor-secrets.ts";
 
@@ -24,6 +24,7 @@ export type Results = {
   reads: ReturnType<typeof createCheckReads>;
   /** All checks that were ever watched and may have an open alert, even if no longer defined. */
   readWatched: ResultReader["watched"];
+  viewChecks: ViewChecks;
   /** For the gate of a rollout between waves. */
   readGate: ReturnType<typeof createReadGate>;
   /** null: public pages are off. */
@@ -66,6 +67,7 @@ export function createResults(parts: ResultParts): Results {
     ),
     reads: createCheckReads({ readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readWatched: reader.watched,
+    viewChecks,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startUpkeep: () =>

@@ -39,6 +39,7 @@ import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
+import { createStatus } from "./status.ts";
 import type { Stops } from "./stops.ts";
 import { createRenewal } from "./tls.ts";
 import { readIdentityKeys } from "./unsigned-worker.ts";
@@ -149,6 +150,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   return [
     ...createFleetServices(parts, readActor),
     results.reads,
+    createStatus({ config, database, results }),
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createChatChannel({

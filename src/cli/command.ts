@@ -8,6 +8,7 @@ import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
 import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
+import { withConnection } from "./connection-options.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
@@ -21,7 +22,7 @@ import { addSignInCommands } from "./sign-in/commands.ts";
 import { addWindowCommands } from "./windows/commands.ts";
 
 /**
- * Runs one command and returns the exit code: 0 done (of a rollout: completed), 2 paused,
+ * Runs one command and returns the exit code: 0 done (of a rollout: completed), 2 paused (of status: something is wrong),
  * 3 cancelled, 1 any error.
  */
 export async function runCommand(argv: string[]): Promise<number> {
@@ -85,6 +86,11 @@ export function createProgram(exit: (code: number) => void): Command {
     .option("--roles <roles>", `of ${roles.join(", ")} (default: all)`, parseRoles)
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
+  withConnection(program.command("status"))
+    .description(
+      "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
+    )
+    .action(load(exit, async () => (await import("./status.ts")).showStatus));
   addSignInCommands(program, exit);
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);

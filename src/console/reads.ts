@@ -11,6 +11,7 @@ import { rolloutHandlers } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
+import { statusHandlers, statusReads } from "#status/contract.ts";
 import { chosenFleet, rolloutPath } from "./chosen-fleet.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
 import { detailOf } from "./counts.ts";
@@ -42,6 +43,7 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
   pins: { path: `/${pinsName}/List`, input: pinHandlers.List.input },
   promotions: { path: `/${promotionsName}/List`, input: promotionHandlers.List.input },
   windows: { path: `/${windowsName}/List`, input: windowHandlers.List.input },
+  status: { path: `/${statusReads.name}/Read`, input: statusHandlers.Read.input },
   checks: { path: check("List"), input: checkReaders.List.input },
   "check-history": { path: check("History"), input: checkReaders.History.input },
   "check-chart": { path: check("Chart"), input: checkReaders.Chart.input },

@@ -31,6 +31,7 @@ import {
   alertRoutesKey,
   alertRoutesName,
 } from "#routing/incident/contract.ts";
+import { statusHandlers, statusReads } from "#status/contract.ts";
 
 export type Route = {
   /** Matched against the raw path, before anything is decoded. */
@@ -110,6 +111,12 @@ export const routes: readonly Route[] = [
       blocks: handler === "Run",
     })),
   ),
+  {
+    path: exactly(`/${statusReads.name}/Read`),
+    input: statusHandlers.Read.input,
+    isWrite: false,
+    blocks: false,
+  },
   ...Object.entries(checkReaders).map(([handler, { input }]) => ({
     path: exactly(`/${checkReads.name}/${handler}`),
     input,

@@ -21,6 +21,7 @@ import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import type { promotionHandlers } from "#rollout/promotions/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
+import type { statusHandlers } from "#status/contract.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
 import { session, tellOtherTabs } from "./session.ts";
 import { takeTicket } from "./ticket.ts";
@@ -57,6 +58,7 @@ export type Reads = {
   pins: Of<(typeof pinHandlers)["List"]>;
   promotions: Of<(typeof promotionHandlers)["List"]>;
   windows: Of<(typeof windowHandlers)["List"]>;
+  status: Of<(typeof statusHandlers)["Read"]>;
   checks: Of<(typeof checkReaders)["List"]>;
   "check-history": Of<(typeof checkReaders)["History"]>;
   "check-chart": Of<(typeof checkReaders)["Chart"]>;

@@ -33,6 +33,7 @@ const rights: Record<string, Record<string, string>> = {
     MonitorRunners: "List",
     AlertEvents: "List Show",
     AlertRoutes: "Status Backups Backup",
+    StatusReads: "Read",
   },
   operate: {
     SentinelRolloutService: "Rollout Resume Pause Skip Cancel RollbackAll",

@@ -1,5 +1,6 @@
 /** The current rollout, live. */
 import type { LiveRollout } from "#console/contract.ts";
+import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { counts, fleet, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -15,6 +16,7 @@ import { Messages } from "#console/web/rollout/messages.tsx";
 import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link } from "#console/web/router.tsx";
+import { Health } from "#console/web/status/health.tsx";
 import { useTitle } from "#console/web/use-title.ts";
 
 export function RolloutPage() {
@@ -28,6 +30,7 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
   const isRunning = status.state === "in_progress";
   return (
     <>
+      <Health fleet={chosenFleet.value} />
       <Heading detail={now}>
         <Actions rollout={now} />
       </Heading>

@@ -1,0 +1,49 @@
+/** `vedette status`: everything that the person on call asks first, on one screen. */
+import { styleText } from "node:util";
+import { formatDuration } from "#kernel/duration.ts";
+import { type StatusView, statusHandlers, statusReads } from "#status/contract.ts";
+import { connect } from "./connection.ts";
+import type { GlobalOptions } from "./options.ts";
+import { print, printJson } from "./print.ts";
+import { createTable, plain } from "./table.ts";
+
+/** Exit code 0: nothing is wrong; 2: something is. */
+export async function showStatus(options: GlobalOptions): Promise<number> {
+  const { output } = statusHandlers.Read;
+  const status = await connect(options).call(`${statusReads.name}/Read`, {}, output);
+  if (options.json) printJson(status);
+  else print(reportStatus(status));
+  return status.wrong.length === 0 ? 0 : 2;
+}
+
+function reportStatus({ wrong, fleets, checks, alerts, taken_at }: StatusView): string {
+  const count = wrong.length === 1 ? "1 thing is wrong" : `${wrong.length} things are wrong`;
+  const head = wrong.length === 0 ? "Nothing is wrong" : count;
+  const colour = wrong.length === 0 ? "green" : "red";
+  const table = createTable(["fleet", "rollout", "sentinels", "down", "unknown", "list read"]);
+  for (const { name, rollout, overview } of fleets) {
+    const { total, unhealthy, choices, list } = overview;
+    const unknown = choices.health.find(({ value }) => value === "unknown")?.count ?? 0;
+    const read = list.asked_at === null ? "never" : `${ageOf(list.asked_at, taken_at)} ago`;
+    table.push([name, rolloutWords(rollout), total, unhealthy, unknown, read]);
+  }
+  const counts = Object.entries(checks).map(([status, number]) => `${number} ${status}`);
+  return [
+    `${styleText(colour, head, { stream: process.stdout })} (${taken_at.replace("T", " ").slice(0, 19)} UTC)`,
+    ...wrong.flatMap(({ text, next }) => [`  ${plain(text)}`, `    npx ${plain(next)}`]),
+    "",
+    String(table),
+    "",
+    `checks: ${counts.join(", ")}; open alerts: ${alerts.length}`,
+  ].join("\n");
+}
+
+function ageOf(at: string, now: string): string {
+  return formatDuration(Math.max(0, Date.parse(now) - Date.parse(at)));
+}
+
+function rolloutWords(rollout: StatusView["fleets"][number]["rollout"]): string {
+  const { state, outcome, current_wave: wave, total_waves: waves } = rollout;
+  if (outcome != null) return outcome.replace("_", " ");
+  return state === "idle" ? "none yet" : `${state.replace("_", " ")}, wave ${wave} of ${waves}`;
+}

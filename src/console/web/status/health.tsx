@@ -1,0 +1,54 @@
+/** Is a customer hurt? What is wrong now, at the top of the first page, each with the page that says more. */
+import { addressOf } from "#console/web/address.ts";
+import { withFleet } from "#console/web/chosen-fleet.ts";
+import { Notice } from "#console/web/parts/notice.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { StatusView, Wrong } from "#status/contract.ts";
+
+/** The heading of the page says how the rollout of the fleet stands. */
+export function Health({ fleet }: { fleet: string }) {
+  const { data, error } = useRead("status", {}, 10_000);
+  if (data === undefined) {
+    if (error === undefined) return null;
+    return <Notice tone="warn">Nobody can say now whether customers are hurt: {error}</Notice>;
+  }
+  const wrong = data.wrong.filter(({ about, ...of }) => about !== "rollout" || of.fleet !== fleet);
+  const isHurt = wrong.some(({ about }) => about === "sentinels" || about === "alert");
+  const words = isHurt ? "Customers may be hurt." : calmWords(data, fleet);
+  if (wrong.length === 0) return <p class="quiet">{words}</p>;
+  return (
+    <section aria-label="What is wrong">
+      <Notice tone={isHurt ? "bad" : "warn"}>
+        <b>{words}</b>
+        <ul class="wrong">
+          {wrong.map((one) => (
+            <li key={one.text}>
+              <a href={addressOf(withFleet(pathOf(one), one.fleet))}>{one.text}</a>
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    </section>
+  );
+}
+
+/** While no sentinel is down and no check alerts. */
+function calmWords({ fleets }: StatusView, name: string): string {
+  const overview = fleets.find((fleet) => fleet.name === name)?.overview;
+  const { total = 0, choices = { health: [] } } = overview ?? {};
+  const healthy = choices.health.find(({ value }) => value === "healthy")?.count ?? 0;
+  return `No customer is hurt as far as is known: ${healthy} of ${total} sentinels are healthy, none is down, and no check alerts.`;
+}
+
+const paths: Record<Wrong["about"], string> = {
+  sentinels: "/fleet?health=unhealthy",
+  alert: "/checks",
+  rollout: "/",
+  delivery: "/checks",
+  fleet_list: "/fleet",
+  checks: "/checks",
+};
+
+function pathOf({ about, check }: Wrong): string {
+  return check === undefined ? paths[about] : `/checks/${check}`;
+}

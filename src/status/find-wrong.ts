@@ -1,0 +1,98 @@
+/** Decides what of a status is wrong, in the order in which it hurts customers. Pure. */
+import { defaultFleet } from "#fleet/contract.ts";
+import { cleanText } from "#kernel/clean-text.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
+import type { StatusView, Wrong } from "./contract.ts";
+
+type Fleet = StatusView["fleets"][number];
+
+/** A fleet is listed every minute, if nothing else is set; a list may take five. */
+const oldListMs = 600_000;
+
+const namedAtMost = 5;
+
+export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
+  const { fleets, alerts, deliveries, checks, taken_at } = status;
+  const byChannel = Map.groupBy(deliveries, ({ channel }) => channel);
+  return [
+    ...fleets.flatMap(findDown),
+    ...alerts.map(describeAlert),
+    ...fleets.flatMap(findPaused),
+    ...[...byChannel].map(([channel, events]) => describeFailing(channel, events)),
+    ...fleets.flatMap((fleet) => findOldList(fleet, Date.parse(taken_at))),
+    ...findSilent(checks.silent ?? 0),
+  ];
+}
+
+function findDown({ name, overview: { unhealthy, total, sentinels } }: Fleet): Wrong[] {
+  if (unhealthy === 0) return [];
+  const ids = sentinels.slice(0, namedAtMost).map(({ id }) => id);
+  const more = unhealthy > ids.length ? ` and ${unhealthy - ids.length} more` : "";
+  const text = `${unhealthy} of ${total} sentinels${ofFleet(name)} ${unhealthy === 1 ? "is" : "are"} down: ${ids.join(", ")}${more}`;
+  return [{ about: "sentinels", fleet: name, text, next: `vedette sentinels list${option(name)}` }];
+}
+
+function describeAlert(check: StatusView["alerts"][number]): Wrong {
+  const { id, name, alert, reason, channels, quiet_until } = check;
+  const since = alert === null ? "" : ` since ${clock(alert.opened_at)}`;
+  const by = alert?.acknowledged_by ?? null;
+  const text = [
+    `${name} alerts${since}${because(reason)}`,
+    ...(by === null ? [] : [`acknowledged by ${cleanText(by, 200)}`]),
+    ...(quiet_until === null ? [] : ["muted"]),
+    ...(channels.length === 0 ? ["nobody is notified"] : []),
+  ].join("; ");
+  return { about: "alert", check: id, text, next: `vedette checks history ${id}` };
+}
+
+function findPaused({ name, rollout }: Fleet): Wrong[] {
+  if (rollout.state !== "paused") return [];
+  const text = `${describePaused(rollout)}${ofFleet(name)}`;
+  return [{ about: "rollout", fleet: name, text, next: `vedette rollout status${option(name)}` }];
+}
+
+/** One line of a paused rollout. */
+function describePaused({ image, total, succeeded, failed, ...status }: Fleet["rollout"]): string {
+  const wave = `wave ${status.current_wave} of ${status.total_waves}`;
+  return `the rollout of ${shortenImage(image ?? "")} is paused in ${wave}: ${succeeded} of ${total} on the image, ${failed} failed`;
+}
+
+function describeFailing(channel: string, [newest, ...others]: StatusView["deliveries"]): Wrong {
+  const words = others.length === 0 ? "1 delivery" : `${others.length + 1} deliveries`;
+  const text = `${words} to channel ${channel} not accepted${because(newest?.cause ?? null)}`;
+  return { about: "delivery", text, next: "vedette alerts events" };
+}
+
+function findOldList({ name, overview: { list } }: Fleet, nowMs: number): Wrong[] {
+  const { asked_at: at, problem } = list;
+  const ageMs = at === null ? null : Math.max(0, nowMs - Date.parse(at));
+  if (problem === null && ageMs !== null && ageMs <= oldListMs) return [];
+  const age = ageMs === null ? "was never read" : `is ${formatDuration(ageMs)} old`;
+  const text = `the list of the fleet${name === defaultFleet ? "" : ` ${name}`} ${age}${because(problem)}`;
+  return [{ about: "fleet_list", fleet: name, text, next: "vedette doctor" }];
+}
+
+function findSilent(count: number): Wrong[] {
+  if (count === 0) return [];
+  const text = `the monitor does not run ${count === 1 ? "1 check" : `${count} checks`}`;
+  return [{ about: "checks", text, next: "vedette checks list" }];
+}
+
+function ofFleet(name: string): string {
+  return name === defaultFleet ? "" : ` of fleet ${name}`;
+}
+
+function option(name: string): string {
+  return name === defaultFleet ? "" : ` --fleet ${name}`;
+}
+
+/** With seconds: checks may run every ten. */
+function clock(iso: string): string {
+  return `${iso.replace("T", " ").slice(0, 19)} UTC`;
+}
+
+/** A reason quotes other programs. */
+function because(reason: string | null): string {
+  return reason === null ? "" : `: ${cleanText(reason, 300)}`;
+}
