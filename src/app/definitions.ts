@@ -18,7 +18,7 @@ import { toMonitored } from "#definitions/rules/monitored.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
 import type { ReadActor } from "#kernel/actor.ts";
-import type { Database } from "#kernel/database.ts";
+import type { Database, Queries } from "#kernel/database.ts";
 import { createReadSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { tellChecks } from "#monitor/definitions/tell-checks.ts";
@@ -110,9 +110,9 @@ function findMisdirected(set: DefinitionSet, { config }: Base, monitor: Judge): 
   ];
 }
 
-async function warnOf(
+export async function warnOf(
   set: DefinitionSet,
-  { config, database }: { config: Config; database: Database },
+  { config, database }: { config: Config; database: Queries },
 ) {
   const sourceOf = createSourceOf(config.incident.url, config.alerts);
   const { rows } = await database.query("SELECT id FROM heartbeats WHERE token_hash IS NOT NULL");

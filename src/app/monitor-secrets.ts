@@ -3,7 +3,7 @@ import { createReadSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
 import type { Base } from "./base.ts";
 
-type Settings = Pick<Base, "config" | "credentials">;
+type Settings = Pick<Base, "config"> & { credentials: Pick<Base["credentials"], "check_key"> };
 
 /** Of our own API a root key that only verifies and limits is known. */
 export function monitorSecrets({ config, credentials }: Settings): ReadSecret {

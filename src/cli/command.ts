@@ -10,7 +10,7 @@ import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
 import { withConnection } from "./connection-options.ts";
 import { addCronCommands } from "./cron/commands.ts";
-import { load } from "./load.ts";
+import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
@@ -86,11 +86,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .option("--roles <roles>", `of ${roles.join(", ")} (default: all)`, parseRoles)
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
-  withConnection(program.command("status"))
-    .description(
-      "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
-    )
-    .action(load(exit, async () => (await import("./status.ts")).showStatus));
+  addHealthCommands(program, exit);
   addSignInCommands(program, exit);
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);
@@ -104,6 +100,23 @@ export function createProgram(exit: (code: number) => void): Command {
   addOperatorCommands(program, exit);
   addCompletionCommand(program, exit);
   return program;
+}
+
+function addHealthCommands(program: Command, exit: Exit): void {
+  withConnection(program.command("status"))
+    .description(
+      "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
+    )
+    .action(load(exit, async () => (await import("./status.ts")).showStatus));
+  program
+    .command("doctor")
+    .description(
+      "find what this installation lacks, also while it does not run (exit code 1: there is a fault)",
+    )
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--data-dir <directory>", "of a local Vedette (default: that of the settings)")
+    .option("--json", "print JSON for programs", false)
+    .action(load(exit, async () => (await import("./doctor.ts")).runDoctor));
 }
 
 function readVersion(): string {

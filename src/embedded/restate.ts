@@ -135,7 +135,7 @@ function serverEnvironment(
 }
 
 /** The platform's own binary: npm's wrapper around it would be one more process to supervise. */
-function restateBinary(): string {
+export function restateBinary(): string {
   const platform = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   try {
     const wrapper = createRequire(import.meta.url).resolve(

@@ -10,9 +10,7 @@ import { databaseUser } from "./postgres-cluster.ts";
  * Throws an error that says what to do when none runs there.
  */
 export function runningDatabaseUrl(dataDir: string): string {
-  const wanted = Endpoints.pick({ database: true, process: true });
-  const { database, process } = read(dataDir, "endpoints.json", wanted);
-  if (process !== undefined && isGone(process)) throw nothingRuns(dataDir);
+  const { database } = readRunning(dataDir);
   if (database === undefined) throw new Error(`the Vedette on ${dataDir} has no embedded Postgres`);
   const file = "credentials.json";
   const secret = read(dataDir, file, Credentials.pick({ database_password: true }));
@@ -20,6 +18,13 @@ export function runningDatabaseUrl(dataDir: string): string {
   url.username = databaseUser;
   url.password = secret.database_password;
   return url.href;
+}
+
+/** The addresses of the Vedette that runs on `dataDir`. Throws when none does. */
+export function readRunning(dataDir: string): Endpoints {
+  const endpoints = read(dataDir, "endpoints.json", Endpoints);
+  if (endpoints.process !== undefined && isGone(endpoints.process)) throw nothingRuns(dataDir);
+  return endpoints;
 }
 
 /** The URL without user and password, safe to show. */

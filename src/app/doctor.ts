@@ -1,0 +1,225 @@
+/** `vedette doctor`: looks at all that an installation needs, also at one that does not run. Changes nothing. */
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Config, readConfig } from "#config.ts";
+import { createDefinitionStore } from "#definitions/applied/store.ts";
+import { readFileDefinitions } from "#definitions/commands.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
+import { findBinaries } from "#embedded/postgres-cluster.ts";
+import { restateBinary } from "#embedded/restate.ts";
+import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
+import { defaultFleet } from "#fleet/contract.ts";
+import { FleetSearch } from "#fleet/overview/contract.ts";
+import { createFleetOverview } from "#fleet/overview/reader.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-fault.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import { request } from "#kernel/http.ts";
+import { requireFreePort } from "#kernel/listen.ts";
+import { createLog } from "#kernel/log.ts";
+import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { requireHealth } from "#kernel/restate-address.ts";
+import { requireKnownSchema } from "#kernel/schema-version.ts";
+import { isPlainHttp, parseImageName } from "#registry/image-name.ts";
+import { databaseSettings } from "./data.ts";
+import { warnOf } from "./definitions.ts";
+import { type Fleet, fleetsOf } from "./fleets.ts";
+import { createWhyOff } from "./monitor-secrets.ts";
+import { refuseSettings } from "./refusals.ts";
+import { roles } from "./roles.ts";
+
+/** warning: off, or leads nowhere; unknown: it cannot be seen now. `next`: the command; of what is ok there is none. */
+export type Finding = {
+  about: string;
+  grade: "ok" | "warning" | "fault" | "unknown";
+  text: string;
+  next?: string;
+};
+
+class Unseen extends Error {}
+
+const oldListMs = 600_000;
+const silent = createLog({ level: "silent", format: "json" });
+
+export async function examine(of: { config?: string; dataDir?: string }): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  /** Records the text that `look` answers, or what it throws; undefined: it threw. */
+  const note = async <T>(about: string, next: string, look: () => T | Promise<T>) => {
+    try {
+      const found = await look();
+      if (typeof found === "string") findings.push({ about, grade: "ok", text: found });
+      return found;
+    } catch (error) {
+      const grade = error instanceof Unseen ? "unknown" : "fault";
+      findings.push({ about, grade, text: maskSecrets((error as Error).message), next });
+      return undefined;
+    }
+  };
+  await note("Node", "", () => process.versions.node);
+  await note("libatomic", "apt-get install libatomic1", findLibatomic);
+  const config = await note("settings", "edit vedette.toml, or the environment", () =>
+    readSettings(of.config),
+  );
+  if (config === undefined) return findings;
+  const dataDir = path.resolve(of.dataDir ?? config.data_dir);
+  const running = await note("program", "vedette start", () => unseen(() => readRunning(dataDir)));
+  await note("data directory", `ls -ld ${dataDir}`, () => findDataDir(dataDir));
+  await note("ports", "ss -ltnp", () => findPorts(config, running !== undefined));
+  await note("Restate", "vedette start", () => findRestate(config, running?.metrics));
+  const database = await note("Postgres", "vedette start", () => findPostgres(config, dataDir));
+  if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
+  for (const fleet of fleetsOf(config)) {
+    const option = fleet.name === defaultFleet ? "" : ` --fleet ${fleet.name}`;
+    const list = `vedette sentinels list${option}`;
+    await note(`list of fleet ${fleet.name}`, list, () => findList(fleet.name, database));
+    await note("registry", "curl -I https://…/v2/", () => findRegistries(fleet, database));
+  }
+  const rows = await note("rows", "vedette config check", () => findRows(config, database));
+  await database?.end();
+  return [...findings, ...(rows ?? [])];
+}
+
+function readSettings(file: string | undefined): Config {
+  const config = readConfig({ file, environment: process.env });
+  refuseSettings(config, roles);
+  return config;
+}
+
+function unseen<T>(look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    throw new Unseen((error as Error).message);
+  }
+}
+
+/** The Node that npm installs links to it; another one may run this. */
+function findLibatomic(): string {
+  const node = fileURLToPath(new URL("../../node_modules/.bin/node", import.meta.url));
+  if (existsSync(node)) execFileSync(node, ["--version"], { stdio: "pipe" });
+  return "the Node of npm needs no more than there is";
+}
+
+function findDataDir(dataDir: string): string {
+  const isThere = existsSync(dataDir);
+  if (isThere) accessSync(dataDir, constants.R_OK | constants.W_OK);
+  const { bavail, bsize } = statfsSync(isThere ? dataDir : process.cwd());
+  const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB are free`;
+  if (bavail * bsize < 1e9) throw new Error(`${dataDir}: ${free}, and 1 GB is the least`);
+  return `${dataDir}: ${free}`;
+}
+
+async function findPorts(config: Config, isRunning: boolean): Promise<string> {
+  if (isRunning) return "those of the Vedette that runs here";
+  const { restate, database, ...others } = config;
+  const { ingress_port, admin_port, ingress_url } = restate;
+  const named = {
+    ...{ "api.port": others.api.port, "control.port": others.control.port },
+    ...{ "worker.port": others.worker.port, "metrics.port": others.metrics.port },
+    ...(ingress_url === "" && { "restate.ingress_port": ingress_port }),
+    ...(ingress_url === "" && { "restate.admin_port": admin_port }),
+    ...(database.url === "" && { "database.port": database.port }),
+  };
+  for (const [setting, port] of Object.entries(named)) {
+    await requireFreePort({ host: "127.0.0.1", port, setting });
+  }
+  const fixed = Object.values(named).filter((port) => port !== 0);
+  return `free: ${fixed.join(", ") || "any will do"}`;
+}
+
+async function findRestate({ restate }: Config, metricsUrl: string | undefined): Promise<string> {
+  const { ingress_url: url } = restate;
+  if (url !== "") {
+    await requireHealth(url).catch((cause: Error) => {
+      throw new Error(`restate.ingress_url: ${url} does not answer: ${cause.message}`);
+    });
+    return `${url} answers`;
+  }
+  restateBinary();
+  if (metricsUrl === undefined) throw new Unseen("the embedded one runs with the program only");
+  const answer = await request(`${metricsUrl}/readyz`, { headersTimeout: 5_000 });
+  const { dependencies } = (await answer.body.json()) as { dependencies: Record<string, string> };
+  if (dependencies["restate"] === "down") throw new Error("the embedded one does not answer");
+  return "the embedded one answers";
+}
+
+async function findPostgres(config: Config, dataDir: string): Promise<Database> {
+  if (config.database.url === "") await findBinaries();
+  const url = config.database.url || unseen(() => runningDatabaseUrl(dataDir));
+  const database = openDatabase(url, silent, 2);
+  const { ofPool } = databaseSettings(config);
+  return namingSetting(ofPool, () => requireKnownSchema(database).then(() => database)).catch(
+    (error: Error) => database.end().then(() => Promise.reject(error)),
+  );
+}
+
+/** Throws `Unseen` without a database. */
+function readFleet(fleet: string, database: Database | undefined) {
+  if (database === undefined) throw new Unseen("only Postgres knows");
+  return createFleetOverview(database)(fleet, FleetSearch.parse({}));
+}
+
+async function findList(fleet: string, database: Database | undefined): Promise<string> {
+  const { list, total } = await readFleet(fleet, database);
+  const ageMs = Math.max(0, Date.now() - Date.parse(list.asked_at ?? "1970-01-01"));
+  const text = `${total} sentinels, listed ${list.asked_at === null ? "never" : `${formatDuration(ageMs)} ago`}`;
+  if (list.problem !== null) throw new Error(`${text}; since then: ${list.problem}`);
+  if (ageMs > oldListMs) throw new Error(text);
+  return text;
+}
+
+/** Those that the fleet's images are from; any answer will do. */
+async function findRegistries(fleet: Fleet, database: Database | undefined): Promise<string> {
+  const isAsked = fleet.rollout.require_image_in_registry ?? fleet.fleet.driver !== "process";
+  if (!isAsked) return `not asked for fleet ${fleet.name}`;
+  const { versions } = await readFleet(fleet.name, database);
+  const images = versions.flatMap(({ image }) => image ?? []);
+  const hosts = new Set(images.map((image) => parseImageName(image).host));
+  for (const host of hosts) {
+    const scheme = isPlainHttp(host, fleet.registry.insecure) ? "http" : "https";
+    const asked = request(`${scheme}://${host}/v2/`, { headersTimeout: 5_000 });
+    await asked
+      .then(({ body }) => body.dump())
+      .catch((cause: Error) => {
+        throw new Error(`${host} does not answer: ${cause.message}`);
+      });
+  }
+  return `${[...hosts].join(", ") || "no image names one"}: answers`;
+}
+
+/** Secrets that are not set, channels that lead nowhere, heartbeats without a ping URL, and checks that are off. */
+async function findRows(config: Config, database: Database | undefined): Promise<Finding[]> {
+  const current = database && (await createDefinitionStore(database, silent).readCurrent());
+  const set = current?.set ?? (await readFileDefinitions(config, undefined)).set;
+  const whyOff = createWhyOff({ config, credentials: { check_key: "of the first start" } });
+  const off = toMonitored(set).apiChecks.flatMap((check) => {
+    const missing = whyOff(check).join(" and ");
+    return missing === ""
+      ? []
+      : [{ section: "checks", key: check.id, message: `off: set ${missing}` }];
+  });
+  const warnings = await warnOf(set, { config, database: database ?? nothing });
+  const seen = warnings.filter(
+    ({ message }) => database !== undefined || !/ping URL/.test(message),
+  );
+  const groups = Map.groupBy([...off, ...seen], ({ section, message }) => `${section} ${message}`);
+  return [...groups.values()].map((rows) => {
+    const [{ section, message } = { section: "", message: "" }] = rows;
+    const text = `${rows.map(({ key }) => key).join(", ")}: ${message}`;
+    return { about: section, grade: "warning", text, next: nextOf(section, message) };
+  });
+}
+
+function nextOf(section: string, message: string): string {
+  const [, named] = /`(vedette [^`]*)`/.exec(message) ?? [];
+  if (named !== undefined) return named;
+  if (/ set | needs /.test(message)) return "edit vedette.toml, or the environment";
+  return section === "sources" || section === "routes"
+    ? "vedette alerts lint"
+    : "vedette config print";
+}
+
+/** Of no database nothing is known. */
+const nothing = { query: async () => ({ rows: [] }) } as unknown as Database;

@@ -1,0 +1,146 @@
+/** `vedette doctor`, beside a program that runs and without one. */
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { Finding } from "#app/doctor.ts";
+import { freePort } from "../../support/free-port.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { freePorts, startProgram } from "../../support/program/program.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+async function examine(environment: Record<string, string>, directory = tempDir()) {
+  const own = { ...freePorts, VEDETTE_DATA_DIR: path.join(directory, "data") };
+  const end = await runVedette(["doctor", "--json"], { ...own, ...environment }, directory);
+  const { findings } = JSON.parse(end.stdout) as { findings: Finding[] };
+  return { ...end, findings, of: (about: string) => findings.find((one) => one.about === about) };
+}
+
+/** Answers everything with this status. */
+async function serve(status: number): Promise<string> {
+  const server = createServer((_, answer) => void answer.writeHead(status).end("{}"));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it("an installation that does not run has no fault, and says what cannot be seen", async () => {
+  const { code, of } = await examine({});
+
+  expect(of("Node")).toMatchObject({ grade: "ok", text: process.versions.node });
+  expect(of("libatomic")).toMatchObject({ grade: "ok" });
+  expect(of("data directory")?.text).toMatch(/data: [\d.]+ GB are free/);
+  expect(of("program")).toMatchObject({ grade: "unknown", next: "vedette start" });
+  expect(of("Restate")).toMatchObject({ grade: "unknown" });
+  expect(of("Postgres")).toMatchObject({ grade: "unknown" });
+  expect(of("list of fleet singleton")).toMatchObject({ grade: "unknown" });
+  expect(code).toBe(0);
+});
+
+it("a check that is off, and channels that lead nowhere, are warnings with what to set", async () => {
+  const { findings } = await examine({});
+
+  const texts = findings.filter(({ grade }) => grade === "warning").map(({ text }) => text);
+  expect(texts).toContain("verify-key: off: set monitor.key");
+  expect(texts).toContainEqual(
+    expect.stringMatching(/verify-key, .*alerts nobody: channel production needs incident\.url/),
+  );
+});
+
+it("a secret that a row names and nobody has set is a warning, and one that is set is not shown", async () => {
+  const directory = tempDir();
+  const channels = [
+    { id: "ops", kind: "webhook", url: "https://example.com/{{SET}}" },
+    { id: "chat", kind: "webhook", url: "https://example.com/{{UNSET}}" },
+  ];
+  const checks = [{ id: "shop", url: "https://example.com", channels: ["ops", "chat"] }];
+  writeFileSync(path.join(directory, "vedette.config.json"), JSON.stringify({ channels, checks }));
+
+  const { stdout } = await examine({ VEDETTE_SECRET_SET: "horse-battery-4711" }, directory);
+
+  expect(stdout).toContain("shop: channel chat needs VEDETTE_SECRET_UNSET");
+  expect(stdout).not.toContain("horse-battery-4711");
+});
+
+it("a port that another program has is a fault with exit code 1", async () => {
+  const port = new URL(await serve(200)).port;
+
+  const { code, of } = await examine({ VEDETTE_CONTROL__PORT: port });
+
+  expect(of("ports")).toMatchObject({ grade: "fault", next: "ss -ltnp" });
+  expect(of("ports")?.text).toContain(`port ${port} is taken by another program`);
+  expect(of("ports")?.text).toContain("control.port");
+  expect(code).toBe(1);
+});
+
+it("settings that cannot be read are a fault, and nothing else is claimed", async () => {
+  const { code, findings } = await examine({ VEDETTE_API__PORT: "seventy" });
+
+  expect(findings.at(-1)).toMatchObject({ about: "settings", grade: "fault" });
+  expect(code).toBe(1);
+});
+
+it("a Postgres that refuses the password is a fault that names database.url, without the password", async () => {
+  const database = await createTestDatabase();
+  onTestFinished(database.stop);
+  const url = Object.assign(new URL(database.url), { password: "horse-battery" });
+
+  const { code, of, stdout } = await examine({ DATABASE_URL: url.href });
+
+  expect(of("Postgres")?.text).toMatch(/^database\.url: Postgres refused the password of user/);
+  expect(stdout).not.toContain("horse-battery");
+  expect(code).toBe(1);
+});
+
+it("a Restate that does not answer is a fault", async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+
+  const { of } = await examine({
+    VEDETTE_RESTATE__INGRESS_URL: url,
+    VEDETTE_RESTATE__ADMIN_URL: url,
+    VEDETTE_RESTATE__IDENTITY_KEYS: "publickeyv1_AfUGbGxbGLmnhUjkzzMEKgGyPCFPLCPXfgLQaZmwnWQV",
+  });
+
+  expect(of("Restate")).toMatchObject({ grade: "fault" });
+  expect(of("Restate")?.text).toContain(`restate.ingress_url: ${url} does not answer`);
+});
+
+it("beside a running program its parts answer, and the fleet's own error is a fault", async () => {
+  const environment = {
+    VEDETTE_FLEET__DRIVER: "http",
+    VEDETTE_FLEET__HTTP__URL: await serve(500),
+    VEDETTE_FLEET__HTTP__TOKEN: "fleet-token-4711",
+  };
+  const program = await startProgram(environment);
+  onTestFinished(program.dispose);
+  const look = () => examine({ ...environment, VEDETTE_DATA_DIR: program.dataDir });
+
+  const { code, of, stdout } = await waitFor(
+    async () => {
+      const end = await look();
+      return end.of("list of fleet singleton")?.text.includes("500") && end;
+    },
+    { withinMs: 60_000, what: "the fleet's error" },
+  );
+
+  expect(of("Restate")).toMatchObject({ grade: "ok", text: "the embedded one answers" });
+  expect(of("Postgres")).toMatchObject({ grade: "ok" });
+  expect(of("ports")).toMatchObject({ grade: "ok" });
+  expect(stdout).toContain("vedette heartbeats register certificate-workflow");
+  expect(stdout).not.toContain("fleet-token-4711");
+  expect(code).toBe(1);
+});
+
+it("people read each finding with its next command", async () => {
+  const directory = tempDir();
+  const environment = { ...freePorts, VEDETTE_DATA_DIR: path.join(directory, "data") };
+
+  const { stdout } = await runVedette(["doctor"], environment, directory);
+
+  expect(stdout).toMatch(/unknown +program: no Vedette runs on .*\n +npx vedette start/);
+});
