@@ -1,31 +1,31 @@
 /** Says of an error of Postgres which setting is wrong, and what to do. Never quotes the password. */
 
+import pg from "pg";
+
 /** `setting`: the name of the one that has the address. Empty `url`: it is the embedded server, which has none. */
 type Address = { setting: string; url: string };
 
-/** Runs `work`, whose errors of Postgres then name the setting. */
+/** Runs `work`, whose errors of Postgres then name the setting; those of another kind stay as they are. */
 export async function namingSetting<Result>(
-  address: Address,
+  { setting, url }: Address,
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await work();
-  } catch (error) {
-    throw explainDatabaseFault(error, address);
+  } catch (cause) {
+    const words = url === "" ? undefined : describe(cause, url);
+    throw words === undefined ? cause : new Error(`${setting}: ${words}`, { cause });
   }
 }
 
-/** An error with the given one as its cause; the same error when it is of another kind. */
-export function explainDatabaseFault(error: unknown, { setting, url }: Address): unknown {
+function describe(error: unknown, url: string): string | undefined {
   // A host with several addresses fails with the errors of all of them.
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   const { code = "", message = "" } = first as { code?: string; message?: string };
   const said = `${code} ${message}`;
   const found = Object.entries(faults).find(([pattern]) => new RegExp(pattern, "i").test(said));
-  if (found === undefined || url === "") return error;
   const place = placeOf(url);
-  const words = found[1].replace(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
-  return new Error(`${setting}: ${words}`, { cause: error });
+  return found?.[1].replace(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
 }
 
 /** By what code and message say; poolers, and what migrates, have no code of their own. The first that fits counts. */
@@ -58,22 +58,8 @@ const faults: Readonly<Record<string, string>> = {
   "57P03": "the server is starting or stopping: try again in a moment",
 };
 
-function placeOf(url: string): Record<string, string> {
-  const { hostname, port, username, pathname, searchParams } = new URL(url);
-  const user = decode(username || (searchParams.get("user") ?? ""));
-  const host = decode(searchParams.get("host") ?? hostname) || "localhost";
-  return {
-    user,
-    host,
-    server: `${host}:${searchParams.get("port") ?? (port || "5432")}`,
-    database: decode(pathname.slice(1)) || user,
-  };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+/** As the driver reads the address. */
+function placeOf(url: string): Record<string, string | undefined> {
+  const { host, port, user, database } = new pg.Client(url);
+  return { host, user, database, server: `${host}:${port}` };
 }
