@@ -7,7 +7,7 @@ import type { StatusView, Wrong } from "#status/contract.ts";
 
 /** The heading of the page says how the rollout of the fleet stands. */
 export function Health({ fleet }: { fleet: string }) {
-  const { data, error } = useRead("status", {}, 10_000);
+  const { data, error } = useRead("status", {}, 15_000);
   if (data === undefined) {
     if (error === undefined) return null;
     return <Notice tone="warn">Nobody can say now whether customers are hurt: {error}</Notice>;
