@@ -104,14 +104,21 @@ async function startAll(
   await servers.launched;
   const { startParts } = await import("./parts.ts");
   const parts = await startParts(base, of.roles, { metrics, servers, stops });
-  const { endpoints, issueTicket } = parts;
+  const { endpoints, issueTicket, readNobody } = parts;
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
   metrics.noteStarted();
   parts.populate();
   // A failed program skips the delay: another process may have taken over its work already.
   const stop = () =>
     departure.announce(config.shutdown_delay_seconds).then(stops.run).then(lock.run);
-  return { endpoints, dataDir: dataDir.path, issueTicket, stop, failed: failure.promise };
+  return {
+    endpoints,
+    dataDir: dataDir.path,
+    issueTicket,
+    readNobody,
+    stop,
+    failed: failure.promise,
+  };
 }
 
 function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => void): LockSettings {

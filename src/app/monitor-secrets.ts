@@ -1,6 +1,10 @@
 /** The secrets of the checks, and which checks are off because one is not set. */
+import { createSourceOf } from "#alerts/source.ts";
+import type { Config } from "#config.ts";
+import { findPlaceholders } from "#definitions/rules/placeholders.ts";
 import { createReadSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
+import type { WhyNobody } from "#monitor/results/list.ts";
 import type { Base } from "./base.ts";
 
 type Settings = Pick<Base, "config"> & { credentials: Pick<Base["credentials"], "check_key"> };
@@ -15,4 +19,20 @@ export function monitorSecrets({ config, credentials }: Settings): ReadSecret {
 export function createWhyOff(settings: Settings): WhyOff {
   const readSecret = monitorSecrets(settings);
   return (check) => missingSettings(check, readSecret);
+}
+
+/** A check reaches nobody while none of its channels has what it needs. */
+export function createWhyNobody(config: Config): WhyNobody {
+  const sourceOf = createSourceOf(config.incident.url, config.alerts);
+  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
+  const isUnset = ({ name }: { name: string }) => readSecret(name) === undefined;
+  return ({ channel, directChannels = [] }) => {
+    if (channel !== null && sourceOf(channel) !== undefined) return undefined;
+    const unset = directChannels.map((row) => findPlaceholders(row).find(isUnset)?.name);
+    if (unset.includes(undefined)) return undefined;
+    if (unset.length > 0) return `VEDETTE_SECRET_${unset[0]} is not set`;
+    if (channel === null) return "it has no channel";
+    if (config.incident.url === "") return "incident.url is not set";
+    return `alerts.${channel}.source_id and its token are not set`;
+  };
 }

@@ -31,6 +31,8 @@ export type Parts = {
    * provider, or Postgres does not answer.
    */
   issueTicket: () => Promise<string | undefined>;
+  /** Why no alert leaves this program; undefined: some do, or another process has the checks. */
+  readNobody: () => Promise<string | undefined>;
   /** Begins what would slow down the start of everything else. */
   populate: () => void;
 };
@@ -90,7 +92,9 @@ export async function startParts(
     api?.populate();
     durable.populate();
   };
-  return { endpoints, issueTicket: durable.issueTicket, populate };
+  const readNobody = async () =>
+    wanted.includes("worker") ? (await results.viewChecks()).reaches_nobody : undefined;
+  return { endpoints, issueTicket: durable.issueTicket, readNobody, populate };
 }
 
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof Restate | "actorKey"> & {

@@ -14,7 +14,7 @@ import { createSumUp } from "#monitor/results/summary.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
 import type { Base } from "./base.ts";
-import { createWhyOff } from "./monitor-secrets.ts";
+import { createWhyNobody, createWhyOff } from "./monitor-secrets.ts";
 
 export type Results = {
   readDefinitions: ReadDefinitions;
@@ -50,6 +50,7 @@ export function createResults(parts: ResultParts): Results {
     reader,
     readDefinitions,
     whyOff,
+    whyNobody: createWhyNobody(config),
     failedAtPercent,
     nowMs,
   });

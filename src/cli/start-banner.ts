@@ -11,6 +11,8 @@ export type Ready = {
   publicUrl: string;
   /** Whether the sentinels are those of this machine, which take any image. */
   isFleetLocal: boolean;
+  /** Why no alert leaves the program; absent: some do. */
+  nobody?: string | undefined;
 };
 
 const exampleRollout = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
@@ -29,9 +31,14 @@ export function bannerLines(ready: Ready, ticket?: string): string[] {
     ...(docs === undefined ? [] : [line("Public API", docs)]),
     line("Credentials", credentials),
     line("Addresses", path.join(ready.dataDir, "endpoints.json")),
+    ...(ready.nobody === undefined ? [] : [line("Alerts", describeNobody(ready.nobody))]),
     "",
     ...(hasExample(ready) ? ["  Try a rollout:", `    ${exampleRollout}`, ""] : []),
   ];
+}
+
+function describeNobody(why: string): string {
+  return `No alert leaves this program yet: ${why}. What to set: npx vedette doctor`;
 }
 
 function line(name: string, value: string): string {
@@ -46,6 +53,7 @@ export function readyFields(ready: Ready): Record<string, unknown> {
     ...(console !== undefined && { console }),
     ...(docs !== undefined && { docs }),
     credentials,
+    ...(ready.nobody !== undefined && { alerts: describeNobody(ready.nobody) }),
     ...(hasExample(ready) && { try: exampleRollout }),
   };
 }

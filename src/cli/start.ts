@@ -62,7 +62,8 @@ async function untilStopped(
 
 async function announce(app: App, { config, log }: { config: Config; log: Log }): Promise<void> {
   const isFleetLocal = config.fleet.driver === "process";
-  const ready = { ...app, publicUrl: config.control.public_url, isFleetLocal };
+  const nobody = await app.readNobody().catch(() => undefined);
+  const ready = { ...app, publicUrl: config.control.public_url, isFleetLocal, nobody };
   if (process.stdout.isTTY !== true) {
     log.info(readyFields(ready), "vedette is ready");
     return;

@@ -34,14 +34,14 @@ function findDown({ name, overview: { unhealthy, total, sentinels } }: Fleet): W
 }
 
 function describeAlert(check: StatusView["alerts"][number]): Wrong {
-  const { id, name, alert, reason, channels, quiet_until } = check;
+  const { id, name, alert, reason, reaches_nobody: nobody, quiet_until } = check;
   const since = alert === null ? "" : ` since ${clock(alert.opened_at)}`;
   const by = alert?.acknowledged_by ?? null;
   const text = [
     `${name} alerts${since}${because(reason)}`,
     ...(by === null ? [] : [`acknowledged by ${cleanText(by, 200)}`]),
     ...(quiet_until === null ? [] : ["muted"]),
-    ...(channels.length === 0 ? ["nobody is notified"] : []),
+    ...(nobody === undefined ? [] : [`nobody is notified (${nobody})`]),
   ].join("; ");
   return { about: "alert", check: id, text, next: `vedette checks history ${id}` };
 }

@@ -65,3 +65,14 @@ it("tells a log every address, and the plain one of the console", () => {
     try: expect.stringContaining("rollout start"),
   });
 });
+
+it("a start says why no alert leaves the program yet, on a terminal and in a log", () => {
+  const nobody = "incident.url is not set";
+  const words = "No alert leaves this program yet: incident.url is not set.";
+
+  expect(bannerLines({ ...ready, nobody }).join("\n")).toContain(words);
+  expect(readyFields({ ...ready, nobody })).toHaveProperty(
+    "alerts",
+    expect.stringContaining(words),
+  );
+});

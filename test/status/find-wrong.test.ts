@@ -60,9 +60,9 @@ it("an open alert has its time with seconds, and its reason", () => {
 });
 
 it("an alert that notifies nobody says so", () => {
-  const [wrong] = wrongOf({ alerts: [{ ...alert, channels: [] }] });
+  const [wrong] = wrongOf({ alerts: [{ ...alert, reaches_nobody: "it has no channel" }] });
 
-  expect(wrong?.text).toMatch(/; nobody is notified$/);
+  expect(wrong?.text).toMatch(/; nobody is notified \(it has no channel\)$/);
 });
 
 it("a paused rollout is wrong, by its image and wave", () => {

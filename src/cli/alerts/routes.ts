@@ -1,5 +1,6 @@
 /** Commands that read the rows of alert routes. */
 
+import { createWhyNobody } from "#app/monitor-secrets.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
@@ -62,11 +63,12 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     complain(`no route matches on the label ${name} of ${source}`);
   }
   if (json) printJson(simulation);
-  else print(describeSimulation(simulation));
+  else print(describeSimulation(simulation, settings.incident.url));
   return 0;
 }
 
-function describeSimulation({ routes, pages, channels }: Simulation): string {
+function describeSimulation({ routes, pages, channels }: Simulation, url: string): string {
+  const why = url === "" ? "incident.url is not set" : undefined;
   const table = createTable(["route", "takes it", "because"]);
   for (const { route, matches, because } of routes) {
     table.push([plain(route), matches ? "yes" : "no", plain(because)]);
@@ -74,8 +76,15 @@ function describeSimulation({ routes, pages, channels }: Simulation): string {
   const outcome =
     channels.length === 0
       ? "no route takes it: the alert is dropped, and nobody is notified"
-      : plain(`pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`);
+      : plain(`pages ${pagesWords(pages, why)}; posted to ${channels.join(", ")}`);
   return `${table}\n${outcome}`;
+}
+
+/** Nobody before the incident service is set up. */
+function pagesWords(pages: readonly string[], why: string | undefined): string {
+  const later = pages.join(", ");
+  if (why === undefined) return later || "nobody";
+  return `nobody (${why}${later === "" ? "" : `; later ${later}`})`;
 }
 
 type Simulation = ReturnType<typeof simulateAlert>["simulation"];
@@ -83,7 +92,10 @@ type Simulation = ReturnType<typeof simulateAlert>["simulation"];
 async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   const settings = readConfig({ file: config, environment: process.env });
   const { rows, apiChecks, heartbeats } = await readFileChecks(settings);
-  const walks = walkAll(rows, [...apiChecks, ...heartbeats]);
+  const checks = [...apiChecks, ...heartbeats];
+  const walks = walkAll(rows, checks);
+  const whyNobody = createWhyNobody(settings);
+  const reasons = new Map(checks.map((check) => [check.id, whyNobody(check)]));
   if (json) {
     printJson({ checks: walks });
     return 0;
@@ -93,7 +105,8 @@ async function showWalks({ config, json }: SimulateOptions): Promise<number> {
     const taken = simulation?.routes.filter(({ matches }) => matches) ?? [];
     const names = taken.map(({ route }) => route).join(", ");
     const { pages = [], channels = [] } = simulation ?? {};
-    const row = [channel ?? "", source ?? "", names, pages.join(", "), channels.join(", ")];
+    const paged = pagesWords(pages, reasons.get(check));
+    const row = [channel ?? "", source ?? "", names, paged, channels.join(", ")];
     table.push([check, ...row.map((cell) => plain(cell) || "none")]);
   }
   print(String(table));

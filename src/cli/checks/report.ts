@@ -23,7 +23,7 @@ const colours: Record<CheckView["status"], "green" | "yellow" | "red" | "cyan"> 
   paused: "cyan",
 };
 
-export function reportChecks({ checks }: CheckList): string {
+export function reportChecks({ checks, reaches_nobody: nobody }: CheckList): string {
   const table = createTable(["check", "status", "since", "last", "took", "24 h", "alert"]);
   for (const check of checks) {
     table.push([
@@ -36,7 +36,8 @@ export function reportChecks({ checks }: CheckList): string {
       describeAlert(check),
     ]);
   }
-  return String(table);
+  if (nobody === undefined) return String(table);
+  return `No alert leaves this program yet: ${plain(nobody)}. Next: npx vedette doctor\n\n${table}`;
 }
 
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
@@ -46,13 +47,16 @@ export function describeAlert(check: CheckView): string {
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${quieter}`;
   const off = offWords(check);
   if (alert === null) {
-    const parts = [suppressedWords(check), off, quiet].filter((part) => part !== "");
+    const nobody = check.reaches_nobody === undefined ? "" : "alerts nobody";
+    const parts = [suppressedWords(check), off, quiet, nobody].filter((part) => part !== "");
     return parts.join("; ") || plain(reason ?? "");
   }
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [
     `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
-    channels.some((name) => name !== null) ? "" : "pages nobody",
+    check.reaches_nobody === undefined && channels.some((name) => name !== null)
+      ? ""
+      : "alerts nobody",
     acknowledged_by === null ? "" : `acknowledged by ${plain(acknowledged_by)}`,
     off,
     rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,

@@ -58,6 +58,8 @@ export const CheckView = z.object({
   channel: z.enum(environments).nullable(),
   /** Whom it notifies: `channel`, and the ids of further channels. */
   channels: z.array(z.string()),
+  /** Why its alerts reach nobody. Absent: they leave this program. */
+  reaches_nobody: z.string().optional(),
   status: z.enum(checkStatuses),
   /** The settings without which an API check, or the job of a heartbeat, is off. Absent: a heartbeat that is not off. */
   missing_settings: z.array(z.string()).optional(),
@@ -122,7 +124,12 @@ export const CheckView = z.object({
 });
 export type CheckView = z.infer<typeof CheckView>;
 
-export const CheckList = z.object({ taken_at: z.string(), checks: z.array(CheckView) });
+export const CheckList = z.object({
+  taken_at: z.string(),
+  /** Why no alert of any check leaves this program. Absent: some do. */
+  reaches_nobody: z.string().optional(),
+  checks: z.array(CheckView),
+});
 export type CheckList = z.infer<typeof CheckList>;
 
 const phaseFields = {

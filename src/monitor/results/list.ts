@@ -21,9 +21,13 @@ import { type Day, emptyStrip } from "./uptime.ts";
 /** An API check without a run for so many periods is shown as silent. */
 const periodsToSilence = 3;
 
+/** Why the alerts of a check reach nobody; undefined: they leave this program. */
+export type WhyNobody = (check: Definition) => string | undefined;
+
 type Sources = {
   definitions: Pick<Definitions, "apiChecks" | "heartbeats">;
   whyOff: WhyOff;
+  whyNobody?: WhyNobody;
   snapshots: ReadonlyMap<string, CheckSnapshot>;
   days: ReadonlyMap<string, Day>;
   alertTime: ReadonlyMap<string, number>;
@@ -35,7 +39,14 @@ export function listChecks(from: Sources): CheckList {
     ...from.definitions.apiChecks.map((check) => viewApiCheck(check, from)),
     ...from.definitions.heartbeats.map((heartbeat) => viewHeartbeat(heartbeat, from)),
   ];
-  return { taken_at: toIso(from.nowMs), checks };
+  return { taken_at: toIso(from.nowMs), ...nobodyOf(checks), checks };
+}
+
+/** The reason of a check that has a channel, if one has. */
+function nobodyOf(checks: readonly CheckView[]): Pick<CheckList, "reaches_nobody"> {
+  if (checks.some((check) => check.reaches_nobody === undefined)) return {};
+  const first = checks.find(({ channels }) => channels.length > 0) ?? checks[0];
+  return first?.reaches_nobody === undefined ? {} : { reaches_nobody: first.reaches_nobody };
 }
 
 function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
@@ -156,12 +167,14 @@ type Definition = Pick<
 function viewCommon(definition: Definition, from: Sources) {
   const { id, name, environment, channel } = definition;
   const snapshot = from.snapshots.get(id);
+  const nobody = from.whyNobody?.(definition);
   return {
     id,
     name,
     environment,
     channel,
     channels: channelNames(definition),
+    ...(nobody !== undefined && { reaches_nobody: nobody }),
     ...viewSnapshot(snapshot, from.nowMs),
     strip: from.days.get(id)?.strip ?? emptyStrip(from.nowMs),
   };

@@ -3,7 +3,7 @@ import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import type { CheckList } from "./contract.ts";
-import { listChecks } from "./list.ts";
+import { listChecks, type WhyNobody } from "./list.ts";
 import type { ResultReader } from "./read.ts";
 import { readAlertTime, readDays } from "./uptime.ts";
 
@@ -14,6 +14,7 @@ type Parts = {
   reader: ResultReader;
   readDefinitions: ReadDefinitions;
   whyOff: WhyOff;
+  whyNobody?: WhyNobody;
   failedAtPercent: number;
   nowMs: () => number;
 };
@@ -53,12 +54,13 @@ function isFresh(readAtMs: number, nowMs: number): boolean {
 }
 
 async function readAll(parts: Parts, nowMs: number): Promise<CheckList> {
-  const { database, reader, readDefinitions, whyOff, failedAtPercent } = parts;
+  const { database, reader, readDefinitions, whyOff, whyNobody, failedAtPercent } = parts;
   const [definitions, snapshots, days, alertTime] = await Promise.all([
     readDefinitions(),
     reader.snapshots(),
     readDays(database, { nowMs, failedAtPercent }),
     readAlertTime(database, nowMs),
   ]);
-  return listChecks({ definitions, whyOff, snapshots, days, alertTime, nowMs });
+  const why = { whyOff, ...(whyNobody !== undefined && { whyNobody }) };
+  return listChecks({ definitions, ...why, snapshots, days, alertTime, nowMs });
 }

@@ -38,6 +38,19 @@ describe("the command line", () => {
     expect(stdout).not.toMatch(/(?:rate-limit|liveness) +.*off: set/);
   });
 
+  it("says that no alert leaves the program yet, and why", async () => {
+    const { stdout } = await vedette("checks", "list");
+
+    expect(stdout).toMatch(/^No alert leaves this program yet: incident\.url is not set\. /);
+    expect(stdout).toMatch(/liveness +.*alerts nobody/);
+  });
+
+  it("says whom a check pages once that is set up", async () => {
+    const { stdout } = await vedette("alerts", "simulate", "--checks");
+
+    expect(stdout).toContain("nobody (incident.url is not set; later Engineering On-Call)");
+  });
+
   it("refuses the plan of a gate with it, in words", async () => {
     const { code, stderr } = await plan("verify-key,liveness");
 
@@ -52,6 +65,20 @@ describe("the command line", () => {
 });
 
 describe.skipIf(!hasBrowser)("the console", () => {
+  it.each(["/checks", "/routes"])("says at %s that no alert leaves the program yet", async (at) => {
+    const { page } = await console.open(at);
+
+    await page.getByText("No alert leaves this program yet:").waitFor();
+    await page.getByText("incident.url is not set").first().waitFor();
+  });
+
+  it("says in the table of routes who is paged once that is set up", async () => {
+    const { page } = await console.open("/routes");
+    const words = "nobody (incident.url is not set; later Engineering On-Call)";
+
+    await page.getByRole("cell", { name: words }).first().waitFor();
+  });
+
   it("names the setting in the list of checks, and on the page of the check", async () => {
     const { page } = await console.open("/checks");
     const row = page.getByRole("listitem").filter({ hasText: "Verify key" });

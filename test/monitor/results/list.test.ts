@@ -220,3 +220,26 @@ it("names what suppresses a failed check, and nothing of one that does not fail"
   expect(viewOf("failed")?.suppressed_by).toBe("database");
   expect(viewOf("silent")?.suppressed_by).toBeNull();
 });
+
+/** `why`: by the check's id, why its alerts reach nobody. */
+function listWith(why: Record<string, string | undefined>) {
+  const apiChecks = Object.keys(why).map((id) => anApiCheck({ id }));
+  const from = { whyOff, snapshots: new Map(), days: new Map(), alertTime: new Map(), nowMs };
+  const whyNobody = ({ id }: { id: string }) => why[id];
+  return listChecks({ ...from, definitions: { apiChecks, heartbeats: [] }, whyNobody });
+}
+
+it("a check whose alerts reach nobody says why", () => {
+  const { checks } = listWith({ a: "it has no channel", b: undefined });
+
+  expect(checks[0]).toHaveProperty("reaches_nobody", "it has no channel");
+  expect(checks[1]).not.toHaveProperty("reaches_nobody");
+});
+
+it("the list says why no alert leaves the program, if none does", () => {
+  const nobody = "incident.url is not set";
+
+  expect(listWith({ a: nobody, b: nobody })).toHaveProperty("reaches_nobody", nobody);
+  expect(listWith({ a: nobody, b: undefined })).not.toHaveProperty("reaches_nobody");
+  expect(listWith({})).not.toHaveProperty("reaches_nobody");
+});

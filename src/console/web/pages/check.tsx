@@ -116,9 +116,9 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       {quietUntil !== null && (
         <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>
       )}
-      {check.channels.length === 0 && (
+      {check.reaches_nobody !== undefined && (
         <Notice tone="warn">
-          This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.
+          This {kind === "api" ? "check" : "heartbeat"} alerts nobody: {check.reaches_nobody}.
         </Notice>
       )}
     </section>

@@ -1,6 +1,7 @@
 /** Every check and heartbeat, the worst first. */
 
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
+import { Nobody } from "#console/web/checks/nobody.tsx";
 import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
@@ -30,6 +31,7 @@ export function ChecksPage() {
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      <Nobody checks={data} />
       <DeadLetters />
       <div class="sides">
         <List title="API checks" word="check" command="checks" checks={of("api")} />
@@ -116,7 +118,7 @@ function describe(check: CheckView): string {
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
-  if (check.channels.length === 0) parts.push("pages nobody");
+  if (check.reaches_nobody !== undefined) parts.push("alerts nobody");
   if (off !== undefined) parts.push(off);
   if (parts.length === 0 && dueAt !== null)
     parts.push(`fails ${inWords(dueAt, nowMs.value)} without a ping`);

@@ -1,16 +1,19 @@
 /** Who is notified of which alert, and whether the routes of the incident service match the rows. */
 import type { RoutingView } from "#console/contract.ts";
 import { query, setQuery } from "#console/web/address.ts";
+import { Nobody, pagesWords } from "#console/web/checks/nobody.tsx";
 import { Missing } from "#console/web/parts/missing.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { RouteMap } from "#console/web/routing/route-map.tsx";
 import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
 import { Sync } from "#console/web/routing/sync.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 export function RoutesPage() {
   const { source, labels } = alertOf(query.value);
   const { data, latest, error, isMissing } = useRead("routing", { source, labels }, 30_000);
+  const { data: checks } = useRead("checks", {}, 30_000);
   if (isMissing) return <NoSource source={source} />;
   if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {
@@ -27,6 +30,7 @@ export function RoutesPage() {
         </div>
       </div>
       {error !== undefined && data !== undefined && <Notice tone="warn">{error}</Notice>}
+      <Nobody checks={checks} />
       <div class="sides">
         <div class="stack">
           <Sync sync={latest.sync} trouble={latest.sync_trouble} />
@@ -44,11 +48,11 @@ export function RoutesPage() {
             {data === undefined ? (
               <Waiting error={error} />
             ) : (
-              <RouteMap simulation={data.simulation} />
+              <RouteMap simulation={data.simulation} nobody={checks?.reaches_nobody} />
             )}
           </section>
         </div>
-        <Walks checks={latest.checks} />
+        <Walks checks={latest.checks} known={checks?.checks ?? []} />
       </div>
     </>
   );
@@ -103,7 +107,10 @@ function Alert({ view, source, choose, labels, change }: AlertProps) {
   );
 }
 
-function Walks({ checks }: Pick<RoutingView, "checks">) {
+type WalksProps = Pick<RoutingView, "checks"> & { known: readonly CheckView[] };
+
+function Walks({ checks, known }: WalksProps) {
+  const why = new Map(known.map(({ id, reaches_nobody }) => [id, reaches_nobody]));
   return (
     <section class="panel" aria-labelledby="walks-title">
       <header class="panel-head">
@@ -125,8 +132,8 @@ function Walks({ checks }: Pick<RoutingView, "checks">) {
                 <td data-name="Check">{check}</td>
                 <td data-name="Source">{source ?? "no channel"}</td>
                 <td data-name="Pages">
-                  {pages.length === 0 ? (
-                    <span class="quiet">nobody</span>
+                  {pages.length === 0 || why.get(check) !== undefined ? (
+                    <span class="quiet">{pagesWords(pages, why.get(check))}</span>
                   ) : (
                     <b>{pages.join(", ")}</b>
                   )}

@@ -1,11 +1,15 @@
 /** The simulation as a diagram: the alert on the left, the routes of its source, who is notified on the right. */
 import type { RoutingView } from "#console/contract.ts";
+import { pagesWords } from "#console/web/checks/nobody.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 
 type Simulation = RoutingView["simulation"];
 
-export function RouteMap({ simulation }: { simulation: Simulation }) {
+type Props = { simulation: Simulation; nobody: string | undefined };
+
+/** `nobody`: why no alert leaves this program yet. */
+export function RouteMap({ simulation, nobody }: Props) {
   const { source, labels, routes, pages, channels } = simulation;
   const said = Object.entries(labels).filter(([, value]) => value !== "");
   return (
@@ -22,7 +26,7 @@ export function RouteMap({ simulation }: { simulation: Simulation }) {
         ))}
         {routes.length === 0 && <li class="quiet">No route takes alerts of this source.</li>}
       </ul>
-      <Outcome pages={pages} channels={channels} />
+      <Outcome pages={pages} channels={channels} nobody={nobody} />
     </div>
   );
 }
@@ -41,7 +45,9 @@ function Route({ route }: { route: Simulation["routes"][number] }) {
   );
 }
 
-function Outcome({ pages, channels }: Pick<Simulation, "pages" | "channels">) {
+type OutcomeProps = Pick<Simulation, "pages" | "channels"> & Pick<Props, "nobody">;
+
+function Outcome({ pages, channels, nobody }: OutcomeProps) {
   if (pages.length === 0 && channels.length === 0) {
     return (
       <Notice tone="bad">Nobody is notified: no route takes this alert, so it is dropped.</Notice>
@@ -50,7 +56,7 @@ function Outcome({ pages, channels }: Pick<Simulation, "pages" | "channels">) {
   return (
     <div class="route-outcome">
       <p>
-        <b>Paged</b> {pages.join(", ") || "nobody"}
+        <b>Paged</b> {pagesWords(pages, nobody)}
       </p>
       <p>
         <b>Posted to</b> {channels.join(", ") || "nowhere"}
