@@ -1,6 +1,5 @@
 /** Commands that read the rows of alert routes. */
 
-import { createWhyNobody } from "#app/monitor-secrets.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
@@ -63,12 +62,11 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     complain(`no route matches on the label ${name} of ${source}`);
   }
   if (json) printJson(simulation);
-  else print(describeSimulation(simulation, settings.incident.url));
+  else print(`${describeSimulation(simulation)}${describeUnset(settings)}`);
   return 0;
 }
 
-function describeSimulation({ routes, pages, channels }: Simulation, url: string): string {
-  const why = url === "" ? "incident.url is not set" : undefined;
+function describeSimulation({ routes, pages, channels }: Simulation): string {
   const table = createTable(["route", "takes it", "because"]);
   for (const { route, matches, because } of routes) {
     table.push([plain(route), matches ? "yes" : "no", plain(because)]);
@@ -76,15 +74,8 @@ function describeSimulation({ routes, pages, channels }: Simulation, url: string
   const outcome =
     channels.length === 0
       ? "no route takes it: the alert is dropped, and nobody is notified"
-      : plain(`pages ${pagesWords(pages, why)}; posted to ${channels.join(", ")}`);
+      : plain(`pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`);
   return `${table}\n${outcome}`;
-}
-
-/** Nobody before the incident service is set up. */
-function pagesWords(pages: readonly string[], why: string | undefined): string {
-  const later = pages.join(", ");
-  if (why === undefined) return later || "nobody";
-  return `nobody (${why}${later === "" ? "" : `; later ${later}`})`;
 }
 
 type Simulation = ReturnType<typeof simulateAlert>["simulation"];
@@ -92,10 +83,7 @@ type Simulation = ReturnType<typeof simulateAlert>["simulation"];
 async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   const settings = readConfig({ file: config, environment: process.env });
   const { rows, apiChecks, heartbeats } = await readFileChecks(settings);
-  const checks = [...apiChecks, ...heartbeats];
-  const walks = walkAll(rows, checks);
-  const whyNobody = createWhyNobody(settings);
-  const reasons = new Map(checks.map((check) => [check.id, whyNobody(check)]));
+  const walks = walkAll(rows, [...apiChecks, ...heartbeats]);
   if (json) {
     printJson({ checks: walks });
     return 0;
@@ -105,10 +93,15 @@ async function showWalks({ config, json }: SimulateOptions): Promise<number> {
     const taken = simulation?.routes.filter(({ matches }) => matches) ?? [];
     const names = taken.map(({ route }) => route).join(", ");
     const { pages = [], channels = [] } = simulation ?? {};
-    const paged = pagesWords(pages, reasons.get(check));
-    const row = [channel ?? "", source ?? "", names, paged, channels.join(", ")];
+    const row = [channel ?? "", source ?? "", names, pages.join(", "), channels.join(", ")];
     table.push([check, ...row.map((cell) => plain(cell) || "none")]);
   }
-  print(String(table));
+  print(`${table}${describeUnset(settings)}`);
   return 0;
+}
+
+/** Rows name people before anything is sent to them. */
+function describeUnset({ incident }: ReturnType<typeof readConfig>): string {
+  if (incident.url !== "") return "";
+  return "\nNot yet: nobody is notified there, because incident.url is not set (npx vedette doctor)";
 }

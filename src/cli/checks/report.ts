@@ -48,8 +48,9 @@ export function describeAlert(check: CheckView): string {
   const off = offWords(check);
   if (alert === null) {
     const nobody = check.reaches_nobody === undefined ? "" : "alerts nobody";
-    const parts = [suppressedWords(check), off, quiet, nobody].filter((part) => part !== "");
-    return parts.join("; ") || plain(reason ?? "");
+    const parts = [suppressedWords(check), off, quiet].filter((part) => part !== "");
+    const words = [parts.join("; ") || plain(reason ?? ""), nobody];
+    return words.filter((part) => part !== "").join("; ");
   }
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [

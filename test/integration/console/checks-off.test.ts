@@ -45,12 +45,6 @@ describe("the command line", () => {
     expect(stdout).toMatch(/liveness +.*alerts nobody/);
   });
 
-  it("says whom a check pages once that is set up", async () => {
-    const { stdout } = await vedette("alerts", "simulate", "--checks");
-
-    expect(stdout).toContain("nobody (incident.url is not set; later Engineering On-Call)");
-  });
-
   it("refuses the plan of a gate with it, in words", async () => {
     const { code, stderr } = await plan("verify-key,liveness");
 

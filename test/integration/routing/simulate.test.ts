@@ -25,6 +25,22 @@ it("says of every check and heartbeat who is paged", async () => {
   expect(stdout).toMatch(/quota-check +none/);
 });
 
+it.each([["--checks"], ["--source", "alertmanager-production"]])(
+  "says that nobody is notified before incident.url is set: %s",
+  async (...options) => {
+    const { stdout } = await runVedette(["alerts", "simulate", ...options]);
+
+    expect(stdout).toContain("nobody is notified there, because incident.url is not set");
+  },
+);
+
+it("says nothing of that once it is set", async () => {
+  const environment = { VEDETTE_INCIDENT__URL: "https://incident.example.com" };
+  const { stdout } = await runVedette(["alerts", "simulate", "--checks"], environment);
+
+  expect(stdout).not.toContain("nobody is notified");
+});
+
 it("fails for a source that there is not", async () => {
   const { code } = await runVedette(["alerts", "simulate", "--source", "nowhere"]);
 

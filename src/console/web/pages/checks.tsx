@@ -118,11 +118,11 @@ function describe(check: CheckView): string {
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
-  if (check.reaches_nobody !== undefined) parts.push("alerts nobody");
   if (off !== undefined) parts.push(off);
   if (parts.length === 0 && dueAt !== null)
     parts.push(`fails ${inWords(dueAt, nowMs.value)} without a ping`);
-  return parts.join(" · ") || ruleWords(check);
+  const nobody = check.reaches_nobody === undefined ? "" : " · alerts nobody";
+  return `${parts.join(" · ") || ruleWords(check)}${nobody}`;
 }
 
 function ruleWords({ rule }: CheckView): string {

@@ -138,7 +138,9 @@ function Walks({ checks, known }: WalksProps) {
                     <b>{pages.join(", ")}</b>
                   )}
                 </td>
-                <td data-name="Posts to">{channels.join(", ") || "nowhere"}</td>
+                <td data-name="Posts to">
+                  {(why.get(check) === undefined && channels.join(", ")) || "nowhere"}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -59,7 +59,7 @@ function Outcome({ pages, channels, nobody }: OutcomeProps) {
         <b>Paged</b> {pagesWords(pages, nobody)}
       </p>
       <p>
-        <b>Posted to</b> {channels.join(", ") || "nowhere"}
+        <b>Posted to</b> {(nobody === undefined && channels.join(", ")) || "nowhere"}
       </p>
     </div>
   );
