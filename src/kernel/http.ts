@@ -6,10 +6,14 @@ import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { arrayBuffer, buffer } from "node:stream/consumers";
+import tls from "node:tls";
 import { type Dispatcher, request as requestRaw } from "undici";
 import { codingsOf, decodeBody } from "./content-coding.ts";
 
 export * from "undici";
+
+/** The numbers of DHE are the server's choice, and may be so long that this process stands still; browsers have none. */
+tls.DEFAULT_CIPHERS += ":!kDHE";
 
 /** Of a compressed answer, decompressed: no answer that we ask for is longer. */
 const largestDecoded = 64 * 1024 * 1024;

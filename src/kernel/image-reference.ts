@@ -137,7 +137,7 @@ export function describeRequestedImage(image: string): string {
   const right = spellRight(image);
   if (right !== undefined) return `${forms}: write ${right}`;
   const [, fault = "for example registry.example.com/team/app:v2"] =
-    faults.find(([sign]) => sign.test(image)) ?? [];
+    faults.find(([sign]) => sign.test(image.slice(0, maxChars))) ?? [];
   return `${forms}: ${fault}`;
 }
 

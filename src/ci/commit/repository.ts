@@ -14,7 +14,7 @@ const part = /^(?!\.{1,2}$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$/;
 export function readRepository(address: string): Repository | undefined {
   const url = URL.parse(address.trim());
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
-  const [owner = "", last = "", ...more] = url.pathname.replace(/\/+$/, "").split("/").slice(1);
+  const [, owner = "", last = "", ...more] = url.pathname.replace(/(?<!\/)\/+$/, "").split("/");
   const name = last.replace(/\.git$/, "");
   if (more.length > 0 || !part.test(owner) || !part.test(name)) return undefined;
   return { url: `${url.protocol}//${url.host}/${owner}/${name}`, owner, name };

@@ -31,7 +31,7 @@ export function normalizeSource(text: string): string {
   // A ref may have slashes, and a name may begin with @. `URL` has already followed each `..` of the path.
   const path = url.pathname
     .replace(/(?<=[^/])@.*$/s, "")
-    .replace(/\/+$/, "")
+    .replace(/(?<!\/)\/+$/, "")
     .replace(/\.git$/, "");
   return `${url.protocol}//${url.host.toLowerCase()}${path}${url.search}`;
 }

@@ -8,6 +8,7 @@ import { createServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import { createCluster } from "#fleet/drivers/kubernetes/client.ts";
 import { probeTls } from "#monitor/probe/tls.ts";
 import { buildMessage, emailChannel } from "../../support/alerts/message-builders.ts";
 import { type Issued, issue, privateKeyOf } from "../../support/http/certificate-chain.ts";
@@ -88,4 +89,33 @@ it("a server's chain of fifty issuers of one name and slow keys takes no time", 
 
   expect(observed).toMatchObject({ tlsDaysLeft: 20, outcome: { kind: "error" } });
   expect(durationMs).toBeLessThan(3_000);
+});
+
+const slowLine = `const { createServer } = require("node:net");
+  const begin = "HTTP/1.1 200 OK\\r\\ntransfer-encoding: chunked\\r\\n\\r\\n";
+  const chunks = "10\\r\\naaaaaaaaaaaaaaaa\\r\\n".repeat(3_000);
+  const server = createServer((socket) => {
+    const talk = () => {
+      while (!socket.destroyed && socket.write(chunks));
+      if (!socket.destroyed) socket.once("drain", talk);
+    };
+    socket.on("error", () => {}).once("data", () => { socket.write(begin); talk(); });
+  });
+  server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+
+it("a cluster's line without end, in tiny chunks, is given up on in time", async () => {
+  const child = spawn(process.execPath, ["-e", slowLine]);
+  onTestFinished(() => void child.kill());
+  const [port] = await once(child.stdout, "data");
+  const identities = { current: async () => ({}), refuse: () => {} };
+  const cluster = createCluster({ server: `http://127.0.0.1:${Number(port)}` } as never, {
+    ...(identities as never as Parameters<typeof createCluster>[1]),
+  });
+  onTestFinished(() => cluster.stop());
+  const { signal } = new AbortController();
+  const asked = { path: "/", limitMs: 15_000, signal, maxLineBytes: 4_194_304 };
+
+  const line = cluster.stream(asked).next();
+
+  await expect(line).rejects.toThrow("too long a line");
 });

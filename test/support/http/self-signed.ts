@@ -3,12 +3,18 @@ import { webcrypto } from "node:crypto";
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const ecdsa = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+
+export const rsa = {
+  ...{ name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+  ...{ modulusLength: 2_048, publicExponent: Uint8Array.of(1, 0, 1) },
+};
 
 /** For these names, from an hour ago until `endsAt`. Both in PEM. */
 export async function createSelfSigned(
   names: readonly string[],
   endsAt: Date,
+  algorithm: typeof ecdsa | typeof rsa = ecdsa,
 ): Promise<{ key: string; cert: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

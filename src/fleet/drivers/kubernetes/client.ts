@@ -168,15 +168,18 @@ function createClock() {
   };
 }
 
-async function* linesOf(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
+/** No chunk is read twice: a server may send a line in very many. */
+async function* linesOf(body: AsyncIterable<Buffer>, maxLength: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
   for await (const chunk of body) {
-    rest = Buffer.concat([rest, chunk]);
-    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n")) {
-      yield rest.subarray(0, end).toString();
-      rest = rest.subarray(end + 1);
+    const [more = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
+    rest += more;
+    for (const line of lines) {
+      yield rest;
+      rest = line;
     }
-    if (rest.length > maxBytes) throw new UnreachableError("unreachable: too long a line");
+    if (rest.length > maxLength) throw new UnreachableError("unreachable: too long a line");
   }
 }
 

@@ -1,0 +1,50 @@
+/** Texts of strangers that patterns would read again and again: time by the square of their length. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+/** In a process of its own, which can be ended. */
+async function evaluate(script: string): Promise<string> {
+  const args = ["--no-warnings", "--input-type=module", "-e", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 45_000 });
+  return stdout.trim();
+}
+
+const slashes = '"/".repeat(800_000)';
+const hostile: [string, string, RegExp | string][] = [
+  [
+    "the image of a plan of slashes",
+    `import { rolloutHandlers } from "#rollout/contract.ts";
+     const { error } = rolloutHandlers.Plan.input.safeParse({ image: "a" + ${slashes} });
+     console.log(error.issues.map(({ message }) => message).join());`,
+    /at most 512 characters.*it has neither a tag nor a digest/,
+  ],
+  [
+    "an image's label of a repository of slashes",
+    `import { checkCommit } from "#ci/commit/check.ts";
+     const labels = new Map([["org.opencontainers.image.revision", "a".repeat(40)],
+       ["org.opencontainers.image.source", "https://github.com/acme/gw" + ${slashes} + "x"]]);
+     const rules = { repositories: ["https://github.com/acme/gw"], branches: [], required: [] };
+     console.log((await checkCommit(labels, rules, {})).result);`,
+    "unverifiable",
+  ],
+  [
+    "a provenance's source of slashes",
+    `import { normalizeSource } from "#ci/sigstore/pattern.ts";
+     console.log(normalizeSource("https://github.com/acme/gw" + ${slashes} + "x").length);`,
+    "800027",
+  ],
+];
+
+it.each(hostile)("%s is judged in time", async (_what, script, outcome) => {
+  expect(await evaluate(script)).toMatch(outcome);
+});
+
+it("the slashes at an address's end still make no difference", async () => {
+  const script = `import { readRepository } from "#ci/commit/repository.ts";
+    import { normalizeSource } from "#ci/sigstore/pattern.ts";
+    const address = "https://github.com/acme/gw//";
+    console.log(readRepository(address).url, normalizeSource(address));`;
+
+  expect(await evaluate(script)).toBe("https://github.com/acme/gw https://github.com/acme/gw");
+});
