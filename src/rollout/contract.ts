@@ -2,14 +2,9 @@ import { z } from "zod";
 import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { describeRequestedImage, requestedImage } from "#kernel/image-reference.ts";
-import {
-  Gate,
-  GateStatus,
-  OnFailure,
-  Policy,
-  policyFields,
-  waitReasons,
-} from "./policy/contract.ts";
+import type { ChoiceProblemCode } from "./choice/contract.ts";
+import { RolloutPlan } from "./plan/contract.ts";
+import { Gate, GateStatus, Policy, policyFields, waitReasons } from "./policy/contract.ts";
 import {
   ApproveRequest,
   EmptyRequest,
@@ -18,6 +13,8 @@ import {
   RollbackRequest,
   SkipRequest,
 } from "./requests/contract.ts";
+
+export { RolloutPlan };
 
 export const rolloutStates = [
   "idle",
@@ -57,6 +54,7 @@ export type RolloutProblemCode =
   | "image_not_allowed"
   | "registry_auth"
   | "registry_unavailable"
+  | ChoiceProblemCode
   | CiProblemCode;
 
 /** Cumulative percentages of the fleet after each wave. */
@@ -150,6 +148,8 @@ export const RolloutStatus = z.object({
   in_flight: z.int(),
   /** Sentinels that pins and the request leave out. Absent: the fleet is not listed yet. */
   left_out: z.int().optional(),
+  /** Sentinels that ran the image when the fleet was listed. Absent: it is not listed yet; history has no such count. */
+  already_running: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
   started_at: z.string().nullable(),
@@ -188,48 +188,6 @@ export const RollbackResult = RolloutStatus.extend({
   not_reverted: z.array(SentinelReason),
 });
 export type RollbackResult = z.infer<typeof RollbackResult>;
-
-/** The answer of Plan: the waves that a Rollout with the same request would run now. */
-export const RolloutPlan = z.object({
-  image: z.string(),
-  total: z.int(),
-  /** Sentinels left out because they already run the image. */
-  already_running: z.int(),
-  /** Sentinels left out by pins and by the request, which would have got the image. 100 at most. */
-  left_out: z
-    .array(z.object({ id: z.string(), pin: z.string().nullable(), reason: z.string() }))
-    .default([]),
-  left_out_count: z.int().default(0),
-  on_failure: OnFailure.default("pause"),
-  /** How many deploys may fail in all; null: there is no such limit. */
-  max_failed: z.int().nullable().default(null),
-  /** What shows that the image has passed CI. Rollout refuses an image of which one does not pass. */
-  ci: z.array(CiEvidence).default([]),
-  /** Why other fleets keep the image from this one: Rollout refuses it until there is nothing. */
-  hindrances: z.array(z.string()).default([]),
-  waves: z.array(
-    z.object({
-      wave: z.int(),
-      /** The cumulative percentage that defines this wave. */
-      percentage: z.int(),
-      size: z.int(),
-      /** Sentinels covered after this wave. */
-      covered: z.int(),
-      regions: z.record(z.string(), z.int()),
-      /** How many deploys of this wave may fail; null: there is no such limit. */
-      max_failed: z.int().nullable().default(null),
-      /** How long the wave is watched before the next one starts. */
-      soak_seconds: z.int().default(0),
-      /** Whether an operator other than the starter has to approve it. */
-      needs_approval: z.boolean().default(false),
-      /** If deploys took no time, by the windows as they are; null: not within a year. */
-      earliest_start: z.string().nullable(),
-      /** The first 100 of the wave, in the order in which they are deployed. */
-      sentinels: z.array(z.string()),
-    }),
-  ),
-});
-export type RolloutPlan = z.infer<typeof RolloutPlan>;
 
 /** The answer of History: rollouts, newest first. Times are ISO 8601 in UTC. */
 export const RolloutHistory = z.object({

@@ -2,6 +2,7 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
+import type { NamedChoice } from "./choice/unmatched.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
   type RollbackResult,
@@ -41,6 +42,7 @@ export type BeginRequest = {
   gate?: Gate;
   policy?: Policy;
   ci?: CiEvidence[];
+  unchecked?: NamedChoice;
 };
 export type RunHandle = { rolloutId: string; runner: string };
 /** The invocation that waits for a run. */
@@ -62,7 +64,9 @@ export type Run = OfFleet & {
 /** `runner`: the run that wants it. */
 export type CaptureRequest = OfFleet & { rolloutId: string; runner: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
-export type ToCapture = { image: string; wavePercentages: number[]; policy: Policy } | null;
+export type ToCapture =
+  | ({ image: string; wavePercentages: number[]; policy: Policy } & Pick<RolloutHead, "unchecked">)
+  | null;
 /**
  * `isStopped`: the run was stopped while it waited for batches, which may still be running. `look`: what it has
  * read while it waited. `runner`: the run that asks.

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Section, sectionNames, sections } from "#definitions/rows/contract.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import type { Fault } from "./fault.ts";
-import { hintOf } from "./nearest.ts";
+import { hintOf } from "#kernel/nearest.ts";
 import type { Path } from "./offsets.ts";
 import type { Source } from "./source.ts";
 import { isObject, type Top } from "./top.ts";

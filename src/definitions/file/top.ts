@@ -1,7 +1,7 @@
 /** What a file has at its top: sections, `extends` and `include`. */
 import { type Section, sectionNames } from "#definitions/rows/contract.ts";
+import { hintOf } from "#kernel/nearest.ts";
 import type { Fault } from "./fault.ts";
-import { hintOf } from "./nearest.ts";
 import type { Path } from "./offsets.ts";
 import type { Source } from "./source.ts";
 

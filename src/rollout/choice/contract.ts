@@ -48,6 +48,8 @@ const Exclusion = z
   .strictObject({ ...selectorFields, reason: Reason.optional() })
   .refine(selectsSomething, aboutSelector);
 
+const Only = z.strictObject(selectorFields).refine(selectsSomething, aboutSelector);
+
 export const RegionOrder = z.array(Region).min(1).max(100).refine(isDistinct, distinctly);
 
 export const choiceFields = {
@@ -61,10 +63,15 @@ export const choiceFields = {
       description: "Sentinels that this rollout leaves out: those that match any of these.",
       examples: [[{ regions: ["eu-central-1"], reason: "maintenance" }]],
     }),
+  only: Only.optional().meta({
+    title: "Only these",
+    description: "Sentinels that match this get the image; all others are left out.",
+    examples: [{ regions: ["eu-central-1"] }],
+  }),
   regions: RegionOrder.optional().meta({
     title: "Order of regions",
     description:
-      "The sentinels of these regions come first, one region after the other; those of the others last. Without it each wave takes every region in proportion.",
+      "An order, not a choice: the sentinels of these regions come first, one region after the other, and those of all other regions last (`only` takes no others). Without it each wave takes every region in proportion.",
     examples: [["eu-central-1", "us-east-1"]],
   }),
   canary_labels: LabelSelector.optional().meta({
@@ -90,6 +97,9 @@ export const choiceFields = {
 const Choice = z.object(choiceFields);
 /** The fields of a Rollout request that say which sentinels it takes, and in which order. */
 export type Choice = z.infer<typeof Choice>;
+
+/** Ids, regions or labels that no sentinel of the fleet has. */
+export type ChoiceProblemCode = "unknown_choice";
 
 export const maxPins = 200;
 
@@ -126,7 +136,8 @@ export const pinsName = "vedette.v1.RolloutPins";
 
 export const pinHandlers = {
   List: { input: ListRequest, output: z.object({ pins: z.array(ListedPin) }) },
-  Add: { input: Pin, output: ListedPin },
+  /** `warnings`: what it names that no sentinel has. */
+  Add: { input: Pin, output: ListedPin.extend({ warnings: z.array(z.string()).default([]) }) },
   Remove: { input: Removal, output: ListedPin },
 } as const;
 

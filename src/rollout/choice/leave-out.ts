@@ -16,12 +16,19 @@ type Rule = Omit<LeftOut, "id"> & { selects: (member: FleetMember) => boolean };
 /** Pins come first: they say more. A pin whose end has come holds no longer. */
 export function leaveOut(
   fleet: readonly FleetMember[],
-  { exclude = [], pins, nowMs }: Pick<Choice, "exclude"> & { pins: readonly Pin[]; nowMs: number },
+  {
+    exclude = [],
+    only,
+    pins,
+    nowMs,
+  }: Pick<Choice, "exclude" | "only"> & { pins: readonly Pin[]; nowMs: number },
 ): { chosen: FleetMember[]; leftOut: LeftOut[] } {
   const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
+  const isAskedFor = only === undefined ? () => true : selectorOf(only);
   const rules: Rule[] = [
     ...holding.map((pin) => ({ by: pin.id, reason: pin.reason, selects: selectorOf(pin) })),
     ...exclude.map((one) => ({ by: null, reason: one.reason ?? "", selects: selectorOf(one) })),
+    { by: null, reason: "only others are asked for", selects: (member) => !isAskedFor(member) },
   ];
   const chosen: FleetMember[] = [];
   const leftOut: LeftOut[] = [];

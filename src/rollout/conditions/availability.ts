@@ -5,7 +5,7 @@ import { ofFleet } from "./budget.ts";
 import { type Condition, look, type Stop, start } from "./condition.ts";
 
 /** So many as the limit allows; undefined: there is none. At least one, or nothing could be deployed. */
-function allowedUnavailable({
+export function allowedUnavailable({
   policy,
   fleetSize,
   total,

@@ -4,10 +4,13 @@ import {
   type RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
+import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
-import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
+import { findUnmatched, namedOf, requireMatches, warnOfPins } from "#rollout/choice/unmatched.ts";
 import {
   defaultWavePercentages,
   type RollbackResult,
@@ -56,6 +59,9 @@ export type PublicParts = {
   readActor: ReadActor;
 };
 
+/** How long the fleet's list is waited for before a rollout starts. */
+const checkForMs = 10_000;
+
 /** How long the registry may be unreachable before the call fails. */
 const pinRetry = { maxRetryDuration: 15_000 };
 
@@ -80,13 +86,16 @@ export function createPublicHandlers(parts: PublicParts) {
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
+      const { policy } = policyOf(request);
+      const isChecked = policy === undefined || (await checkChoice(ctx, parts.fleets, policy));
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
-        ...policyOf(request),
+        ...(policy !== undefined && { policy }),
+        ...(!isChecked && { unchecked: namedOf(policy) }),
         ...(ci !== undefined && { ci }),
       });
       return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
@@ -123,17 +132,8 @@ export function createPublicHandlers(parts: PublicParts) {
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
       const { image, ci = [], ...first } = await pin(ctx, parts, request);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
-      const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
-      return readNow(ctx, plan, async () => {
-        const { listFleet, policy: defaults } = parts.fleets.require(ctx.key);
-        const reads = [listFleet(), parts.readWindows(ctx.key), parts.readPins(ctx.key)] as const;
-        const [fleet, windows, pins] = await Promise.all(reads);
-        const policy = withDefaults(defaults, policyOf(request).policy);
-        const times = { windows, nowMs: Date.now() };
-        const wanted = { image, ci, hindrances, wavePercentages, policy };
-        const planned = { ...wanted, fleetSize: fleet.length, pins, ...times };
-        return describePlan(planned, planRollout(fleet, planned));
-      });
+      const pinned = { image, ci, hindrances };
+      return readNow(ctx, plan, () => planNow(parts, ctx.key, { request, pinned }));
     },
 
     async History(ctx: ObjectSharedContext, request: HistoryRequest): Promise<RolloutHistory> {
@@ -146,6 +146,38 @@ export function createPublicHandlers(parts: PublicParts) {
   };
 }
 
+type Asked = {
+  request: RolloutRequest;
+  pinned: { image: string; ci: CiEvidence[]; hindrances: string[] };
+};
+
+async function planNow(
+  parts: PublicParts,
+  key: string,
+  { request, pinned }: Asked,
+): Promise<RolloutPlan> {
+  const { listFleet, policy: defaults } = parts.fleets.require(key);
+  const reads = [listFleet(), parts.readWindows(key), parts.readPins(key)] as const;
+  const [fleet, windows, pins] = await Promise.all(reads);
+  const { policy: asked = {} } = policyOf(request);
+  requireMatches(fleet, asked);
+  const policy = withDefaults(defaults, asked);
+  const nowMs = Date.now();
+  const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
+  const wanted = { ...pinned, wavePercentages, policy, gate: request.gate };
+  const warnings = [
+    ...findUnmatched(fleet, policy).map((line) => `settings, rollout.${line}`),
+    ...warnOfPins(fleet, { pins: pinsOf(key, pins, parts.fleets), nowMs }),
+  ];
+  const planned = { ...wanted, fleetSize: fleet.length, pins, warnings, windows, nowMs };
+  return describePlan(planned, planRollout(fleet, planned));
+}
+
+/** Without pins of every fleet where there are several: they may be about another one. */
+function pinsOf(fleet: string, pins: readonly Pin[], { names }: Fleets): Pin[] {
+  return pins.filter((pin) => names.length === 1 || pin.fleet === fleet);
+}
+
 /** The fields of the policy that the request has. */
 function policyOf(request: RolloutRequest): Pick<BeginRequest, "policy"> {
   const policy = Policy.parse(request);
@@ -154,6 +186,25 @@ function policyOf(request: RolloutRequest): Pick<BeginRequest, "policy"> {
 
 function nameStarter({ by, ...rest }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
   return { startedBy: by, ...rest };
+}
+
+/**
+ * Refuses ids, regions and labels that no sentinel has. False: the fleet cannot be listed, which is no fault of the
+ * request; the rollout lists it before its first wave, and pauses then if it finds such a name.
+ */
+async function checkChoice(
+  ctx: ObjectSharedContext,
+  fleets: Fleets,
+  policy: Policy,
+): Promise<boolean> {
+  const named = namedOf(policy);
+  if (Object.keys(named).length === 0) return true;
+  return ctx.run("check-choice", async () => {
+    const { listFleet } = fleets.require(ctx.key);
+    const fleet = await readPatiently(checkForMs, listFleet).catch(() => undefined);
+    if (fleet !== undefined) requireMatches(fleet, named);
+    return fleet !== undefined;
+  });
 }
 
 /**

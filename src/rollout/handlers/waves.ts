@@ -38,8 +38,8 @@ export async function toCapture(
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
   if (head === null || !isWanted || head.runner !== runner) return null;
   if (head.captured) return null;
-  const { image, wavePercentages, policy } = head;
-  return { image, wavePercentages, policy };
+  const { image, wavePercentages, policy, unchecked } = head;
+  return { image, wavePercentages, policy, ...(unchecked !== undefined && { unchecked }) };
 }
 
 type StoreBatches = { rolloutId: string; first: number; batches: Batch[] };

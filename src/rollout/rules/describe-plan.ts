@@ -2,15 +2,18 @@
 import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
+import { selectorOf } from "#rollout/choice/leave-out.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
+import { allowedUnavailable } from "#rollout/conditions/availability.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
 import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Gate, Policy } from "#rollout/policy/contract.ts";
+import type { HeadPolicy } from "#rollout/state.ts";
 import type { Limit } from "#rollout/values/contract.ts";
 import { limitOf } from "#rollout/values/limit.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
-import type { PlannedRollout } from "./plan.ts";
+import type { PlannedRollout, WaveMembers } from "./plan.ts";
 
 /** How many sentinels of a wave, and of those that are left out, the answer of Plan names. */
 const namedPerWave = 100;
@@ -21,18 +24,21 @@ type Planned = {
   hindrances: string[];
   /** As requested: in a small fleet there are fewer waves. */
   wavePercentages: readonly number[];
-  policy: Policy;
+  policy: HeadPolicy;
+  gate?: Gate | undefined;
   fleetSize: number;
+  /** What pins and settings name that no sentinel has. */
+  warnings?: string[];
   windows: readonly RolloutWindow[];
   nowMs: number;
 };
 
-export function describePlan(
-  { image, ci, hindrances, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
-  { waves, leftOut }: PlannedRollout,
-): RolloutPlan {
+export function describePlan(planned: Planned, { waves, leftOut }: PlannedRollout): RolloutPlan {
+  const { image, ci, hindrances, wavePercentages, policy, fleetSize, windows, nowMs } = planned;
+  const { gate = null, warnings = [] } = planned;
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
-  const { on_failure = "pause", max_failed: limits } = policy;
+  const { on_failure = "pause", max_failed: limits, include_failed: _, ...choice } = policy;
+  const canaries = canariesIn(waves, policy);
   const soaks = waves.map(({ percentage }) =>
     soakSecondsOf(policy, { percentage }, wavePercentages),
   );
@@ -44,6 +50,13 @@ export function describePlan(
     already_running: fleetSize - total - leftOut.length,
     left_out_count: leftOut.length,
     left_out: leftOut.slice(0, namedPerWave).map(({ id, by, reason }) => ({ id, pin: by, reason })),
+    canaries: canaries.slice(0, namedPerWave),
+    canary_count: canaries.length,
+    warnings,
+    merged: mergedInto(waves, wavePercentages),
+    gate,
+    policy: { ...choice, on_failure, ...(limits !== undefined && { max_failed: limits }) },
+    max_unavailable: allowedUnavailable({ policy, fleetSize, total }) ?? null,
     on_failure,
     ci,
     hindrances,
@@ -65,6 +78,30 @@ export function describePlan(
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),
   };
+}
+
+function canariesIn(
+  waves: readonly WaveMembers[],
+  { canary_labels: labels }: Pick<Policy, "canary_labels">,
+): string[] {
+  if (labels === undefined) return [];
+  const isCanary = selectorOf({ labels });
+  return waves.flatMap(({ members }) => members.filter(isCanary).map(({ id }) => id));
+}
+
+/** In a small fleet a percentage may cover no more sentinels than the one before it. */
+function mergedInto(
+  waves: readonly WaveMembers[],
+  wavePercentages: readonly number[],
+): RolloutPlan["merged"] {
+  if (waves.length === 0) return [];
+  const own = new Set(waves.map(({ percentage }) => percentage));
+  return wavePercentages
+    .filter((percentage) => !own.has(percentage))
+    .map((percentage) => ({
+      percentage,
+      wave: waves.findLastIndex((wave) => wave.percentage < percentage) + 1,
+    }));
 }
 
 function isoOf(ms: number | undefined): string | null {

@@ -4,6 +4,7 @@ import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
+import { requireMatches } from "#rollout/choice/unmatched.ts";
 import { type Fleets, keyOf } from "#rollout/fleets.ts";
 import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
 import { toPlanned } from "#rollout/history/planned.ts";
@@ -48,10 +49,14 @@ async function captureFleet(
   const { rolloutId } = wanted;
   const request = await rollout.toCapture(wanted);
   if (request === null) return null;
+  const { unchecked = {} } = request;
   const list = async () => {
     const fleet = await fleets.get(key).listFleet();
     const asked = { ...request, pins: await readPins(key), nowMs: Date.now() };
-    return unlessRefused(() => freezeFleet(fleet, asked));
+    return unlessRefused(() => {
+      requireMatches(fleet, unchecked);
+      return freezeFleet(fleet, asked);
+    });
   };
   const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);
   if ("unlisted" in plan) return plan;
@@ -100,7 +105,8 @@ function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Froze
   const batches = toBatches(planned);
   const waves = toWaveProgress(planned);
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
-  const counts = { fleetSize: fleet.length, leftOut: leftOut.length };
+  const alreadyRunning = fleet.length - total - leftOut.length;
+  const counts = { fleetSize: fleet.length, leftOut: leftOut.length, alreadyRunning };
   const inline = { ...counts, ...inlineLists(total, batches) };
   return { waves, batches, inline, leftOut: entriesOf(leftOut) };
 }

@@ -160,6 +160,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
 
   it("leaves out what the request excludes by id, region and label", async () => {
     bench.fleet.label({ kernel: "5" }, "s01", "s02");
+    bench.fleet.label({ kernel: "4" }, "s06", "s07");
     const exclude = [
       { labels: { kernel: "5" }, reason: "it needs a newer one" },
       { ids: ["s03"] },
@@ -173,10 +174,117 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
       { id: "s01", pin: null, reason: "it needs a newer one" },
       { id: "s02", pin: null, reason: "it needs a newer one" },
       { id: "s03", pin: null, reason: "" },
+      { id: "s06", pin: null, reason: "" },
     ]);
-    expect(status).toMatchObject({ total: 5, left_out: 3, policy: { exclude } });
+    expect(status).toMatchObject({ total: 4, left_out: 4, policy: { exclude } });
     expect(await outcomesOf("s03")).toEqual([["left_out", "excluded"]]);
-    expect(idsOn(imageV1)).toEqual(["s01", "s02", "s03"]);
+    expect(idsOn(imageV1)).toEqual(["s01", "s02", "s03", "s06"]);
+  });
+
+  it("takes only those that the request asks for, and leaves the others out by name", async () => {
+    const only = { regions: ["ap"] };
+
+    const planned = await plan({ ...whole, only });
+    const status = await rollout({ ...whole, only });
+
+    const reason = "only others are asked for";
+    expect(planned).toMatchObject({ total: 3, left_out_count: 5 });
+    expect(planned.left_out).toContainEqual({ id: "s01", pin: null, reason });
+    expect(status).toMatchObject({ state: "completed", total: 3, left_out: 5 });
+    expect(idsOn(imageV2)).toEqual(["s02", "s05", "s08"]);
+    expect(await outcomesOf("s01")).toEqual([["left_out", `excluded: ${reason}`]]);
+  });
+
+  it.each([
+    [{ exclude: [{ ids: ["s99"] }] }, "exclude.0.ids: no sentinel is called s99; there are s0"],
+    [
+      { exclude: [{ ids: ["s01"] }, { regions: ["eu-9"] }] },
+      "exclude.1.regions: no sentinel is in eu-9; there are eu, us, ap",
+    ],
+    [{ regions: ["app"] }, "regions: no sentinel is in app; there are ap, "],
+    [{ only: { ids: ["s1"] } }, "only.ids: no sentinel is called s1; there are s01, "],
+    [{ canary_labels: { tier: "canry" } }, "canary_labels: no sentinel has tier=canry; there are "],
+  ])(
+    "Plan and Rollout refuse %j, which no sentinel matches, and say what there is",
+    async (fields, words) => {
+      bench.fleet.label({ tier: "canary" }, "s08");
+
+      const planned = await bench.call("Plan", { ...whole, ...fields });
+      const started = await bench.call("Rollout", { ...whole, ...fields });
+
+      for (const { status, body } of [planned, started]) {
+        expect(status).toBe(400);
+        expect(body).toMatchObject({ metadata: { code: "unknown_choice" } });
+        expect(body["message"]).toContain(words);
+      }
+      expect(applied()).toEqual([]);
+    },
+  );
+
+  it("starts nothing when a request that is only sent names what no sentinel has", async () => {
+    const before = (await bench.call("Status")).body["rollout_id"];
+
+    const sent = await bench.send("Rollout", { ...whole, regions: ["app"] });
+    const failed = await waitFor(
+      async () => {
+        const rows = await bench.query(
+          `SELECT completion_failure FROM sys_invocation WHERE id = '${sent.body["invocationId"]}'`,
+        );
+        return rows[0]?.["completion_failure"];
+      },
+      { withinMs: 10_000, what: "the sent call to end" },
+    );
+
+    expect(failed).toContain("no sentinel is in app");
+    expect((await bench.call("Status")).body["rollout_id"]).toBe(before);
+    expect(applied()).toEqual([]);
+  });
+
+  it("is not refused while its fleet cannot be listed, and starts once it can", async () => {
+    bench.fleet.away(true);
+    const calling = bench.call("Rollout", { ...whole, only: { ids: ["s03"] } });
+    await waitFor(async () => (await bench.call("Status")).body["image"] === imageV2, {
+      withinMs: 15_000,
+      what: "the rollout to be accepted",
+    });
+    await calling;
+    bench.fleet.away(false);
+
+    const { body } = await bench.call("Resume");
+
+    expect(body).toMatchObject({ state: "completed", succeeded: 1, left_out: 7 });
+  });
+
+  it("pauses before its first wave when the fleet is listed at last and lacks what it names", async () => {
+    bench.fleet.away(true);
+    const first = await rollout({ ...whole, only: { ids: ["s33"] } });
+    bench.fleet.away(false);
+
+    const { body } = await bench.call("Resume");
+
+    expect(first).toMatchObject({ state: "paused", cause: "fleet" });
+    expect(body).toMatchObject({ state: "paused", cause: "fleet", total: 0 });
+    expect(body["reason"]).toContain("only.ids: no sentinel is called s33; there are s03");
+    expect(applied()).toEqual([]);
+  });
+
+  it("Plan names the canaries, and warns of a pin that no sentinel matches", async () => {
+    bench.fleet.label({ tier: "canary" }, "s08");
+    const added = await pin("typo", { ids: ["s88"] });
+
+    const planned = await plan({ ...halves, canary_labels: { tier: "canary" } });
+
+    const warning = "pin typo, ids: no sentinel is called s88; there are s08";
+    expect(planned).toMatchObject({ total: 8, canaries: ["s08"], canary_count: 1 });
+    expect(planned.warnings[0]).toContain(warning);
+    expect(added).toMatchObject({
+      status: 200,
+      body: { warnings: [expect.stringContaining(warning)] },
+    });
+  });
+
+  it("a pin that some sentinel matches has no warnings", async () => {
+    expect((await pin("leak", { ids: ["s02"] })).body["warnings"]).toEqual([]);
   });
 
   it("deploys canaries first, then the regions in order", async () => {

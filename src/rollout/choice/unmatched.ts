@@ -1,0 +1,95 @@
+/** Finds ids, regions and labels that no sentinel of the fleet has: they are typing errors, mostly. Pure. */
+import type { FleetMember } from "#fleet/contract.ts";
+import { nearestOf } from "#kernel/nearest.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
+import { selectorOf } from "./leave-out.ts";
+
+/** Sentinels that a request names; `at`: where it has this field, or without one the whole selector. */
+type Named = { selector: Selector; at: (field?: keyof Selector) => string };
+
+/** The fields of a choice that name sentinels. */
+export type NamedChoice = Pick<Choice, "exclude" | "only" | "canary_labels" | "regions">;
+
+export function namedOf({ exclude, only, canary_labels, regions }: Choice): NamedChoice {
+  return {
+    ...(exclude !== undefined && { exclude }),
+    ...(only !== undefined && { only }),
+    ...(canary_labels !== undefined && { canary_labels }),
+    ...(regions !== undefined && { regions }),
+  };
+}
+
+/** Throws 400 `unknown_choice`, with a line for each field that names what no sentinel has. */
+export function requireMatches(fleet: readonly FleetMember[], choice: NamedChoice): void {
+  const lines = findUnmatched(fleet, choice);
+  if (lines.length === 0) return;
+  const detail = lines.join("\n");
+  throw new ProblemError<ChoiceProblemCode>({ status: 400, code: "unknown_choice", detail });
+}
+
+/** One line for each field, which begins with its path. */
+export function findUnmatched(fleet: readonly FleetMember[], choice: NamedChoice): string[] {
+  return namedIn(choice).flatMap((named) => faultsOf(fleet, named));
+}
+
+/** A line for each field of these pins that names what no sentinel has. A pin that is over does not count. */
+export function warnOfPins(
+  fleet: readonly FleetMember[],
+  { pins, nowMs }: { pins: readonly Pin[]; nowMs: number },
+): string[] {
+  const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
+  return holding.flatMap((pin) =>
+    faultsOf(fleet, { selector: pin, at: (field = "ids") => `pin ${pin.id}, ${field}` }),
+  );
+}
+
+function namedIn({ exclude = [], only, canary_labels: labels, regions }: NamedChoice): Named[] {
+  const within = (path: string) => (field?: keyof Selector) =>
+    field === undefined ? path : `${path}.${field}`;
+  return [
+    ...exclude.map((selector, i) => ({ selector, at: within(`exclude.${i}`) })),
+    ...(only === undefined ? [] : [{ selector: only, at: within("only") }]),
+    ...(labels === undefined ? [] : [{ selector: { labels }, at: () => "canary_labels" }]),
+    ...(regions === undefined ? [] : [{ selector: { regions }, at: () => "regions" }]),
+  ];
+}
+
+const kinds = {
+  ids: { words: "no sentinel is called", of: ({ id }: FleetMember) => [id] },
+  regions: { words: "no sentinel is in", of: ({ region }: FleetMember) => [region] },
+  labels: { words: "no sentinel has", of: ({ labels = {} }: FleetMember) => pairsOf(labels) },
+} as const;
+const fields = ["ids", "regions", "labels"] as const;
+
+function faultsOf(fleet: readonly FleetMember[], { selector, at }: Named): string[] {
+  const faults = fields.flatMap((field) => {
+    const { words, of } = kinds[field];
+    const given = namesOf(selector, field);
+    if (given.length === 0) return [];
+    const known = new Set(fleet.flatMap<string>(of));
+    const missing = given.filter((name) => !known.has(name));
+    if (missing.length === 0) return [];
+    return [`${at(field)}: ${words} ${firstOf(missing)}; ${knownWords(missing, [...known])}`];
+  });
+  if (faults.length > 0 || fleet.some(selectorOf(selector))) return faults;
+  return [`${at()}: no sentinel matches all of it together`];
+}
+
+function namesOf({ labels = {}, ...selector }: Selector, field: keyof Selector): readonly string[] {
+  return field === "labels" ? pairsOf(labels) : (selector[field] ?? []);
+}
+
+function pairsOf(labels: Readonly<Record<string, string>>): string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+}
+
+/** `a or b`: of many the first three. */
+function firstOf(missing: readonly string[]): string {
+  const more = missing.length > 3 ? [`${missing.length - 3} others that are named`] : [];
+  return [...missing.slice(0, 3), ...more].join(" or ");
+}
+
+function knownWords([first = ""]: readonly string[], known: readonly string[]): string {
+  return known.length === 0 ? "there are none" : `there are ${nearestOf(first, known)}`;
+}
