@@ -193,12 +193,19 @@ async function callToEnd(step, { handler, body }, over) {
 
 const isStill = ({ state }) => state !== "in_progress" && state !== "rolling_back";
 
+/** One that was rolled back is in the state `cancelled`, too. */
+const nameOf = ({ state, outcome }) => (outcome === "rolled_back" ? outcome : state);
+
+/** Whether it completed without a deploy: the reason says why. */
+const hasNothing = ({ state, total, reason }) =>
+  state === "completed" && total === 0 && reason !== undefined;
+
 /** Prints each status of our rollout once. */
 function createShow(isOurs) {
   let last = "";
   return (status) => {
     if (!isOurs(status)) return;
-    const { state, waiting_for, current_wave, total_waves, succeeded, total, failed } = status;
+    const { waiting_for, current_wave, total_waves, succeeded, total, failed } = status;
     const [wave, waves, ready, all, lost] = [
       current_wave,
       total_waves,
@@ -207,7 +214,8 @@ function createShow(isOurs) {
       failed,
     ].map(inLine);
     const waits = waiting_for ? `, waits for the ${inLine(waiting_for)}` : "";
-    const line = `${inLine(state)}: wave ${wave}/${waves}, ${ready} of ${all} sentinels ready, ${lost} failed${waits}`;
+    const counts = `wave ${wave}/${waves}, ${ready} of ${all} on the new image, ${lost} failed${waits}`;
+    const line = `${inLine(nameOf(status))}: ${hasNothing(status) ? inLine(status.reason) : counts}`;
     if (line !== last) say(line);
     last = line;
   };
@@ -311,6 +319,7 @@ function report(end, ended) {
     "rollout-id": end.rollout_id,
     succeeded: end.succeeded,
     failed: end.failed,
+    ...(end.outcome && { outcome: end.outcome }),
   };
   const lines = Object.entries(outputs).map(
     ([name, value]) => `${name}=${String(value).replace(/[\r\n]+/g, " ")}\n`,
@@ -320,13 +329,15 @@ function report(end, ended) {
 }
 
 function summaryOf(end, ended) {
-  const { state, image, succeeded, total, failed, reason } = end;
+  const { image, succeeded, total, failed, reason } = end;
   const rows = (ended.failed_sentinels ?? []).map(
     (sentinel) => `| ${inTable(sentinel.id)} | ${inTable(sentinel.reason)} |\n`,
   );
   const table = rows.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${rows.join("")}` : "";
   const because = reason === undefined ? "" : `\n${inTable(reason)}\n`;
-  return `### Rollout ${state}\n\n\`${image}\`: ${succeeded} of ${total} sentinels, ${failed} failed.\n${because}${table}`;
+  const counts = `${succeeded} of ${total} sentinels on the new image, ${failed} failed`;
+  const done = hasNothing(end) ? "" : `: ${counts}`;
+  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`${done}.\n${because}${table}`;
 }
 
 const inTable = (text) =>

@@ -46,7 +46,7 @@ export function parseGateRuns(text: string): number {
 }
 
 export function parseGateTimeout(text: string): number {
-  return parseBy(Gate.shape.timeout_seconds, numberIn(text), "In seconds, for example: 600");
+  return parseBy(Gate.shape.timeout_seconds, secondsIn(text), "In seconds, or with a unit: 10m");
 }
 
 /** `3` or `2%`. */
@@ -54,11 +54,11 @@ export function parseFailureLimit(text: string): Limit {
   return parseBy(Limit, /^\d+$/.test(text) ? Number(text) : text, "For example: 3, or 2%");
 }
 
-/** `600`, or one number for each wave: `3600,600,0`. */
+/** `10m`, or one for each wave: `1h,10m,0`. */
 export function parseSoak(text: string): number | number[] {
-  const seconds = text.split(",").map(numberIn);
+  const seconds = text.split(",").map(secondsIn);
   const [first, ...rest] = seconds;
-  const example = "In seconds, for example: 600, or one for each wave: 3600,600,0";
+  const example = "In seconds, or with a unit: 10m, or one for each wave: 1h,10m,0";
   return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
 }
 
@@ -88,6 +88,12 @@ export function parseFleet(text: string): string {
 
 export function parseReason(text: string): string {
   return parseBy(Reason, text, 'For example: "incident 4711"');
+}
+
+/** The seconds of `10m`, or of a number alone. */
+function secondsIn(text: string): number | string {
+  const ms = parseDuration(text);
+  return ms === undefined ? numberIn(text) : ms / 1_000;
 }
 
 /** A number, else the text, with which the fault can say what was given; `Number("")` would be 0. */

@@ -2,19 +2,26 @@
 
 /** `: did you mean checks?`, or else which names there are. */
 export function hintOf(given: string, known: readonly string[]): string {
-  const near = rank(given, known).filter(
+  const [nearest] = rank(given, known).filter(
     ({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)),
   );
-  const [nearest] = near;
   if (nearest !== undefined) return `: did you mean ${nearest.name}?`;
   return known.length === 0 ? "" : `; there are ${known.join(", ")}`;
 }
 
-/** The first `most` names, those nearest to `given` first, and how many more there are: `eu, us and 3 more`. */
-export function nearestOf(given: string, known: readonly string[], most = 5): string {
-  const named = rank(given, known).slice(0, most);
-  const more = known.length > most ? ` and ${known.length - most} more` : "";
-  return `${named.map(({ name }) => name).join(", ")}${more}`;
+/** The first names, those nearest to `given` first: `eu, us and 3 more`. */
+export function nearestOf(given: string, known: readonly string[]): string {
+  return someOf(
+    rank(given, known).map(({ name }) => name),
+    5,
+  );
+}
+
+/** The first `most` names, and how many more there are. */
+export function someOf(names: readonly string[], most: number, count = names.length): string {
+  const named = names.slice(0, most);
+  const more = count - named.length;
+  return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function rank(given: string, known: readonly string[]) {

@@ -148,13 +148,11 @@ export const RolloutStatus = z.object({
   in_flight: z.int(),
   /** Sentinels that pins and the request leave out. Absent: the fleet is not listed yet. */
   left_out: z.int().optional(),
-  /** Sentinels that ran the image when the fleet was listed. Absent: it is not listed yet; history has no such count. */
-  already_running: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),
-  /** Why it is paused or ended, when neither an operator nor a failed deploy is the reason. */
+  /** Why it is paused or ended, when neither an operator nor a failed deploy is the reason; or that nothing was to do. */
   reason: z.string().optional(),
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),

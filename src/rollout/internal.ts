@@ -2,7 +2,6 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
-import type { NamedChoice } from "./choice/unmatched.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
   type RollbackResult,
@@ -42,7 +41,7 @@ export type BeginRequest = {
   gate?: Gate;
   policy?: Policy;
   ci?: CiEvidence[];
-  unchecked?: NamedChoice;
+  unchecked?: Policy;
 };
 export type RunHandle = { rolloutId: string; runner: string };
 /** The invocation that waits for a run. */

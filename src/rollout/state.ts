@@ -1,7 +1,6 @@
 /** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
-import type { NamedChoice } from "#rollout/choice/unmatched.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { Gate, GateStatus, Policy, WaitReason } from "./policy/contract.ts";
 
@@ -151,10 +150,8 @@ export type RolloutHead = {
   /** How many sentinels the fleet had when it was frozen, and how many pins and the request have left out. */
   fleetSize?: number;
   leftOut?: number;
-  /** How many ran the image by then. */
-  alreadyRunning?: number;
   /** What the request names, if the fleet could not be listed at the start: to be checked when it is frozen. */
-  unchecked?: NamedChoice;
+  unchecked?: Policy;
   /** With `max_unavailable`, since the current wave started. */
   unavailable?: Unavailable;
   succeededIds?: string[];

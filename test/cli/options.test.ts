@@ -9,6 +9,18 @@ import {
   parseWaves,
 } from "#cli/options.ts";
 
+it.each([
+  ["10m", 600],
+  ["600", 600],
+  ["1h,10m,0", [3_600, 600, 0]],
+])("a soak of %s is %j seconds", (text, seconds) => {
+  expect(parseSoak(text)).toEqual(seconds);
+});
+
+it.each(["10m", "600"])("a gate's timeout of %s is 600 seconds", (text) => {
+  expect(parseGateTimeout(text)).toBe(600);
+});
+
 it("parses a number of sentinels", () => {
   expect(parseSentinelCount("0")).toBe(0);
   expect(parseSentinelCount("1200")).toBe(1_200);
@@ -26,7 +38,9 @@ it.each([
   ],
   [parseWaves, "5,,100", "expected a whole number from 1 to 100, got an empty text."],
   [parseGateRuns, "1.5", "expected a whole number from 1 to 100, got 1.5."],
-  [parseGateTimeout, "10m", "expected a whole number from 10 to 86400, got '10m'. In seconds"],
+  [parseGateTimeout, "ten", "expected a whole number from 10 to 86400, got 'ten'. In seconds"],
+  [parseGateTimeout, "1s", "expected a whole number from 10 to 86400, got 1. In seconds"],
+  [parseSoak, "10min", "got '10min'. In seconds, or with a unit: 10m"],
   [parseSoak, "abc", "expected a whole number from 0 to 604800 or a list, got 'abc'. In seconds"],
   [parseSoak, "600,", "1: expected a whole number from 0 to 604800, got an empty text. In seconds"],
   [parseNotBefore, "tomorrow", "such as 2026-12-01T22:00:00Z, got 'tomorrow'."],

@@ -1,10 +1,11 @@
 /** The commands on pins. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { complain, print, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
+import { someOf } from "#kernel/nearest.ts";
 import { type ListedPin, pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 
 type AddOptions = GlobalOptions & {
@@ -31,6 +32,7 @@ export async function addPin(id: string, options: AddOptions): Promise<number> {
   const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
   if (options.json) printJson(added);
   else print(`The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`);
+  for (const warning of added.warnings) complain(`warning: ${warning}`);
   return 0;
 }
 
@@ -58,9 +60,8 @@ function tableOf(pins: readonly ListedPin[]): string {
 
 /** The first ids are named, of many. */
 function whichOf({ ids = [], regions = [], labels = {} }: ListedPin): string {
-  const more = ids.length > 5 ? ` and ${ids.length - 5} more` : "";
   const words = [
-    ...(ids.length > 0 ? [`${ids.slice(0, 5).join(", ")}${more}`] : []),
+    ...(ids.length > 0 ? [someOf(ids, 5)] : []),
     ...(regions.length > 0 ? [`in ${regions.join(", ")}`] : []),
     ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
   ];

@@ -74,8 +74,12 @@ function withRequest(command: Command): Command {
 }
 
 function withChoice(command: Command): Command {
-  return withSelector(command, "exclude-", "leave these out")
-    .option("--regions <regions>", "these regions first, one after the other", parseList)
+  return withSelector(withSelector(command, "exclude-", "leave these out"), "only-", "only these")
+    .option(
+      "--regions <regions>",
+      "an order: these regions first, all others after them (none but these: --only-regions)",
+      parseList,
+    )
     .option("--canary <labels>", "sentinels with these labels first: tier=canary", parseLabels)
     .option("--max-per-region <limit>", "of one region in a wave: 3, or 25%", parseFailureLimit)
     .option(
@@ -102,7 +106,7 @@ function withPolicy(command: Command): Command {
       "how many runs of each must be ok (default: 1)",
       parseGateRuns,
     )
-    .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
+    .option("--gate-timeout <time>", "then the rollout pauses (default: 10m)", parseGateTimeout)
     .option("--max-failed <limit>", "how many deploys may fail in all: 3, or 2%", parseFailureLimit)
     .option("--max-failed-per-wave <limit>", "how many may fail in one wave", parseFailureLimit)
     .addOption(
@@ -111,7 +115,7 @@ function withPolicy(command: Command): Command {
         "what follows too many failures (default: pause)",
       ).choices(OnFailure.options),
     )
-    .option("--soak <seconds>", "watch each wave for so long: 600, or 3600,600,0", parseSoak)
+    .option("--soak <time>", "watch each wave for so long: 10m, or 1h,10m,0", parseSoak)
     .option(
       "--not-before <time>",
       "start the first wave then, for example 2026-12-01T22:00:00Z",
@@ -144,7 +148,7 @@ Examples:
   vedette rollout resume --wait                                   a wave failed: continue with the next
   vedette rollout resume --retry-failed --wait                    the same, failed sentinels are tried again first
   vedette rollout rollback                                        a wave failed: restore previous images
-  vedette rollout start registry.example.com/team/sentinel:v3 --soak 600 --max-failed 2% --on-failure rollback
+  vedette rollout start registry.example.com/team/sentinel:v3 --soak 10m --max-failed 2% --on-failure rollback
   vedette rollout status --json | jq .failed_sentinels
   vedette rollout start registry.example.com/team/sentinel:v2 --fleet staging --wait
 

@@ -58,7 +58,7 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
   };
 }
 
-/** For example `wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight`. */
+/** For example `wave 2/5: 12 of 40 on the new image, 0 failed, 4 in flight`. */
 export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
   const wait = waitOf(status);
@@ -68,8 +68,9 @@ export function describeStatus(status: RolloutStatus): string {
   if (state === "rolling_back") {
     return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
   }
+  if (state === "completed" && total === 0) return `${state}: ${plain(status.reason ?? "")}`;
   const position = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
-  return `${position}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight${more}`;
+  return `${position}: ${succeeded} of ${total} on the new image, ${failed} failed, ${in_flight} in flight${more}`;
 }
 
 /** Why a running rollout or rollback waits, in words. */

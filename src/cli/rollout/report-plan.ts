@@ -1,5 +1,6 @@
 /** Prints what a rollout would do. */
 import { createTable, plain } from "#cli/table.ts";
+import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
@@ -32,12 +33,17 @@ export function reportPlan(plan: RolloutPlan): string {
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${shortenImage(plan.image)}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
   const notes = [...ciLines(plan), ...hindranceLines(plan), ...leftOutLines(plan)];
-  return [head, table, failureWords(plan), ...notes].join("\n");
+  const warnings = plan.warnings.map((warning) => `Warning: ${plain(warning)}`);
+  const said = [failureWords(plan), ...plan.notes.map(plain), ...notes, ...warnings];
+  return [head, ...(plan.waves.length > 0 ? [table] : []), ...said].join("\n");
 }
 
 /** What is waited for before a wave and after it. */
 function stepsOf({ needs_approval: needs, soak_seconds: soak }: RolloutPlan["waves"][number]) {
-  const steps = [...(needs ? ["after an approval"] : []), ...(soak > 0 ? [`soaks ${soak} s`] : [])];
+  const steps = [
+    ...(needs ? ["after an approval"] : []),
+    ...(soak > 0 ? [`soaks ${formatDuration(soak * 1_000)}`] : []),
+  ];
   return steps.join(", ");
 }
 

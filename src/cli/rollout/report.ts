@@ -148,7 +148,8 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   for (const rollout of rollouts) {
     const { started_at, image, succeeded, reverted, total, failed, started_by } = rollout;
     const started = started_at.replace("T", " ").slice(0, 16);
-    const done = `${succeeded + failed + reverted}/${total}`;
+    const isNothing = rollout.state === "completed" && total === 0;
+    const done = isNothing ? "nothing to do" : `${succeeded + failed + reverted}/${total}`;
     table.push([
       started,
       standOf(rollout),

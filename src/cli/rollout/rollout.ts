@@ -31,6 +31,9 @@ export type StartOptions = GlobalOptions & {
 } & ChoiceOptions;
 
 type ChoiceOptions = {
+  onlyIds?: string[];
+  onlyRegions?: string[];
+  onlyLabels?: Labels;
   excludeIds?: string[];
   excludeRegions?: string[];
   excludeLabels?: Labels;
@@ -44,6 +47,9 @@ const pollEveryMs = 500;
 
 /** Shorter: the terminal shows nothing until the rollout has started, and the command then returns. */
 const beginPollEveryMs = 100;
+
+/** How long it waits for the fleet's list, which shows whether there is anything to do. */
+const firstWaveWithinMs = 2_000;
 
 export async function startRollout(image: string, options: StartOptions): Promise<number> {
   const connection = connect(options);
@@ -97,8 +103,11 @@ function policyOf(options: StartOptions): Policy {
 function choiceOf(options: ChoiceOptions): Policy {
   const { excludeIds: ids, excludeRegions, excludeLabels: labels } = options;
   const { regions, canary, maxPerRegion, maxUnavailable } = options;
+  const { onlyIds, onlyRegions, onlyLabels } = options;
   const excluded = selectorOf({ ids, regions: excludeRegions, labels });
+  const only = selectorOf({ ids: onlyIds, regions: onlyRegions, labels: onlyLabels });
   return {
+    ...(only !== undefined && { only }),
     ...(excluded !== undefined && { exclude: [excluded] }),
     ...(regions !== undefined && { regions }),
     ...(canary !== undefined && { canary_labels: canary }),
@@ -157,7 +166,13 @@ async function beginOnly(
 ): Promise<number> {
   const follow = async (signal: AbortSignal) => {
     const { note } = createProgress(process.stderr, { json: false });
-    const wanted = { everyMs: beginPollEveryMs, signal, isEnd: () => true, note };
+    const untilMs = performance.now() + firstWaveWithinMs;
+    const isEnd = (now: RolloutStatus) =>
+      isStopped(now) ||
+      now.total_waves > 0 ||
+      now.waiting_for != null ||
+      performance.now() > untilMs;
+    const wanted = { everyMs: beginPollEveryMs, signal, isEnd, note };
     const status = await callAndPoll(connection, begin, wanted);
     if (json) printJson(status);
     else print(reportStatus(status));

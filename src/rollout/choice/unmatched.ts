@@ -1,6 +1,6 @@
 /** Finds ids, regions and labels that no sentinel of the fleet has: they are typing errors, mostly. Pure. */
 import type { FleetMember } from "#fleet/contract.ts";
-import { nearestOf } from "#kernel/nearest.ts";
+import { nearestOf, someOf } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
 import { selectorOf } from "./leave-out.ts";
@@ -8,28 +8,20 @@ import { selectorOf } from "./leave-out.ts";
 /** Sentinels that a request names; `at`: where it has this field, or without one the whole selector. */
 type Named = { selector: Selector; at: (field?: keyof Selector) => string };
 
-/** The fields of a choice that name sentinels. */
-export type NamedChoice = Pick<Choice, "exclude" | "only" | "canary_labels" | "regions">;
-
-export function namedOf({ exclude, only, canary_labels, regions }: Choice): NamedChoice {
-  return {
-    ...(exclude !== undefined && { exclude }),
-    ...(only !== undefined && { only }),
-    ...(canary_labels !== undefined && { canary_labels }),
-    ...(regions !== undefined && { regions }),
-  };
-}
-
 /** Throws 400 `unknown_choice`, with a line for each field that names what no sentinel has. */
-export function requireMatches(fleet: readonly FleetMember[], choice: NamedChoice): void {
+export function requireMatches(fleet: readonly FleetMember[], choice: Choice): void {
   const lines = findUnmatched(fleet, choice);
   if (lines.length === 0) return;
   const detail = lines.join("\n");
   throw new ProblemError<ChoiceProblemCode>({ status: 400, code: "unknown_choice", detail });
 }
 
+export function namesSentinels(choice: Choice): boolean {
+  return namedIn(choice).length > 0;
+}
+
 /** One line for each field, which begins with its path. */
-export function findUnmatched(fleet: readonly FleetMember[], choice: NamedChoice): string[] {
+export function findUnmatched(fleet: readonly FleetMember[], choice: Choice): string[] {
   return namedIn(choice).flatMap((named) => faultsOf(fleet, named));
 }
 
@@ -44,7 +36,7 @@ export function warnOfPins(
   );
 }
 
-function namedIn({ exclude = [], only, canary_labels: labels, regions }: NamedChoice): Named[] {
+function namedIn({ exclude = [], only, canary_labels: labels, regions }: Choice): Named[] {
   const within = (path: string) => (field?: keyof Selector) =>
     field === undefined ? path : `${path}.${field}`;
   return [
@@ -69,8 +61,10 @@ function faultsOf(fleet: readonly FleetMember[], { selector, at }: Named): strin
     if (given.length === 0) return [];
     const known = new Set(fleet.flatMap<string>(of));
     const missing = given.filter((name) => !known.has(name));
-    if (missing.length === 0) return [];
-    return [`${at(field)}: ${words} ${firstOf(missing)}; ${knownWords(missing, [...known])}`];
+    const [first] = missing;
+    if (first === undefined) return [];
+    const there = known.size === 0 ? "none" : nearestOf(first, [...known]);
+    return [`${at(field)}: ${words} ${someOf(missing, 3)}; there are ${there}`];
   });
   if (faults.length > 0 || fleet.some(selectorOf(selector))) return faults;
   return [`${at()}: no sentinel matches all of it together`];
@@ -82,14 +76,4 @@ function namesOf({ labels = {}, ...selector }: Selector, field: keyof Selector):
 
 function pairsOf(labels: Readonly<Record<string, string>>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-}
-
-/** `a or b`: of many the first three. */
-function firstOf(missing: readonly string[]): string {
-  const more = missing.length > 3 ? [`${missing.length - 3} others that are named`] : [];
-  return [...missing.slice(0, 3), ...more].join(" or ");
-}
-
-function knownWords([first = ""]: readonly string[], known: readonly string[]): string {
-  return known.length === 0 ? "there are none" : `there are ${nearestOf(first, known)}`;
 }

@@ -14,6 +14,7 @@ import {
   withoutReason,
 } from "#rollout/conditions/wait.ts";
 import type { Advance, Instruction, Look } from "#rollout/internal.ts";
+import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyStep } from "#rollout/rules/progress.ts";
 import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
@@ -134,7 +135,9 @@ async function startCapture(ctx: ObjectContext, head: RolloutHead): Promise<Inst
 }
 
 async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruction> {
-  const completed: RolloutHead = { ...withoutAnyWait(head), state: "completed" };
+  const { total, fleetSize = 0, leftOut = 0 } = head;
+  const nothing = total > 0 ? {} : { reason: nothingWords(fleetSize - leftOut, leftOut) };
+  const completed: RolloutHead = { ...withoutAnyWait(head), ...nothing, state: "completed" };
   return stopWith(await announce(ctx, completed, "completed"));
 }
 

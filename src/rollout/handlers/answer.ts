@@ -36,7 +36,6 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     started_at: head.startedAt,
     updated_at: head.updatedAt,
     ...(head.leftOut !== undefined && { left_out: head.leftOut }),
-    ...(head.alreadyRunning !== undefined && { already_running: head.alreadyRunning }),
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),

@@ -4,13 +4,16 @@ import {
   type RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
-import type { Pin } from "#rollout/choice/contract.ts";
-import { findUnmatched, namedOf, requireMatches, warnOfPins } from "#rollout/choice/unmatched.ts";
+import {
+  findUnmatched,
+  namesSentinels,
+  requireMatches,
+  warnOfPins,
+} from "#rollout/choice/unmatched.ts";
 import {
   defaultWavePercentages,
   type RollbackResult,
@@ -95,7 +98,7 @@ export function createPublicHandlers(parts: PublicParts) {
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
         ...(policy !== undefined && { policy }),
-        ...(!isChecked && { unchecked: namedOf(policy) }),
+        ...(!isChecked && { unchecked: policy }),
         ...(ci !== undefined && { ci }),
       });
       return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
@@ -132,8 +135,8 @@ export function createPublicHandlers(parts: PublicParts) {
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
       const { image, ci = [], ...first } = await pin(ctx, parts, request);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
-      const pinned = { image, ci, hindrances };
-      return readNow(ctx, plan, () => planNow(parts, ctx.key, { request, pinned }));
+      const asked = { ...request, image, ci, hindrances };
+      return readNow(ctx, plan, () => planNow(parts, ctx.key, asked));
     },
 
     async History(ctx: ObjectSharedContext, request: HistoryRequest): Promise<RolloutHistory> {
@@ -146,36 +149,27 @@ export function createPublicHandlers(parts: PublicParts) {
   };
 }
 
-type Asked = {
-  request: RolloutRequest;
-  pinned: { image: string; ci: CiEvidence[]; hindrances: string[] };
-};
-
 async function planNow(
   parts: PublicParts,
   key: string,
-  { request, pinned }: Asked,
+  asked: RolloutRequest & Pick<RolloutPlan, "ci" | "hindrances">,
 ): Promise<RolloutPlan> {
   const { listFleet, policy: defaults } = parts.fleets.require(key);
   const reads = [listFleet(), parts.readWindows(key), parts.readPins(key)] as const;
   const [fleet, windows, pins] = await Promise.all(reads);
-  const { policy: asked = {} } = policyOf(request);
   requireMatches(fleet, asked);
-  const policy = withDefaults(defaults, asked);
+  const policy = withDefaults(defaults, policyOf(asked).policy);
   const nowMs = Date.now();
-  const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
-  const wanted = { ...pinned, wavePercentages, policy, gate: request.gate };
+  const wavePercentages = asked.wave_percentages ?? defaultWavePercentages;
+  // A pin of every fleet may be about another one, where there are several.
+  const own = pins.filter((pin) => parts.fleets.names.length === 1 || pin.fleet === key);
   const warnings = [
     ...findUnmatched(fleet, policy).map((line) => `settings, rollout.${line}`),
-    ...warnOfPins(fleet, { pins: pinsOf(key, pins, parts.fleets), nowMs }),
+    ...warnOfPins(fleet, { pins: own, nowMs }),
   ];
-  const planned = { ...wanted, fleetSize: fleet.length, pins, warnings, windows, nowMs };
+  const found = { fleetSize: fleet.length, pins, warnings, windows, nowMs };
+  const planned = { ...asked, ...found, wavePercentages, policy };
   return describePlan(planned, planRollout(fleet, planned));
-}
-
-/** Without pins of every fleet where there are several: they may be about another one. */
-function pinsOf(fleet: string, pins: readonly Pin[], { names }: Fleets): Pin[] {
-  return pins.filter((pin) => names.length === 1 || pin.fleet === fleet);
 }
 
 /** The fields of the policy that the request has. */
@@ -197,12 +191,11 @@ async function checkChoice(
   fleets: Fleets,
   policy: Policy,
 ): Promise<boolean> {
-  const named = namedOf(policy);
-  if (Object.keys(named).length === 0) return true;
+  if (!namesSentinels(policy)) return true;
   return ctx.run("check-choice", async () => {
     const { listFleet } = fleets.require(ctx.key);
     const fleet = await readPatiently(checkForMs, listFleet).catch(() => undefined);
-    if (fleet !== undefined) requireMatches(fleet, named);
+    if (fleet !== undefined) requireMatches(fleet, policy);
     return fleet !== undefined;
   });
 }

@@ -17,6 +17,8 @@ export const RolloutPlan = z.object({
   /** Sentinels with `canary_labels` that get the image. 100 at most. */
   canaries: z.array(z.string()).default([]),
   canary_count: z.int().default(0),
+  /** What the plan does besides its waves, in sentences. */
+  notes: z.array(z.string()).default([]),
   /** What pins and settings name that no sentinel has. Rollout starts all the same. */
   warnings: z.array(z.string()).default([]),
   /** Percentages whose wave would add no sentinel to the wave that is named. */

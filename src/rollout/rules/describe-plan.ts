@@ -1,6 +1,8 @@
 /** The answer of Plan. */
 import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import { someOf } from "#kernel/nearest.ts";
 import { toIso } from "#kernel/time.ts";
 import { selectorOf } from "#rollout/choice/leave-out.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
@@ -44,7 +46,7 @@ export function describePlan(planned: Planned, { waves, leftOut }: PlannedRollou
   );
   const soaksMs = soaks.map((seconds) => seconds * 1_000);
   const starts = earliestStarts(windows, { policy, soaksMs, nowMs });
-  return {
+  const plan = {
     image,
     total,
     already_running: fleetSize - total - leftOut.length,
@@ -78,6 +80,40 @@ export function describePlan(planned: Planned, { waves, leftOut }: PlannedRollou
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),
   };
+  return { ...plan, notes: notesOn(plan) };
+}
+
+function notesOn(plan: Omit<RolloutPlan, "notes">): string[] {
+  const { total, already_running: running, left_out_count: leftOut, canaries, gate, merged } = plan;
+  const { canary_labels: labels, regions = [] } = plan.policy;
+  const noCanary = labels === undefined ? "none, no labels name any" : "none that gets the image";
+  return [
+    ...(total === 0 ? [nothingWords(running, leftOut)] : []),
+    `Canaries first: ${someOf(canaries, 10, plan.canary_count) || noCanary}`,
+    ...(leftOut === 0 ? ["Left out: none"] : []),
+    ...(regions.length === 0
+      ? []
+      : [`Order: ${regions.join(", ")} first, then all other regions (none but these: only)`]),
+    gate === null
+      ? "Gate: none"
+      : `Gate before each next wave: ${gate.checks.join(", ")}; clean runs of each: ${gate.clean_runs}, within ${formatDuration(gate.timeout_seconds * 1_000)}`,
+    ...(plan.max_unavailable === null
+      ? []
+      : [`Unhealthy, failed or in flight at one time: ${plan.max_unavailable} at most`]),
+    ...merged.map(
+      ({ percentage, wave }) =>
+        `Merged: ${percentage} % adds no sentinel, it is part of wave ${wave}`,
+    ),
+  ];
+}
+
+/** Why a rollout has nothing to deploy. */
+export function nothingWords(running: number, leftOut: number): string {
+  const all = running + leftOut;
+  if (all === 0) return "nothing to do: the fleet has no sentinels";
+  if (leftOut > 0)
+    return `nothing to do: ${running} of ${all} sentinels run it already, ${leftOut} left out`;
+  return `nothing to do: ${all === 1 ? "the only sentinel runs" : `all ${all} sentinels run`} it already`;
 }
 
 function canariesIn(

@@ -132,7 +132,12 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout completed",
     lines: (head) =>
       head.failed === 0
-        ? [`${sentinels(head.succeeded)} run the new image.`, ...leftOutLines(head)]
+        ? [
+            head.total === 0
+              ? `${head.reason}.`
+              : `${sentinels(head.succeeded)} run the new image.`,
+            ...leftOutLines(head),
+          ]
         : [
             `${head.succeeded} of ${sentinels(head.total)} run the new image.`,
             ...failureLines(head),

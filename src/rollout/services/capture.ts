@@ -105,8 +105,7 @@ function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Froze
   const batches = toBatches(planned);
   const waves = toWaveProgress(planned);
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
-  const alreadyRunning = fleet.length - total - leftOut.length;
-  const counts = { fleetSize: fleet.length, leftOut: leftOut.length, alreadyRunning };
+  const counts = { fleetSize: fleet.length, leftOut: leftOut.length };
   const inline = { ...counts, ...inlineLists(total, batches) };
   return { waves, batches, inline, leftOut: entriesOf(leftOut) };
 }

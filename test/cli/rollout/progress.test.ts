@@ -66,7 +66,7 @@ describe("describeStatus", () => {
 
   it("names the wave while the rollout is in progress", () => {
     expect(describeStatus(buildStatus())).toBe(
-      "wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight",
+      "wave 2/5: 12 of 40 on the new image, 0 failed, 4 in flight",
     );
   });
 });

@@ -132,8 +132,8 @@ it("prints a plain line for each change", async () => {
 
   const { output } = await runStep(control.url);
 
-  const waves = [0, 2].map((n) => `in_progress: wave 1/2, ${n} of 4 sentinels ready, 0 failed`);
-  const last = "completed: wave 1/2, 4 of 4 sentinels ready, 0 failed";
+  const waves = [0, 2].map((n) => `in_progress: wave 1/2, ${n} of 4 on the new image, 0 failed`);
+  const last = "completed: wave 1/2, 4 of 4 on the new image, 0 failed";
   expect(output.trim().split("\n")).toEqual([...waves, last]);
 });
 
@@ -214,6 +214,45 @@ it("rolls a paused rollout back when on-failure says so, and still fails", async
     code: 2,
     outputs: expect.stringContaining("state=cancelled\n"),
   });
+});
+
+it("says in its outputs, its log and its summary that it was rolled back", async () => {
+  const rollback = [{ state: "cancelled", outcome: "rolled_back" }];
+  const control = await startScriptedControl({ scenes: pausing, rollback });
+
+  const { output, outputs, summary } = await runStep(control.url, {
+    VEDETTE_ON_FAILURE: "rollback",
+  });
+
+  expect(outputs).toContain("outcome=rolled_back\n");
+  expect(output).toContain("rolled_back: wave 1/2, 0 of 4 on the new image");
+  expect(summary).toContain("### Rollout rolled back\n");
+});
+
+it("says that there was nothing to do, and ends with 0", async () => {
+  const reason = "nothing to do: all 12 sentinels run it already";
+  const end = { state: "completed", total: 0, outcome: "completed", reason };
+  const control = await startScriptedControl({ scenes: [...working, end] });
+
+  const { code, output, outputs, summary } = await runStep(control.url);
+
+  expect(code).toBe(0);
+  expect(output).toContain("completed: nothing to do all 12 sentinels run it already\n");
+  expect(outputs).toContain("outcome=completed\n");
+  expect(summary).toContain(reason);
+});
+
+it("names each thing of its options that no sentinel has, and ends with 1", async () => {
+  const detail =
+    "only.ids: no sentinel is called gw-99; there are gw-9\nregions: no sentinel is in x";
+  const replies = { Rollout: [refuse(400, detail)] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+  const options = JSON.stringify({ only: { ids: ["gw-99"] }, regions: ["x"] });
+
+  const { code, output } = await runStep(control.url, { VEDETTE_OPTIONS: options });
+
+  expect(code).toBe(1);
+  expect(output).toContain("only.ids: no sentinel is called gw-99; there are gw-9%0Aregions: no");
 });
 
 it("names sentinels that could not be rolled back", async () => {

@@ -8,7 +8,14 @@ import { onTestFinished } from "vitest";
 export const image = "registry.example.com/vedette/sentinel:v2";
 export const token = "the-ingress-token";
 
-type Scene = { state: string; succeeded?: number; failed?: number };
+type Scene = {
+  state: string;
+  succeeded?: number;
+  failed?: number;
+  total?: number;
+  outcome?: string;
+  reason?: string;
+};
 type Call = { fleet: string; handler: string; body: unknown; headers: IncomingHttpHeaders };
 /** An answer, or a broken connection. */
 export type Reply = { status: number; body: unknown } | "break";

@@ -35,10 +35,10 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () =
 
     const { code, output } = await runStep(control.url);
 
-    expect(output).toContain("in_progress: 2 of 4 sentinels ready, 0 failed\n");
+    expect(output).toContain("in_progress: 2 of 4 on the new image, 0 failed\n");
     expect({ code, output }).toEqual({
       code: expected,
-      output: expect.stringContaining(`${state}: 3 of 4 sentinels ready, 0 failed\n`),
+      output: expect.stringContaining(`${state}: 3 of 4 on the new image, 0 failed\n`),
     });
   });
 

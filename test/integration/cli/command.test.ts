@@ -87,9 +87,9 @@ describe("rollout start --wait", () => {
 
     expect(code).toBe(0);
     expect(linesOf(stdout).slice(0, 3)).toEqual([
-      "wave 1/2: 1 of 10 sentinels ready, 0 failed, 1 in flight",
-      "wave 2/2: 6 of 10 sentinels ready, 0 failed, 2 in flight",
-      "completed: 10 of 10 sentinels ready, 0 failed, 0 in flight",
+      "wave 1/2: 1 of 10 on the new image, 0 failed, 1 in flight",
+      "wave 2/2: 6 of 10 on the new image, 0 failed, 2 in flight",
+      "completed: 10 of 10 on the new image, 0 failed, 0 in flight",
     ]);
     expect(stdout).toBe(stripVTControlCharacters(stdout));
   });
@@ -244,7 +244,7 @@ describe("the other commands", () => {
     const { stdout, code } = await run(["rollout", "watch"]);
 
     expect(code).toBe(2);
-    expect(stdout).toContain("paused: 0 of 10 sentinels ready, 1 failed");
+    expect(stdout).toContain("paused: 0 of 10 on the new image, 1 failed");
   });
 
   it("resume --wait follows the waves that are left", async () => {
@@ -257,7 +257,7 @@ describe("the other commands", () => {
     const { stdout, code } = await run(["rollout", "resume", "--wait"]);
 
     expect(code).toBe(0);
-    expect(stdout).toContain("wave 2/2: 4 of 10 sentinels ready, 1 failed");
+    expect(stdout).toContain("wave 2/2: 4 of 10 on the new image, 1 failed");
   });
 
   it("rollback shows its progress and ends with 2 when some sentinels were not reverted", async () => {
@@ -369,6 +369,95 @@ describe("the other commands", () => {
       soak_seconds: 60,
       max_failed: { in_all: 2, per_wave: "40%" },
     });
+  });
+
+  it("plan sends durations as seconds, and who alone is to get the image", async () => {
+    const body = { image, total: 0, already_running: 3, waves: [] };
+    control.reply("Plan", { status: 200, body });
+    const waits = ["--soak", "10m", "--gate", "liveness", "--gate-timeout", "15m"];
+
+    await run([
+      "rollout",
+      "plan",
+      image,
+      ...waits,
+      "--only-regions",
+      "eu,us",
+      "--only-ids",
+      "gw-7",
+    ]);
+
+    expect(control.callsOf("Plan")[0]?.body).toMatchObject({
+      soak_seconds: 600,
+      gate: { timeout_seconds: 900 },
+      only: { ids: ["gw-7"], regions: ["eu", "us"] },
+    });
+  });
+
+  it("plan prints the notes and the warnings of its answer", async () => {
+    const notes = ["Canaries first: gw-1", "Gate: none", "Merged: 5 % adds no sentinel"];
+    const warnings = ["pin typo, ids: no sentinel is called gw-99\u001b[2J"];
+    const body = { image, total: 0, already_running: 3, waves: [], notes, warnings };
+    control.reply("Plan", { status: 200, body });
+
+    const { stdout } = await run(["rollout", "plan", image]);
+
+    for (const note of notes) expect(stdout).toContain(`${note}\n`);
+    expect(stdout).toContain("Warning: pin typo, ids: no sentinel is called gw-99");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it.each([
+    ["start", image, "--wait"],
+    ["start", image],
+  ])("%s %s says that there is nothing to do", async (...words) => {
+    const reason = "nothing to do: all 12 sentinels run it already";
+    control.play({ state: "completed", total: 0, current_wave: 0, total_waves: 0, reason });
+
+    const { stdout, code } = await run(["rollout", ...words]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(reason);
+  });
+
+  it("history says that a rollout had nothing to do", async () => {
+    const counts = {
+      current_wave: 0,
+      total_waves: 0,
+      total: 0,
+      succeeded: 0,
+      failed: 0,
+      reverted: 0,
+    };
+    const times = { started_at: "2026-01-01T00:00:00Z", updated_at: "x", ended_at: "x" };
+    const of = { rollout_id: "r-2", state: "completed", image, wave_percentages: [100] };
+    const rollouts = [{ ...of, ...counts, ...times, started_by: "alice" }];
+    control.reply("History", { status: 200, body: { rollouts } });
+
+    const { stdout } = await run(["rollout", "history"]);
+
+    expect(stdout).toMatch(/completed .* nothing to do +0 +alice/);
+  });
+
+  it("prints each line of a refusal of who is deployed", async () => {
+    const lines = [
+      "exclude.0.ids: no sentinel is called gw-99; there are gw-9",
+      "regions: no sentinel is in x",
+    ];
+    control.reply("Rollout", refusal(400, lines.join("\n")));
+
+    const { stderr, code } = await run(["rollout", "start", image, "--exclude-ids", "gw-99"]);
+
+    expect(code).toBe(1);
+    expect(linesOf(stderr)).toEqual(lines.map((line) => `vedette: ${line}`));
+  });
+
+  it("says in the help of --regions that it is an order", async () => {
+    const { stdout } = await run(["rollout", "start", "--help"]);
+
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      "an order: these regions first, all others after them (none but these: --only-regions)",
+    );
   });
 
   it.each([

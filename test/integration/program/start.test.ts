@@ -98,7 +98,7 @@ describe("the program", () => {
     const { code, stdout } = await run(["rollout", "start", image("v2"), "--wait"]);
 
     expect(code).toBe(0);
-    expect(stdout).toContain("completed: 3 of 3 sentinels ready, 0 failed, 0 in flight");
+    expect(stdout).toContain("completed: 3 of 3 on the new image, 0 failed, 0 in flight");
   });
 
   it("ends with code 2 and says what to do when a wave fails", async () => {

@@ -1,8 +1,8 @@
 /** Which names of a choice no sentinel has. */
 import { expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
-import type { Pin } from "#rollout/choice/contract.ts";
-import { findUnmatched, type NamedChoice, warnOfPins } from "#rollout/choice/unmatched.ts";
+import type { Choice, Pin } from "#rollout/choice/contract.ts";
+import { findUnmatched, warnOfPins } from "#rollout/choice/unmatched.ts";
 
 const member = (id: string, region: string, labels = {}): FleetMember => ({
   id,
@@ -20,7 +20,7 @@ const fleet = [
   ...["a", "b", "c", "d"].map((name) => member(`other-${name}`, "us", { tier: "stable" })),
 ];
 
-it.each<NamedChoice>([
+it.each<Choice>([
   {},
   { exclude: [{ ids: ["gw-1"] }, { regions: ["us"], labels: { kernel: "4" } }] },
   { only: { ids: ["gw-1", "gw-12"], regions: ["eu"] } },
@@ -39,11 +39,11 @@ it("names what many names of a field lack, and counts the rest", () => {
   const regions = ["ap", "sa", "af", "me", "oc"];
 
   expect(findUnmatched(fleet, { regions })).toEqual([
-    "regions: no sentinel is in ap or sa or af or 2 others that are named; there are eu, us",
+    "regions: no sentinel is in ap, sa, af and 2 more; there are eu, us",
   ]);
 });
 
-it.each<[NamedChoice, string]>([
+it.each<[Choice, string]>([
   [
     { canary_labels: { tier: "canry" } },
     "canary_labels: no sentinel has tier=canry; there are tier=canary, ",
@@ -57,7 +57,7 @@ it.each<[NamedChoice, string]>([
   expect(findUnmatched(fleet, choice).join("\n")).toContain(words);
 });
 
-it.each<[NamedChoice, string]>([
+it.each<[Choice, string]>([
   [{ exclude: [{ ids: ["gw-1"], regions: ["us"] }] }, "exclude.0"],
   [{ only: { ids: ["gw-1"], labels: { kernel: "4" } } }, "only"],
   [{ canary_labels: { tier: "canary", kernel: "4" } }, "canary_labels"],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Policy } from "#rollout/policy/contract.ts";
-import { describePlan } from "#rollout/rules/describe-plan.ts";
+import { describePlan, nothingWords } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { RolloutWindow } from "#rollout/windows/contract.ts";
 import { buildFleet, imageV2 } from "../../support/rollout/rollout-builders.ts";
@@ -88,4 +88,64 @@ describe("describePlan", () => {
       null,
     ]);
   });
+
+  const notesOf = (given: object, of: Partial<typeof request> & { policy?: Policy } = {}) => {
+    const asked = { ...request, policy: {}, ...of };
+    const times = { windows: [], nowMs, ci: [], hindrances: [], fleetSize: fleet.length };
+    return describePlan({ ...asked, ...times, ...given }, planRollout(fleet, asked)).notes;
+  };
+
+  it("notes that there is no canary, nobody left out and no gate", () => {
+    expect(notesOf({})).toEqual([
+      "Canaries first: none, no labels name any",
+      "Left out: none",
+      "Gate: none",
+    ]);
+  });
+
+  it("notes the gate, and how many may be unavailable", () => {
+    const gate = { checks: ["liveness", "shop"], clean_runs: 3, timeout_seconds: 600 };
+
+    expect(notesOf({ gate }, { policy: { max_unavailable: "50%" } })).toEqual(
+      expect.arrayContaining([
+        "Gate before each next wave: liveness, shop; clean runs of each: 3, within 10 min",
+        "Unhealthy, failed or in flight at one time: 2 at most",
+      ]),
+    );
+  });
+
+  it("notes that the order of regions takes all others, too", () => {
+    expect(notesOf({}, { policy: { regions: ["us"] } })).toContain(
+      "Order: us first, then all other regions (none but these: only)",
+    );
+  });
+
+  it("notes canaries that do not get the image", () => {
+    expect(notesOf({}, { policy: { canary_labels: { tier: "canary" } } })).toContain(
+      "Canaries first: none that gets the image",
+    );
+  });
+
+  it("notes which percentages add no wave of their own", () => {
+    const wavePercentages = [1, 5, 25, 50, 100];
+    const asked = { ...request, wavePercentages, policy: {} };
+    const times = { windows: [], nowMs, ci: [], hindrances: [], fleetSize: fleet.length };
+
+    const { merged, notes } = describePlan({ ...asked, ...times }, planRollout(fleet, asked));
+
+    expect(merged).toEqual([
+      { percentage: 5, wave: 1 },
+      { percentage: 25, wave: 1 },
+    ]);
+    expect(notes).toContain("Merged: 5 % adds no sentinel, it is part of wave 1");
+  });
+});
+
+it.each([
+  [12, 0, "nothing to do: all 12 sentinels run it already"],
+  [1, 0, "nothing to do: the only sentinel runs it already"],
+  [11, 1, "nothing to do: 11 of 12 sentinels run it already, 1 left out"],
+  [0, 0, "nothing to do: the fleet has no sentinels"],
+])("of %i that run it and %i left out the plan says why nothing is to do", (runs, out, words) => {
+  expect(nothingWords(runs, out)).toBe(words);
 });

@@ -283,6 +283,19 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     });
   });
 
+  it("says that every sentinel runs the image already, in its answer, its plan and history", async () => {
+    await rollout(whole);
+
+    const planned = await plan(whole);
+    const status = await rollout(whole);
+
+    const reason = "nothing to do: all 8 sentinels run it already";
+    expect(planned.notes[0]).toBe(reason);
+    expect(status).toMatchObject({ state: "completed", outcome: "completed", total: 0, reason });
+    expect(await newestInHistory()).toMatchObject({ total: 0, reason });
+    await expect.poll(() => JSON.stringify(bench.chat.messages.at(-1))).toContain(reason);
+  });
+
   it("a pin that some sentinel matches has no warnings", async () => {
     expect((await pin("leak", { ids: ["s02"] })).body["warnings"]).toEqual([]);
   });
