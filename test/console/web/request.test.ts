@@ -22,6 +22,8 @@ describe("the request of the form", () => {
   it.each<[Partial<StartFields>, object]>([
     [{ waves: "10 → 100 %" }, { wave_percentages: [10, 100] }],
     [{ soakSeconds: "600" }, { soak_seconds: 600 }],
+    [{ soakSeconds: "10m" }, { soak_seconds: 600 }],
+    [{ soakSeconds: "1h, 10m, 0, 0, 0" }, { soak_seconds: [3_600, 600, 0, 0, 0] }],
     [{ soakSeconds: "60, 10, 0, 0, 0" }, { soak_seconds: [60, 10, 0, 0, 0] }],
     [{ maxFailed: "3" }, { max_failed: { in_all: 3 } }],
     [{ maxFailed: "2 %" }, { max_failed: { in_all: "2%" } }],
@@ -33,6 +35,7 @@ describe("the request of the form", () => {
     [{ canaries: "tier=canary, kernel = 5" }, { canary_labels: { tier: "canary", kernel: "5" } }],
     [{ maxPerRegion: "25 %" }, { max_per_region: "25%" }],
     [{ maxUnavailable: "3" }, { max_unavailable: 3 }],
+    [{ onlyRegions: "eu", onlyIds: "gw-7" }, { only: { regions: ["eu"], ids: ["gw-7"] } }],
     [{ excludeIds: "gw-7,gw-8," }, { exclude: [{ ids: ["gw-7", "gw-8"] }] }],
     [
       { excludeRegions: "eu", excludeLabels: "image=a=b" },
@@ -84,6 +87,7 @@ describe("a refusal", () => {
     [{ canaries: "tier" }, "canaries", /^must be pairs such as tier=canary$/],
     [{ canaries: "=x" }, "canaries", /^must be a label's name/],
     [{ excludeLabels: "a b=1" }, "excludeLabels", /^a b: must be a label's name/],
+    [{ onlyLabels: "tier" }, "onlyLabels", /^must be pairs such as tier=canary$/],
     [{ excludeLabels: "a=1, a=2" }, "excludeLabels", /^must name each label once$/],
     [{ excludeIds: "gw-7, gw-7" }, "excludeIds", /^must name each once$/],
     [{ maxPerRegion: "200%" }, "maxPerRegion", /^must be a count/],
@@ -95,6 +99,21 @@ describe("a refusal", () => {
     expect(Object.keys(faults.fields)).toEqual([name]);
     expect(faults.fields[name]).toMatch(words);
     expect(faults.rest).toBe("");
+  });
+
+  it("of names that no sentinel has is said at the fields that have them", () => {
+    const lines = [
+      "exclude.0.ids: no sentinel is called gw-99; there are gw-9",
+      "canary_labels: no sentinel has tier=canry; there are tier=canary",
+    ];
+
+    expect(faultsOf(lines.join("\n"), startPaths)).toEqual({
+      fields: {
+        excludeIds: "no sentinel is called gw-99; there are gw-9",
+        canaries: "no sentinel has tier=canry; there are tier=canary",
+      },
+      rest: "",
+    });
   });
 
   it("of a rollout as a whole is said below the form", () => {

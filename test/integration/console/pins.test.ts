@@ -40,13 +40,18 @@ const focused = (page: Page) => page.evaluate("document.activeElement.name");
 const running = (version: string) =>
   [...console.fleet.running()].filter(([, name]) => name === image(version)).map(([id]) => id);
 
-async function addPin(page: Page, { id, ids }: { id: string; ids: string }): Promise<void> {
+async function addPin(
+  page: Page,
+  { id, ids }: { id: string; ids: string },
+  warning?: string,
+): Promise<void> {
   await goTo(page, "Pins");
   await page.getByLabel("Name").fill(id);
   await page.getByLabel("By id").fill(ids);
   await page.getByLabel("Reason").fill(reason);
   await page.keyboard.press("Enter");
-  await page.getByText(`The pin ${id} is added: ${ids}, until it is removed.`).waitFor();
+  const more = warning === undefined ? "" : ` Warning: ${warning}`;
+  await page.getByText(`The pin ${id} is added: ${ids}, until it is removed.${more}`).waitFor();
 }
 
 describe.skipIf(!hasBrowser)("pins", () => {
@@ -80,6 +85,15 @@ describe.skipIf(!hasBrowser)("pins", () => {
     const words = await confirm(page, "Remove debug…", "Remove it", { reason: "it is found" });
     expect(words).toContain("It holds in eu, us; tier=canary until Jan 1, 2099");
     await page.getByText("There are no pins").waitFor();
+  });
+
+  it("of which no sentinel has the id are added with a warning", async () => {
+    const { page } = await console.open("/pins");
+    await addPin(
+      page,
+      { id: "typo", ids: "gw-9999" },
+      "pin typo, ids: no sentinel is called gw-9999",
+    );
   });
 
   it("of which another has the same name are refused below the form", async () => {
@@ -180,6 +194,47 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     expect(await choice.textContent()).toMatch(/Order of regionseu, us.*Excludedgw-0002/);
     expect(running("v2")).toHaveLength(8);
     expect(running("v2")).not.toContain("gw-0001");
+  });
+
+  it("that is only for some says so in its plan, with the gate and the order", async () => {
+    const { page } = await console.open("/start");
+    await page.getByLabel("Image").fill(image("v9"));
+    await page.getByLabel("Waves").fill("1, 5, 100");
+    await page.getByLabel("Soak").fill("10m");
+    await page.getByText("Choice and order").click();
+    await page.getByLabel("Order of regions").fill("us");
+    await page.getByLabel("Only these ids").fill("gw-0001, gw-0002");
+    await page.getByLabel("Only these regions").fill("eu, us, ap");
+    await page.getByRole("button", { name: "Show the plan" }).click();
+    await page.getByRole("region", { name: "Left out: 8 sentinels" }).waitFor();
+
+    const plan = await page.getByRole("region", { name: "Plan", exact: true }).textContent();
+    for (const words of [
+      "2 sentinels get",
+      "only others are asked for",
+      "Canaries first: none, no labels name any",
+      "Order: us first, then all other regions",
+      "Gate: none",
+      "Merged: 5 % adds no sentinel, it is part of wave 1",
+      "It pauses at the first wave with a failure.",
+      "then watched for 10 min",
+    ]) {
+      expect(plan).toContain(words);
+    }
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it("is not planned with names that no sentinel has, which is said at their fields", async () => {
+    const { page } = await console.open("/start");
+    await page.getByLabel("Image").fill(image("v9"));
+    await page.getByText("Choice and order").click();
+    await page.getByLabel("By id").fill("gw-9999");
+    await page.getByLabel("Order of regions").fill("eu, uss");
+    await page.getByRole("button", { name: "Show the plan" }).click();
+
+    await page.getByText("no sentinel is called gw-9999; there are gw-000").waitFor();
+    await page.getByText("no sentinel is in uss; there are us, ").waitFor();
+    expect(await page.getByRole("button", { name: "Start this rollout…" }).count()).toBe(0);
   });
 
   it("is not planned with a refused field, which gets the focus also in a folded group", async () => {

@@ -125,7 +125,11 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>
-      <td data-name="Done" class="number">{`${count(doneIn(rollout))} of ${count(total)}`}</td>
+      <td data-name="Done" class="number">
+        {rollout.state === "completed" && total === 0
+          ? "nothing to do"
+          : `${count(doneIn(rollout))} of ${count(total)}`}
+      </td>
       <td data-name="Failed" class="number">
         {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
       </td>

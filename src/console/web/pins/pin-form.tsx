@@ -5,14 +5,15 @@ import { PinInputs } from "./pin-inputs.tsx";
 import { type PinFields, pinPaths, toPin } from "./request.ts";
 import { untilOf, whichOf } from "./which.ts";
 
-const pin: RowKind<PinFields, ListedPin> = {
+const pin: RowKind<PinFields, ListedPin & { warnings: string[] }> = {
   word: "pin",
   about: "It holds for deploys that have not begun, and not for rollbacks.",
   empty: { id: "", ids: "", regions: "", labels: "", ends: "", reason: "" },
   paths: pinPaths,
   inputs: PinInputs,
   toRow: toPin,
-  describe: (added) => `${whichOf(added)}, ${untilOf(added)}`,
+  describe: (added) =>
+    [`${whichOf(added)}, ${untilOf(added)}`, ...added.warnings].join(". Warning: "),
 };
 
 export function PinForm({ reload }: { reload: () => void }) {

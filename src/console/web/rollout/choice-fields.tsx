@@ -20,7 +20,13 @@ export function ChoiceFields(part: Part) {
       <div class="form">
         <OrderFields {...part} />
         <LimitFields {...part} />
-        <ExclusionFields {...part} />
+        <SelectorFields part={part} of="only" legend="Only these">
+          What matches each of these that is filled in gets the image; all others are left out.
+        </SelectorFields>
+        <SelectorFields part={part} of="exclude" legend="Exclude">
+          One exclusion: what matches each of these that is filled in. For several use the command
+          line, or pins, which hold for every rollout.
+        </SelectorFields>
       </div>
     </details>
   );
@@ -40,7 +46,7 @@ function OrderFields(part: Part) {
         part={part}
         of="regions"
         name="Order of regions"
-        hint="Such as eu-central-1, us-east-1: one after the other, all others last."
+        hint="An order, not a choice: such as eu-central-1, us-east-1, then all others."
         input={plain}
       />
     </>
@@ -66,24 +72,30 @@ function LimitFields(part: Part) {
   );
 }
 
-const exclusions = [
-  { of: "excludeIds", name: "By id", hint: "Such as gw-7, gw-8." },
-  { of: "excludeRegions", name: "By region", hint: "Such as eu-central-1." },
-  { of: "excludeLabels", name: "By label", hint: "Such as kernel=5; all of several." },
+const selectors = [
+  { field: "Ids", name: "By id", hint: "Such as gw-7, gw-8." },
+  { field: "Regions", name: "By region", hint: "Such as eu-central-1." },
+  { field: "Labels", name: "By label", hint: "Such as kernel=5; all of several." },
 ] as const;
 
-function ExclusionFields(part: Part) {
+type Selectors = { part: Part; of: "only" | "exclude"; legend: string; children: string };
+
+function SelectorFields({ part, of, legend, children }: Selectors) {
   return (
     <fieldset>
-      <legend>Exclude</legend>
+      <legend>{legend}</legend>
       <div class="form">
-        {exclusions.map((field) => (
-          <TextField key={field.of} part={part} {...field} input={plain} />
+        {selectors.map(({ field, name, hint }) => (
+          <TextField
+            key={field}
+            part={part}
+            of={`${of}${field}`}
+            name={of === "only" ? `Only these ${field.toLowerCase()}` : name}
+            hint={hint}
+            input={plain}
+          />
         ))}
-        <p class="hint">
-          One exclusion: what matches each of these that is filled in. For several use the command
-          line, or pins, which hold for every rollout.
-        </p>
+        <p class="hint">{children}</p>
       </div>
     </fieldset>
   );

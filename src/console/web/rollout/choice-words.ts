@@ -11,6 +11,7 @@ export function choiceFacts(choice: Choice): Fact[] {
   const facts: [string, string | undefined][] = [
     ["Canaries first", canaries && labelWords(canaries)],
     ["Order of regions", regions && namesOf(regions)],
+    ["Only these", choice.only && whichOf(choice.only)],
     ["Cap per region", perRegion === undefined ? undefined : `${perRegion} in a wave`],
     ["Unavailable at most", unavailable === undefined ? undefined : String(unavailable)],
     ["Excluded", exclude.length === 0 ? undefined : exclude.map(exclusionWords).join(" · ")],

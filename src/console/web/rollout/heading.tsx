@@ -44,7 +44,9 @@ export function Heading({ detail, children }: Props) {
       {status.waiting_for === "window" || status.waiting_for === "approval" ? (
         <Wait status={status} />
       ) : (
-        status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>
+        status.reason !== undefined && (
+          <Notice tone={status.state === "completed" ? "info" : "warn"}>{status.reason}</Notice>
+        )
       )}
       <StillOrdered status={status} />
     </section>

@@ -6,6 +6,7 @@ import type { RolloutPlan } from "#rollout/contract.ts";
 import { startWords } from "./earliest.ts";
 import { PlanEvidence } from "./evidence.tsx";
 import { PlanLeftOut } from "./plan-left-out.tsx";
+import { failureWords } from "./start-question.ts";
 import { percentWords } from "./wave-part.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
@@ -17,6 +18,16 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
       </p>
       <PlanEvidence plan={plan} />
       <Hindrances plan={plan} />
+      {plan.warnings.map((warning) => (
+        <Notice key={warning} tone="warn">
+          {warning}
+        </Notice>
+      ))}
+      <ul class="plain-list">
+        {[...plan.notes, failureWords(plan)].map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
       <PlanLeftOut plan={plan} />
       <ol class="waves plan">
         {plan.waves.map((wave) => (

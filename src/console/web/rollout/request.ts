@@ -1,6 +1,7 @@
 /** Makes the request from the fields of the form. Pure. */
 import { toInstant } from "#console/web/local-time.ts";
 import { toLimit } from "#console/web/parts/lists.ts";
+import { parseDuration } from "#kernel/duration.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 import type { Approvals } from "#rollout/policy/contract.ts";
 import { type ChoiceFields, choiceOf, choicePaths, noChoice } from "./choice.ts";
@@ -55,7 +56,7 @@ export const startPaths: Record<keyof StartFields, string> = {
 export function toRequest(fields: StartFields): RolloutRequest {
   const percentages = readNumbers(fields.waves);
   const { checks, cleanRuns, timeoutSeconds, rollsBack, approvals } = fields;
-  const soaks = readNumbers(fields.soakSeconds);
+  const soaks = readNumbers(fields.soakSeconds, secondsIn);
   const notBefore = toInstant(fields.notBefore);
   const maxFailed = toLimit(fields.maxFailed);
   const reason = fields.reason.trim();
@@ -76,9 +77,15 @@ export function toRequest(fields: StartFields): RolloutRequest {
 }
 
 /** Numbers separated by spaces, commas, semicolons, % or →. Other text becomes -1, which the server refuses. */
-function readNumbers(text: string): number[] {
+function readNumbers(text: string, numberIn: (word: string) => number = Number): number[] {
   return text
     .split(/[\s,;%→]+/)
     .filter((word) => word !== "")
-    .map((word) => (Number.isNaN(Number(word)) ? -1 : Number(word)));
+    .map((word) => (Number.isNaN(numberIn(word)) ? -1 : numberIn(word)));
+}
+
+/** The seconds of `10m`, or of a number alone. */
+function secondsIn(word: string): number {
+  const ms = parseDuration(word);
+  return ms === undefined ? Number(word) : ms / 1_000;
 }

@@ -101,8 +101,7 @@ function FailureFields(part: FormPart<StartFields>) {
         part={part}
         of="soakSeconds"
         name="Soak"
-        hint="Seconds for which each wave is watched: one number, or one per wave."
-        input={{ inputMode: "numeric" }}
+        hint="How long each wave is watched: such as 10m, or one for each wave, 1h, 10m, 0."
       />
       <TextField
         part={part}

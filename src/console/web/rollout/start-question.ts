@@ -26,7 +26,7 @@ export function startWordsOf({ request, plan }: PlannedRollout, nowMs: number): 
 
 function firstWords(plan: RolloutPlan, nowMs: number): string {
   const [first] = plan.waves;
-  if (first === undefined) return nothingWords(plan);
+  if (first === undefined) return `The rollout completes at once, ${plan.notes[0]}.`;
   const now = first.needs_approval ? "once it is approved" : "now";
   const at = startWords(first, nowMs);
   const when = at !== "" && first.needs_approval ? `${at}, ${now}` : at || now;
@@ -49,15 +49,11 @@ function waveWords(needed: readonly number[]): string {
     : `waves ${needed.join(" and ")}`;
 }
 
-function failureWords({ max_failed: inAll, waves, on_failure: then }: RolloutPlan): string {
+export function failureWords({ max_failed: inAll, waves, on_failure: then }: RolloutPlan): string {
   const what = then === "rollback" ? "The previous images are restored" : "It pauses";
-  const hasLimits = inAll !== null || waves.some(({ max_failed: limit }) => limit !== null);
-  return hasLimits
-    ? `${what} at the first failure that is not allowed.`
-    : `${what} at the first wave with a failure.`;
-}
-
-function nothingWords({ left_out_count: leftOut }: RolloutPlan): string {
-  const who = leftOut > 0 ? "Every sentinel that is not left out" : "Every sentinel";
-  return `${who} runs this image already: the rollout completes at once.`;
+  const isPerWave = waves.some(({ max_failed: limit }) => limit !== null);
+  if (isPerWave) return `${what} at the first failure that is not allowed.`;
+  return inAll === null
+    ? `${what} at the first wave with a failure.`
+    : `${what} when more than ${inAll} have failed.`;
 }
