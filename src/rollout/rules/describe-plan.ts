@@ -93,7 +93,9 @@ function notesOn(plan: Omit<RolloutPlan, "notes">): string[] {
     ...(leftOut === 0 ? ["Left out: none"] : []),
     ...(regions.length === 0
       ? []
-      : [`Order: ${regions.join(", ")} first, then all other regions (none but these: only)`]),
+      : [
+          `Order: ${regions.join(", ")} first, then all other regions (only these regions: --only-regions)`,
+        ]),
     gate === null
       ? "Gate: none"
       : `Gate before each next wave: ${gate.checks.join(", ")}; clean runs of each: ${gate.clean_runs}, within ${formatDuration(gate.timeout_seconds * 1_000)}`,

@@ -196,6 +196,21 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     expect(running("v2")).not.toContain("gw-0001");
   });
 
+  it("of an image that every sentinel runs says that there is nothing to do, as does History", async () => {
+    await console.program.call("Rollout", { image: image("v5"), wave_percentages: [100] });
+    const { page } = await console.open();
+    const reason = "nothing to do: all 10 sentinels run it already";
+
+    await start(page, image("v5"), "100");
+    await heading(page, "Completed");
+    await page.getByText(reason).first().waitFor();
+    await goTo(page, "History");
+
+    const row = page.getByRole("row", { name: /v5/ }).first();
+    await row.getByText("nothing to do").waitFor();
+    expect(await row.textContent()).toContain("Completed");
+  });
+
   it("that is only for some says so in its plan, with the gate and the order", async () => {
     const { page } = await console.open("/start");
     await page.getByLabel("Image").fill(image("v9"));

@@ -116,7 +116,7 @@ describe("describePlan", () => {
 
   it("notes that the order of regions takes all others, too", () => {
     expect(notesOf({}, { policy: { regions: ["us"] } })).toContain(
-      "Order: us first, then all other regions (none but these: only)",
+      "Order: us first, then all other regions (only these regions: --only-regions)",
     );
   });
 
