@@ -185,7 +185,7 @@ const upsertFleet = `
   SELECT t.id, t.region, coalesce(equal.ordered, t.image),
     coalesce(t.running_image,
       CASE WHEN known.deploy_status <> 'ready' AND known.image = coalesce(equal.ordered, t.image)
-        THEN known.running_image END,
+        THEN nullif(known.running_image, CASE t.health WHEN 'healthy' THEN '' END) END,
       t.image),
     'ready', t.health, t.labels::jsonb, $6::timestamptz, $8::text
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[])

@@ -13,6 +13,8 @@ export type DeployRecord = {
   reason?: string | undefined;
   /** Absent: as it was. */
   runningImage?: string | undefined;
+  /** Only with `failed`: whether it serves all the same; absent: not known. */
+  healthy?: boolean | undefined;
   /** The deploy whose order is about to be sent; only with `progressing`. */
   deployId?: string | undefined;
   /** The run that wants it; absent: none, and it is always wanted. */
@@ -100,6 +102,7 @@ async function writeRecords(
     records.map(({ run }) => run ?? null),
     records.map(({ endedId }) => endedId ?? null),
     records.map(({ onlyIfIdle = false }) => onlyIfIdle),
+    records.map(({ healthy }) => healthy ?? null),
   ]);
   const byId = new Map(rows.map((row) => [row.id as string, row]));
   return records.map(({ id, image }) => {
@@ -122,16 +125,18 @@ async function writeRecords(
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-      $7::text[], $8::text[], $9::boolean[])
-      AS t (id, image, status, reason, running_image, deploy_id, run, ended_id, only_if_idle)
+      $7::text[], $8::text[], $9::boolean[], $10::boolean[])
+      AS t (id, image, status, reason, running_image, deploy_id, run, ended_id, only_if_idle, healthy)
   ), asked AS (
     SELECT t.*, EXISTS (SELECT FROM stopped_runs AS r WHERE r.run = t.run) AS is_stopped FROM t
   ), updated AS (
     UPDATE sentinels AS s SET
-      previous_image = CASE WHEN s.image <> t.image THEN s.running_image ELSE s.previous_image END,
+      previous_image = CASE WHEN s.image <> t.image THEN coalesce(nullif(s.running_image, ''), s.previous_image)
+        ELSE s.previous_image END,
       image = t.image, deploy_status = t.status, deploy_reason = t.reason,
       running_image = coalesce(t.running_image, s.running_image),
-      health = CASE t.status WHEN 'ready' THEN 'healthy' WHEN 'failed' THEN 'unknown' ELSE s.health END,
+      health = CASE WHEN t.status = 'ready' OR t.healthy THEN 'healthy' WHEN NOT t.healthy THEN 'unhealthy'
+        WHEN t.status = 'failed' THEN 'unknown' ELSE s.health END,
       deploy_id = coalesce(t.deploy_id, s.deploy_id),
       deploy_run = CASE WHEN t.deploy_id IS NULL THEN s.deploy_run ELSE t.run END,
       ordered_at = CASE WHEN t.deploy_id IS NULL THEN s.ordered_at ELSE now() END,

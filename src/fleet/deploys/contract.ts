@@ -3,6 +3,10 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { fleetOrNone } from "#fleet/contract.ts";
 
+/** Whether a sentinel serves, by its fleet's word. `image`: the one that runs; absent: not known. */
+const Serving = z.object({ healthy: z.boolean(), image: z.string().optional() });
+export type Serving = z.infer<typeof Serving>;
+
 /** A deploy after one of its steps. */
 export const DeployStep = z.object({
   /** `unordered`: its run was stopped before the order was sent. */
@@ -10,6 +14,8 @@ export const DeployStep = z.object({
   reason: z.string().optional(),
   /** Only with `failed`: the fleet's API did not answer, or refused access. */
   isOfApi: z.boolean().optional(),
+  /** Only with `failed`: absent: not known. */
+  serving: Serving.optional(),
   /** The driver has not accepted the order yet: the next poll sends it again. */
   isPending: z.boolean().optional(),
   /** A push has said that the sentinel is ready. */
@@ -53,6 +59,8 @@ export const DeployResult = z.object({
   ordered: z.boolean().optional(),
   /** Only with `failed`, and true: the fleet's API failed, which says nothing about the image. */
   unasked: z.boolean().optional(),
+  /** Only with `failed`: absent: not known. */
+  serving: Serving.optional(),
 });
 export type DeployResult = z.infer<typeof DeployResult>;
 

@@ -9,7 +9,7 @@ import {
 import type { KeepLog } from "#fleet/logs/keep.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { isOfData } from "#kernel/unwritable.ts";
-import type { DeployStep } from "./contract.ts";
+import type { DeployStep, Serving } from "./contract.ts";
 import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
 
 /** The input of a poll: the state from the previous step, and the reason for this one. */
@@ -133,7 +133,7 @@ async function recordPoll(
   found: PollResult,
   { store, keepLog }: DeployParts,
 ): Promise<DeployStep> {
-  const { status, reason, running_image, isPending = false, doubtedSinceMs } = found;
+  const { status, reason, running_image, healthy, isPending = false, doubtedSinceMs } = found;
   // First, so that whoever sees the failure finds the log. If this process is killed before the failure is recorded, the
   // step is repeated, and so is this.
   if (status === "failed" && !isOfApi(found)) {
@@ -142,7 +142,8 @@ async function recordPoll(
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
     const { sentinelId: id, image, deployId: endedId } = order;
-    const write = () => store.record({ id, image, status, reason, runningImage, endedId });
+    const ended = { id, image, status, reason, runningImage, healthy, endedId };
+    const write = () => store.record(ended);
     if (!(await canWrite(write))) return failUnwritable(order, store);
   }
   return {
@@ -150,8 +151,14 @@ async function recordPoll(
     isPending,
     ...(reason !== undefined && { reason }),
     ...(isOfApi(found) && { isOfApi: true }),
+    ...servingOf(found),
     ...(doubtedSinceMs !== undefined && { doubtedSinceMs }),
   };
+}
+
+function servingOf({ status, healthy, running_image: image }: PollResult): { serving?: Serving } {
+  if (status !== "failed" || healthy === undefined) return {};
+  return { serving: { healthy, ...(image !== undefined && { image }) } };
 }
 
 function isOfApi(found: PollResult): boolean {

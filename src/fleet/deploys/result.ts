@@ -5,5 +5,7 @@ export function toResult(step: DeployStep): DeployResult {
   if (step.status === "ready") return { status: "ready" };
   const reason = step.reason ?? "timeout_unknown";
   if (step.status === "unordered") return { status: "failed", reason, ordered: false };
-  return { status: "failed", reason, ...(step.isOfApi === true && { unasked: true }) };
+  const { isOfApi, serving } = step;
+  const unasked = isOfApi === true && { unasked: true };
+  return { status: "failed", reason, ...unasked, ...(serving && { serving }) };
 }

@@ -80,13 +80,18 @@ function isUsable(id: string): boolean {
 }
 
 function cleanSentinel({ running_image, ...listed }: ListedSentinel): ListedSentinel {
-  const running = running_image === undefined ? "" : cleanImage(running_image);
   return {
     ...listed,
     region: cleanText(listed.region, maxRegion),
     image: cleanImage(listed.image),
-    ...(running !== "" && { running_image: running }),
+    ...runningOf(running_image),
   };
+}
+
+/** Empty means that nothing runs; a name that cannot be used is not known. */
+function runningOf(given: string | undefined): { running_image?: string } {
+  const isUsable = given !== undefined && (given === "" || cleanImage(given) !== "");
+  return isUsable ? { running_image: given } : {};
 }
 
 /** A rollback orders the listed image: a name that had to be changed would be another image's. */
@@ -99,10 +104,9 @@ function cleanObservation({
   reason,
   ...seen
 }: SentinelObservation): SentinelObservation {
-  const running = running_image === undefined ? "" : cleanImage(running_image);
   return {
     ...seen,
-    ...(running !== "" && { running_image: running }),
+    ...runningOf(running_image),
     ...(reason !== undefined && { reason: cleanReason(reason) }),
   };
 }

@@ -1,7 +1,7 @@
 /** The interface to the platform that runs the sentinels. */
 import type { Labels } from "#fleet/contract.ts";
 
-/** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image. */
+/** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image, and empty where nothing runs. */
 export type ListedSentinel = {
   id: string;
   region: string;
@@ -14,7 +14,10 @@ export type ListedSentinel = {
 /** The present state of a sentinel's deploy. `reason`: a code, mostly with `": "` and a sentence. */
 export type SentinelObservation = {
   status: "progressing" | "ready" | "failed";
+  /** Empty: nothing runs. Absent: not known. */
   running_image?: string | undefined;
+  /** Whether it serves now, with whichever image; undefined: not known. */
+  healthy?: boolean | undefined;
   reason?: string | undefined;
   /** Only with `failed`: the fleet's API refused access, which says nothing about the sentinel. */
   isOfApi?: boolean | undefined;

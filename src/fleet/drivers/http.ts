@@ -37,6 +37,23 @@ const maxListChars = 268_435_456;
 /** A cursor becomes part of the next URL. */
 const maxCursorChars = 4_096;
 
+/**
+ * Empty: nothing runs. Of a sentinel that is healthy, or may be, an empty text is a field that its program cannot omit:
+ * the image is not known then.
+ */
+const runningImage = z
+  .string()
+  .trim()
+  .nullish()
+  .transform((text) => text ?? undefined);
+
+function withRunning<Given extends { running_image?: string | undefined; healthy?: unknown }>(
+  given: Given,
+): Given {
+  const isUnknown = given.running_image === "" && given.healthy !== false;
+  return isUnknown ? { ...given, running_image: undefined } : given;
+}
+
 /** Programs that cannot omit a field send an empty text instead; those in a shell add a line break. */
 const optionalText = () =>
   z
@@ -48,7 +65,7 @@ const Listed = z.object({
   id: z.string().min(1),
   region: z.string(),
   image: z.string().trim(),
-  running_image: optionalText(),
+  running_image: runningImage,
   healthy: z.boolean(),
   labels: z.unknown().optional().transform(boundLabels),
 });
@@ -61,9 +78,11 @@ const Page = z.object({
 const Reported = z.object({
   id: z.string(),
   image: z.string().trim(),
-  running_image: optionalText(),
+  running_image: runningImage,
   status: z.enum(["progressing", "ready", "failed"]),
   reason: optionalText(),
+  /** Whether the sentinel serves, with whichever image. */
+  healthy: z.boolean().nullish(),
   /** The deploy to which the status belongs; absent: the fleet does not report it. */
   deploy_id: optionalText(),
 });
@@ -140,7 +159,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
     const { sentinels: more, next_cursor } = parse(Page, answer.body);
     // One by one: a page may have more sentinels than a call may have arguments.
-    for (const sentinel of more) sentinels.push(sentinel);
+    for (const sentinel of more) sentinels.push(withRunning(sentinel));
     if (!next_cursor) return sentinels;
     if (cursors.has(next_cursor)) {
       throw new UnreachableError("unreachable: the fleet's list repeats a cursor");
@@ -161,19 +180,20 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
 function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
   const { status, id, deploy_id: deployId } = reported;
   if (id !== order.sentinelId) throw malformed("id");
-  const { running_image, reason } = reported;
+  const { running_image, reason, healthy } = withRunning(reported);
+  const now = { running_image, ...(healthy != null && { healthy }) };
   const isOurs = deployId === undefined || deployId === order.deployId;
   const isOrdered = isOurs && compareImages(reported.image, order.image) !== "other";
   const runsOther =
     running_image !== undefined && compareImages(running_image, order.image) === "other";
-  if (!isOrdered) return { status: "progressing", running_image, isOrdered };
+  if (!isOrdered) return { status: "progressing", ...now, isOrdered };
   if (status === "ready" && runsOther) {
-    return { status: "progressing", running_image, isOrdered, deniesReady: true };
+    return { status: "progressing", ...now, isOrdered, deniesReady: true };
   }
-  const named = running_image ?? reported.image;
+  const named = running_image || reported.image;
   const isCertain = status !== "failed" && isSameContent(named, order.image);
   const mayBeOfEarlier = deployId === undefined && status !== "progressing" && !isCertain;
-  return { status, running_image, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
+  return { status, ...now, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
 }
 
 /** What an order was answered with, if it says of this very deploy how it is. Fleets may answer with anything. */

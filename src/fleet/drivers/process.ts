@@ -155,13 +155,17 @@ class ProcessFleet {
     if (state === undefined) {
       return { status: "failed", reason: `target_gone: no sentinel ${id} here` };
     }
-    const { runningImage: running_image, failure } = state;
+    const { runningImage, failure } = state;
+    const healthy = this.isServing(id);
+    const running_image = healthy ? runningImage : "";
     const isOrdered = state.deployId === deployId;
     if (this.#replacing.has(id) || state.image !== image) {
       return { status: "progressing", running_image, isOrdered };
     }
-    if (failure !== null) return { status: "failed", running_image, isOrdered, reason: failure };
-    const isReady = running_image === image && this.isServing(id);
+    if (failure !== null) {
+      return { status: "failed", running_image, healthy, isOrdered, reason: failure };
+    }
+    const isReady = running_image === image;
     return { status: isReady ? "ready" : "progressing", running_image, isOrdered };
   }
 

@@ -30,7 +30,7 @@ export function createFleetOverview(database: Database): ReadFleetOverview {
 async function findOther(database: Database, fleet: string) {
   const { rows } = await database.query<{ image: string; running_image: string }>(
     `SELECT DISTINCT image, running_image FROM sentinels
-     WHERE fleet = $1 AND image <> running_image AND deploy_status = 'ready'`,
+     WHERE fleet = $1 AND image <> running_image AND running_image <> '' AND deploy_status = 'ready'`,
     [fleet],
   );
   return rows.filter((pair) => compareImages(pair.image, pair.running_image) === "other");

@@ -8,7 +8,8 @@ import { imageV1 } from "./rollout-builders.ts";
 /** What comes of one deploy: after so long ready, or failed; `hang` stays progressing for ever. */
 export type FleetOutcome =
   | { readyAfterMs: number }
-  | { failAfterMs: number; reason: string }
+  /** `serves`: what the fleet says of it then; absent: it does not say. */
+  | { failAfterMs: number; reason: string; serves?: "nothing" | "previous" }
   | "hang";
 
 type Deploy = { id: string; startedAtMs: number; outcome: FleetOutcome };
@@ -121,15 +122,25 @@ function page(members: Map<string, Member>, url: URL) {
   const rest = [...members.values()].filter(({ id }) => id > cursor);
   const sentinels = rest.slice(0, limit).map((member) => {
     const { id, region, image } = member;
-    const { running_image } = report(member);
+    const { running_image, healthy = true } = report(member);
     const labels = { tier: id === "gw-0001" ? "canary" : "stable" };
-    return { id, region, image, running_image, healthy: true, labels };
+    return { id, region, image, running_image, healthy, labels };
   });
   return rest.length > limit ? { sentinels, next_cursor: sentinels.at(-1)?.id } : { sentinels };
 }
 
+type Report = {
+  id: string;
+  region: string;
+  image: string;
+  running_image: string;
+  status: string;
+  reason?: string;
+  healthy?: boolean;
+};
+
 /** Settles a deploy whose time has come, and tells how the sentinel is. */
-function report(member: Member) {
+function report(member: Member): Report {
   const { id, region, image, deploy } = member;
   const base = { id, region, image };
   if (deploy === undefined) return { ...base, running_image: member.running, status: "ready" };
@@ -140,7 +151,15 @@ function report(member: Member) {
     return { ...base, running_image: image, status: "ready" };
   }
   if (outcome !== "hang" && "failAfterMs" in outcome && agedMs >= outcome.failAfterMs) {
-    return { ...base, running_image: member.running, status: "failed", reason: outcome.reason };
+    const { reason, serves } = outcome;
+    const isDown = serves === "nothing";
+    return {
+      ...base,
+      running_image: isDown ? "" : member.running,
+      status: "failed",
+      reason,
+      ...(serves !== undefined && { healthy: !isDown }),
+    };
   }
   return { ...base, running_image: member.running, status: "progressing" };
 }

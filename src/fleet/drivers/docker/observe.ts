@@ -18,12 +18,16 @@ export function observeFamily(family: Family, order: Order, limits: Limits): See
   const made = findOfDeploy(family, order.deployId);
   const verdict: Verdict = made === undefined ? { status: "starting" } : judgeMade(made, limits);
   const isUnfinished = planStep(family, order.deployId, verdict).do !== "nothing";
-  const { runningImage: running_image } = limits;
+  const serving = family.current ?? family.previous;
+  const now = {
+    running_image: limits.runningImage ?? "",
+    healthy: serving !== undefined && runsWell(serving),
+  };
   const seen =
     made === undefined
       ? observeUnordered(family, order, limits)
       : { ...observeOrdered(verdict, isUnfinished), isOrdered: true };
-  return { observation: { ...seen, running_image }, isUnfinished };
+  return { observation: { ...seen, ...now }, isUnfinished };
 }
 
 /** One that failed otherwise than by its own doing has nothing to show for it. */

@@ -12,7 +12,15 @@ import type { ChangeResult, Place } from "./calls.ts";
 import { type ChangeParts, changeImage, ourselves } from "./change.ts";
 import { chooseContainer, unknownContainer } from "./container.ts";
 import { noPods } from "./generations.ts";
-import { imageOf, isComplete, isReady, isSeen, judgeWorkload, type Verdict } from "./judge.ts";
+import {
+  imageOf,
+  isAvailable,
+  isComplete,
+  isReady,
+  isSeen,
+  judgeWorkload,
+  type Verdict,
+} from "./judge.ts";
 import { hasMembers, nameOfKind } from "./kinds.ts";
 import { changersOfImage, policyReason } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
@@ -100,16 +108,16 @@ async function observe(
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
   const image = templateImage(workload, container, { ...parts, ours: oursIn(record) });
   const look = { place, workload, record, container, image, pods };
-  const running_image = servingImage(look);
+  const now = { running_image: servingImage(look), healthy: isAvailable(workload) };
   if (record === undefined && isSameContent(image, order.image)) {
-    return { ...observationOf(judge(look, spanUnrecorded(order), parts)), running_image };
+    return { ...observationOf(judge(look, spanUnrecorded(order), parts)), ...now };
   }
   if (record?.id !== order.deployId) {
-    return { status: "progressing", isOrdered: false, running_image };
+    return { status: "progressing", isOrdered: false, ...now };
   }
   await endStuckPods({ ...look, record }, { parts, signal });
   const seen = await conclude({ ...look, record }, { parts, call });
-  return { ...seen, running_image };
+  return { ...seen, ...now };
 }
 
 /**

@@ -31,7 +31,12 @@ describe("observeFamily", () => {
   it("is ready with the old one gone", () => {
     const seen = observe([buildMade("gw", "d1", { state: runs })], "r.io/a:v2");
 
-    expect(seen).toEqual({ status: "ready", isOrdered: true, running_image: "r.io/a:v2" });
+    expect(seen).toEqual({
+      status: "ready",
+      isOrdered: true,
+      healthy: true,
+      running_image: "r.io/a:v2",
+    });
   });
 
   it("has not failed before the old one is back, and then says why", () => {

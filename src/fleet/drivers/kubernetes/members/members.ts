@@ -157,13 +157,17 @@ async function observe(at: MemberPlace, order: Order, by: Observer): Promise<Ste
   if (!isOver && !membersOf(look).includes(at.member)) return { status: "failed", reason: gone };
   const container = record?.container ?? chooseContainer(look.set, by.parts.container) ?? "";
   // While there is none it is what comes back if this fails.
-  const running_image = madeImage(look, at.member, container) || record?.previous;
+  const pod = livingPod(look, at.member);
+  const now = {
+    running_image: madeImage(look, at.member, container) || record?.previous,
+    healthy: pod !== undefined && isReady(pod),
+  };
   if (isOurs) {
-    return { ...(await by.steps.take({ look, at, record, call: by.call })), running_image };
+    return { ...(await by.steps.take({ look, at, record, call: by.call })), ...now };
   }
-  if (record !== undefined) return { status: "progressing", isOrdered: false, running_image };
+  if (record !== undefined) return { status: "progressing", isOrdered: false, ...now };
   const seen = by.steps.judgeUnrecorded({ look, at, container, image: order.image });
-  return { ...seen, running_image };
+  return { ...seen, ...now };
 }
 
 /** How often something that nobody asks about any more is looked at, in one go. */
