@@ -181,6 +181,7 @@ export const SentinelDetail = z.object({
   wave: z.int().nullable(),
   outcome: z.string().nullable(),
   outcome_reason: z.string().nullable(),
+  failure: z.string().nullable(),
 });
 export type SentinelDetail = z.infer<typeof SentinelDetail>;
 

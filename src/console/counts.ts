@@ -4,8 +4,8 @@ import type { SentinelMark } from "./contract.ts";
 import { failuresOf } from "./failures.ts";
 
 /**
- * A sentinel is done once its result is recorded: it has succeeded or failed, or, after a rollback, is reverted or
- * not reverted. It is in one of the four only. One that is deployed again, or that a rollback is just reverting, is
+ * A sentinel has a result once that is recorded: it has succeeded or failed, or, after a rollback, is reverted or not
+ * reverted. It is in one of the four only, and all but those that failed are done. One that is deployed again, or that a rollback is just reverting, is
  * not done but deploying; one that a pin has held back was never deployed, and is not done either. `Status` and
  * History count those not reverted among the succeeded ones, because they have the new image.
  */
@@ -15,8 +15,10 @@ export type Counts = {
   failed: number;
   reverted: number;
   not_reverted: number;
-  /** The four above. */
+  /** Without those that failed, also before they were reverted. */
   done: number;
+  /** Of those reverted, how many had failed before. */
+  failed_before: number;
   deploying: number;
   /** Members of a wave that a pin has held back. */
   held_back: number;
@@ -31,7 +33,12 @@ export type RolloutCounts = Counts & {
 };
 
 /** A picture of the fleet; both have an entry per sentinel. */
-export type Marks = { marks: Iterable<string>; waves: readonly number[] };
+export type Marks = {
+  marks: Iterable<string>;
+  waves: readonly number[];
+  /** By index; absent: nobody asks which of those reverted had failed. */
+  reasons?: ReadonlyMap<number, string>;
+};
 
 type Cells = { marks: readonly SentinelMark[]; waves: readonly number[] };
 
@@ -39,14 +46,15 @@ type Tally = Partial<Record<string, number>>;
 
 /** `of`: how many sentinels the rollout has, and its waves. */
 export function countsOf(
-  { marks, waves }: Marks,
+  { marks, waves, reasons }: Marks,
   of: { total: number; waves: readonly { size: number }[] },
 ): RolloutCounts {
   const tallies = of.waves.map((): Tally => ({}));
   const all: Tally = {};
   const leftOut = { count: 0 };
   let index = 0;
-  for (const mark of marks) {
+  for (const shown of marks) {
+    const mark = tallied(shown, reasons?.has(index) === true);
     const wave = waves[index++] ?? 0;
     if (mark === "l") leftOut.count += 1;
     // In no wave: left out from the start, so no part of the total.
@@ -62,25 +70,36 @@ export function countsOf(
   };
 }
 
+/** Of the counting alone: reverted, and failed before. */
+const failedBefore = "rf";
+
+function tallied(mark: string, hasReason: boolean): string {
+  return mark === "r" && hasReason ? failedBefore : mark;
+}
+
 function toCounts(tally: Tally, total: number): Counts {
-  const { s = 0, f = 0, r = 0, n = 0, p = 0, l = 0 } = tally;
-  const done = s + f + r + n;
+  const { s = 0, f = 0, r = 0, n = 0, p = 0, l = 0, [failedBefore]: rf = 0 } = tally;
   return {
     total,
     succeeded: s,
     failed: f,
-    reverted: r,
+    reverted: r + rf,
     not_reverted: n,
-    done,
+    done: s + r + n,
+    failed_before: rf,
     deploying: p,
     held_back: l,
-    waiting: Math.max(0, total - done - p - l),
+    waiting: Math.max(0, total - (s + f + r + rf + n) - p - l),
   };
 }
 
 /** The same of a row of History, where those not reverted are among the succeeded ones. */
-export function doneIn(row: { succeeded: number; failed: number; reverted: number }): number {
-  return row.succeeded + row.failed + row.reverted;
+export function doneIn(row: {
+  succeeded: number;
+  reverted: number;
+  failed_before: number;
+}): number {
+  return Math.max(0, row.succeeded + row.reverted - row.failed_before);
 }
 
 type RegionCounts = { members: number } & Pick<Counts, "done" | "failed" | "not_reverted">;
@@ -91,7 +110,7 @@ export function regionCounts({ marks, waves }: Cells): RegionCounts {
   const outside = marks.filter((mark, i) => mark === "l" && waves[i] === 0).length;
   return {
     members: count("wpsfrnl") - outside,
-    done: count("sfrn"),
+    done: count("srn"),
     failed: count("f"),
     not_reverted: count("n"),
   };

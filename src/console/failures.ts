@@ -13,9 +13,14 @@ type Picture = {
 const namedIds = 20;
 const namedReasons = 3;
 
-/** Those that failed, and those that a rollback could not revert, by the code of their reason. */
+/**
+ * Those that failed, also if a rollback has put them back, and those that it could not revert, by the code of their
+ * reason.
+ */
 export function failuresOf({ ids, marks, reasons }: Picture): Failure[] {
-  const hit = [...marks.keys()].filter((index) => marks[index] === "f" || marks[index] === "n");
+  const isHit = (mark: SentinelMark | undefined, index: number) =>
+    mark === "f" || mark === "n" || (mark === "r" && reasons.has(index));
+  const hit = [...marks.keys()].filter((index) => isHit(marks[index], index));
   const reasonOf = (index: number) => reasons.get(index) ?? "unknown";
   const groups = [...Map.groupBy(hit, (index) => codeOf(reasonOf(index)))];
   return groups

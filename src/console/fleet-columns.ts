@@ -18,6 +18,7 @@ export type FleetRow = {
   wave: number | null;
   outcome: string | null;
   outcome_reason: string | null;
+  failure: string | null;
 };
 
 /** The rollout that the marks refer to. */
@@ -68,6 +69,8 @@ function isReverting(row: FleetRow, { image, state }: Shown): boolean {
 /** The reason for the mark; null when the mark needs none. */
 function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
   if (mark === "f" || mark === "n") return row.outcome_reason ?? row.deploy_reason;
+  // One that a rollback has put back keeps why it had failed.
+  if (mark === "r") return row.failure;
   return mark === "x" ? row.deploy_reason : null;
 }
 

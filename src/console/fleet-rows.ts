@@ -2,7 +2,7 @@
 import type { Member } from "#rollout/history/contract.ts";
 import type { FleetRow } from "./fleet-columns.ts";
 
-export type Part = Pick<FleetRow, "wave" | "outcome" | "outcome_reason">;
+export type Part = Pick<FleetRow, "wave" | "outcome" | "outcome_reason" | "failure">;
 
 /** A sentinel as the fleet has it now. */
 export type MapRow = Omit<FleetRow, keyof Part>;
@@ -25,8 +25,8 @@ export function joinPast(fleet: readonly MapRow[], members: readonly Member[]): 
 }
 
 export function partOf(member: Member | undefined): Part {
-  const { wave = null, outcome = null, outcome_reason = null } = member ?? {};
-  return { wave, outcome, outcome_reason };
+  const { wave = null, outcome = null, outcome_reason = null, failure = null } = member ?? {};
+  return { wave, outcome, outcome_reason, failure };
 }
 
 function toPast(member: Member, region = "gone"): FleetRow {

@@ -3,7 +3,8 @@ import { inTime } from "#kernel/in-time.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
 import type { RecordedRollout } from "#rollout/history/contract.ts";
-import { type Counts, countsOf, type RolloutCounts } from "./counts.ts";
+import type { FleetColumns } from "./contract.ts";
+import { type Counts, countsOf } from "./counts.ts";
 import type { SentRollout, WholeState } from "./events.ts";
 import { toColumns } from "./fleet-columns.ts";
 import { joinLive } from "./fleet-rows.ts";
@@ -59,7 +60,7 @@ export function createObserve(parts: ObserveParts) {
     if (isLate) trouble.push({ part: "history", detail: lateWords });
     const { recorded, fleet, counts } = picture(live, moment.value, { isLate });
     const perSecond = throughput.perSecond(recorded.status, counts, parts.nowMs());
-    const extras = { counts, legal: legal(recorded.status), perSecond };
+    const extras = { legal: legal(recorded.status), perSecond };
     return { rollout: toSent(recorded, extras), fleet, trouble };
   };
 }
@@ -112,25 +113,25 @@ function picture(live: RolloutStatus, moment: Moment, { isLate }: { isLate: bool
   const { recorded = { ...nothingRecorded, status: live } } = moment;
   const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), moment.members);
   const fleet = toColumns(joinLive(moment.fleet, moment.members), status);
-  const counts = countsOf(fleet, { total: status.total, waves: recorded.waves });
+  const counts = countsOf(cellsOf(fleet), { total: status.total, waves: recorded.waves });
   const shown = isLate ? status : withoutEarlyWait(status, counts);
   return { recorded: { ...recorded, status: shown }, fleet, counts };
 }
 
-type Extras = { counts: RolloutCounts; legal: Operation[]; perSecond: number };
+function cellsOf({ marks, waves }: FleetColumns) {
+  return { marks, waves };
+}
+
+type Extras = { legal: Operation[]; perSecond: number };
 
 /** Leaves out what changes with every result and nobody needs yet: each change is sent to every viewer. */
 function toSent(
-  { status, waves, previous_images, ...recorded }: RecordedRollout,
-  { counts, legal, perSecond }: Extras,
+  { status, previous_images, ...recorded }: RecordedRollout,
+  { legal, perSecond }: Extras,
 ): SentRollout {
   return {
     ...recorded,
     status: { ...status, failed_sentinels: [] },
-    waves: waves.map((wave, i) => {
-      const { waiting = 1, deploying = 0 } = counts.waves[i] ?? {};
-      return waiting + deploying === 0 ? wave : { ...wave, last_at: null };
-    }),
     previous_images: legal.includes("RollbackAll") ? previous_images : [],
     legal,
     per_second: perSecond,
@@ -179,7 +180,7 @@ function agedWords({ rollout, fleet }: WholeState, live: ReadResult<RolloutStatu
   if (rollout === null || fleet === null || !("value" in live)) return "";
   const { status, waves } = rollout;
   if (status.rollout_id !== live.value.rollout_id) return "";
-  const counts = countsOf(fleet, { total: status.total, waves });
+  const counts = countsOf(cellsOf(fleet), { total: status.total, waves });
   const { succeeded, failed, in_flight } = live.value;
   const isSame = counts.succeeded + counts.not_reverted === succeeded && counts.failed === failed;
   return isSame && counts.deploying === in_flight ? "" : `, and ${olderWords}`;
@@ -220,7 +221,8 @@ function createThroughput() {
       }
       if (subject !== `${rollout_id} ${state}`) samples = [];
       subject = `${rollout_id} ${state}`;
-      const done = state === "in_progress" ? counts.done : counts.reverted + counts.not_reverted;
+      const { done: took, failed } = counts;
+      const done = state === "in_progress" ? took + failed : counts.reverted + counts.not_reverted;
       samples = [...samples, { atMs: nowMs, done }].filter(({ atMs }) => nowMs - atMs <= windowMs);
       return rateOf(samples);
     },

@@ -125,6 +125,16 @@ const Approval = z.object({
 const SentinelReason = z.object({ id: z.string(), reason: z.string() });
 export type SentinelReason = z.infer<typeof SentinelReason>;
 
+const StandingPart = z.object({
+  /** A sentence. */
+  text: z.string(),
+  /** The same without names and full stop. */
+  brief: z.string(),
+  /** How many of these sentinels serve nothing. */
+  down: z.int(),
+});
+export type StandingPart = z.infer<typeof StandingPart>;
+
 /** Why a rollout is paused, in one word. */
 const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
 export type PauseCause = (typeof pauseCauses)[number];
@@ -150,6 +160,8 @@ export const RolloutStatus = z.object({
   left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
+  /** What its sentinels run, in words. Absent: the fleet is not listed yet, or the rollout was rolled back. */
+  standing: z.array(StandingPart).optional(),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),
   /** Why it is paused or ended, when neither an operator nor a failed deploy is the reason; or that nothing was to do. */
@@ -209,6 +221,8 @@ export const RolloutHistory = z.object({
       succeeded: z.int(),
       failed: z.int(),
       reverted: z.int(),
+      /** Of those that were put back, how many had failed before. */
+      failed_before: z.int().default(0),
       left_out: z.int().default(0),
       started_at: z.string(),
       updated_at: z.string(),

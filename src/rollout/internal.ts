@@ -173,6 +173,8 @@ export type RunEnd = {
 export type WindowsChange = {
   removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };
 };
+/** What failed sentinels serve, by id. */
+export type ServingNote = { rolloutId: string; serving: [string, string][] };
 /** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;
 
@@ -252,6 +254,7 @@ export const rolloutObject = iface.object(
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
     windowsChanged: iface.json<WindowsChange, null>(),
+    noteServing: iface.json<ServingNote, null>(),
   },
   {
     description:
@@ -278,6 +281,8 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<OfFleet & { rolloutId: string; runner: string }, null>(),
   batches: iface.json<OfFleet & { rolloutId: string; invocations: string[] }, null>(),
+  /** Lists the fleet once, after a pause. `ids`: sentinels that have failed. */
+  paused: iface.json<OfFleet & { rolloutId: string; ids: string[] }, null>(),
 });
 
 /** Ends invocations of another version that block a rollout. */

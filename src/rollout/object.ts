@@ -15,7 +15,7 @@ import { approve, skip } from "./handlers/end-wait.ts";
 import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
 import { type OrderStop, stoppingOrders } from "./handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
-import { record } from "./handlers/record.ts";
+import { noteServing, record } from "./handlers/record.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
 import { beginRollback } from "./handlers/rollback.ts";
 import { noteCaller } from "./handlers/runs.ts";
@@ -66,6 +66,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     forgetBatches,
     stopForVersion: stoppingOrders(orders, stopForVersion),
     windowsChanged,
+    noteServing,
   };
   /**
    * Refuses other keys, but for the rollout of a fleet that the settings have lost: it has to be ended. After the

@@ -29,7 +29,7 @@ import { createPromotionService } from "./services/promotions.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
 import { createRunService } from "./services/run.ts";
 import { createReadStrays } from "./services/strays.ts";
-import { watchService } from "./services/watch.ts";
+import { createWatch } from "./services/watch.ts";
 import { createWindowService } from "./services/windows.ts";
 import { createWindowStore } from "./windows/store.ts";
 
@@ -89,7 +89,7 @@ export function createRolloutServices(parts: RolloutParts) {
       beginDeploys: parts.beginDeploys,
     }),
     createCapture({ fleets, readPins, listForMs }),
-    watchService,
+    createWatch(fleets),
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
     createWindowService(windows, access),

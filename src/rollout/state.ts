@@ -28,6 +28,9 @@ export type WaveProgress = {
   /** Failures of the fleet's API, not of the image; and those of them from before the last Resume. */
   fleetFailed?: number;
   fleetPassedOver?: number;
+  /** When it started for the first time, and when all of its members had a result. ISO 8601. */
+  startedAt?: string;
+  endedAt?: string;
 };
 
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
@@ -135,6 +138,8 @@ export type RolloutHead = {
   failed: number;
   reverted: number;
   revertedByLastRollback: number;
+  /** How many had failed when the first rollback began. */
+  failedBefore?: number;
   /** How many were reverted when the last rollback began; absent: there was none. */
   revertedBefore?: number;
   /** What each batch contributes to the counts above and to those of its wave, by batch number. */
@@ -152,6 +157,10 @@ export type RolloutHead = {
   leftOut?: number;
   /** What the request names, if the fleet could not be listed at the start: to be checked when it is frozen. */
   unchecked?: Policy;
+  /** The image of all of its sentinels before; absent: they had several. */
+  previousImage?: string;
+  /** By id, of failed sentinels, 1,000 at most: the image that each serves all the same, "" for none. */
+  serving?: Record<string, string>;
   /** With `max_unavailable`, since the current wave started. */
   unavailable?: Unavailable;
   succeededIds?: string[];

@@ -7,7 +7,7 @@ const shown = { image, state: "in_progress", total: 1 } as const;
 
 function rowOf(id: string, part: Partial<FleetRow> = {}): FleetRow {
   const now = { image: "v1", running_image: "v1", deploy_status: "ready", deploy_reason: null };
-  const out = { wave: null, outcome: null, outcome_reason: "pin debug: a leak" };
+  const out = { wave: null, outcome: null, outcome_reason: "pin debug: a leak", failure: null };
   return { id, region: "eu", ...now, is_ordered: false, ...out, ...part };
 }
 

@@ -50,7 +50,7 @@ it("does not say that a wave is over before its results are there", () => {
 });
 
 it("says that the fleet is not listed yet until history has its members", () => {
-  const outside = { id: "a", wave: null, outcome: "left_out", outcome_reason: null };
+  const outside = { id: "a", wave: null, outcome: "left_out", outcome_reason: null, failure: null };
 
   expect(withKnownFleet(status(), [outside])).toMatchObject({ total: 0, total_waves: 0 });
   expect(withKnownFleet(status(), [outside, { ...outside, wave: 1 }])).toEqual(status());

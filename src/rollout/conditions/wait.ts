@@ -22,10 +22,13 @@ export function unjudgedWave({ waves, currentWave, endedWaves }: RolloutHead): n
 }
 
 /** The head of which this wave counts as ended, if all of its members have a result. */
-export function withEnded(head: RolloutHead, wave: number | undefined): RolloutHead {
+export function withEnded(head: RolloutHead, wave: number | undefined, nowMs: number): RolloutHead {
   const ended = wave === undefined ? undefined : head.waves[wave];
   if (wave === undefined || ended === undefined || unresolved(ended) > 0) return head;
-  return { ...head, endedWaves: Math.max(head.endedWaves, wave + 1) };
+  if (head.endedWaves > wave) return head;
+  const endedAt = toIso(nowMs);
+  const waves = head.waves.map((one) => (one === ended ? { ...one, endedAt } : one));
+  return { ...head, waves, endedWaves: wave + 1 };
 }
 
 /**
@@ -92,7 +95,8 @@ function idlePollMs({ wait, gateStatus }: RolloutHead): number {
  * because of which it stopped is judged, however late its last results came: the next one starts.
  */
 export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
-  if (!wasInterrupted(head)) return withEnded(withoutAnyWait(head), head.currentWave - 1);
+  if (!wasInterrupted(head))
+    return withEnded(withoutAnyWait(head), head.currentWave - 1, Date.parse(head.updatedAt));
   const ended = endedWave(head);
   const wave = ended === undefined ? undefined : head.waves[ended];
   if (wave === undefined || unresolved(wave) > 0) return withoutAnyWait(head);

@@ -16,7 +16,7 @@ import {
 import type { Advance, Instruction, Look } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
-import { applyStep } from "#rollout/rules/progress.ts";
+import { applyStep, withServing } from "#rollout/rules/progress.ts";
 import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
@@ -27,7 +27,7 @@ import {
   type WaveProgress,
   writeHead,
 } from "#rollout/state.ts";
-import { announce } from "./announce.ts";
+import { announce, announceAt } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
@@ -99,7 +99,7 @@ async function step(
   const nowMs = await ctx.date.now();
   const next = nextOf(head);
   const wave = finishedWave ?? endedWave(head) ?? unjudgedWave(head);
-  const over = withEnded(head, wave);
+  const over = withEnded(head, wave, nowMs);
   const isNew = wave !== undefined && wave !== endedWave(head);
   const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
   const windowsEpoch = await readWindowsEpoch(ctx);
@@ -108,12 +108,12 @@ async function step(
   const verdict = mayStart({ head: waiting, next, wave, nowMs, ...seen, fleet });
   // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
   if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
-  const ended = isNew ? await announce(ctx, waiting, "wave completed") : waiting;
+  const ended = isNew ? announceAt(ctx, waiting, { transition: "wave completed", nowMs }) : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
   if (verdict.action === "look") return lookAgain(ctx, ended, nowMs);
   if (next.kind === "end") return complete(ctx, ended);
   if (!head.captured) return startCapture(ctx, ended);
-  return startWave(ctx, withUnhealthy(ended, seen.fleet), next.index);
+  return startWave(ctx, withUnhealthy(ended, seen.fleet), { index: next.index, nowMs });
 }
 
 /** A reading from before an outage says nothing about now. */
@@ -144,14 +144,16 @@ async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruct
 async function startWave(
   ctx: ObjectContext,
   ended: RolloutHead,
-  waveIndex: number,
+  { index: waveIndex, nowMs }: { index: number; nowMs: number },
 ): Promise<Instruction> {
   const head = withoutAnyWait(ended);
-  const wave = head.waves[waveIndex] as WaveProgress;
+  const { endedAt: _, ...wave } = head.waves[waveIndex] as WaveProgress;
+  const started = { ...wave, startedAt: wave.startedAt ?? toIso(nowMs) };
+  const waves = head.waves.with(waveIndex, started);
   const currentWave = waveIndex + 1;
   const { rolloutId, startedBy: by } = head;
   ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size, by });
-  await announce(ctx, { ...head, currentWave }, "wave started");
+  announceAt(ctx, { ...head, waves, currentWave }, { transition: "wave started", nowMs });
   const windowsEpoch = await readWindowsEpoch(ctx);
   const oneByOne = head.unavailable === undefined ? {} : { oneByOne: true as const };
   return { action: "run", waveIndex, batches: batchesOf(wave), windowsEpoch, ...oneByOne };
@@ -204,5 +206,8 @@ function failConfirmed(
     const decided = withFailures(batch, before, confirmed);
     return decided.changes.length === 0 ? null : decided;
   };
-  return changeOutcomes(ctx, head, { batches, decide, apply: applyStep });
+  const served = confirmed.flatMap(({ id, serves }): [string, string][] =>
+    serves === undefined ? [] : [[id, serves]],
+  );
+  return changeOutcomes(ctx, withServing(head, served), { batches, decide, apply: applyStep });
 }

@@ -2,6 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
 import { chatChannel, rolloutChannel } from "#notify/contract.ts";
+import { rolloutWatch } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { tellHistory } from "./tell-history.ts";
@@ -33,8 +34,16 @@ export function announceAt(
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
   ctx.sendClient(chatChannel, rolloutChannel(head.fleet)).Post(message);
+  if (event === "paused") listAfterPause(ctx, stamped);
   tellHistory(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
+}
+
+/** Its own list comes once a minute: too late for somebody who was just woken. */
+function listAfterPause(ctx: ObjectContext, head: RolloutHead): void {
+  const { rolloutId, fleet, failedIds } = head;
+  const ids = failedIds ?? head.failedSample.map(({ id }) => id);
+  ctx.sendClient(rolloutWatch).paused({ rolloutId, ids, ...(fleet !== undefined && { fleet }) });
 }
 
 /** The head with the time of this handler. */

@@ -1,5 +1,6 @@
 /** Converts the durable state to the handlers' answers. */
 import type { RollbackResult, RolloutStatus } from "#rollout/contract.ts";
+import { standingOf } from "#rollout/rules/standing.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { type RolloutHead, reasonSampleLimit } from "#rollout/state.ts";
 
@@ -33,6 +34,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     failed: head.failed,
     in_flight: orderedInFlight(head),
     failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
+    ...(head.total > 0 && !wasRolledBack(head) && { standing: standingOf(head) }),
     started_at: head.startedAt,
     updated_at: head.updatedAt,
     ...(head.leftOut !== undefined && { left_out: head.leftOut }),

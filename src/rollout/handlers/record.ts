@@ -3,7 +3,7 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
 import { together } from "#kernel/together.ts";
 import { withEndedDeploys } from "#rollout/conditions/availability.ts";
-import type { RecordRequest } from "#rollout/internal.ts";
+import type { RecordRequest, ServingNote } from "#rollout/internal.ts";
 import {
   applyResults,
   emptyOutcome,
@@ -11,8 +11,9 @@ import {
   marksOf,
   type OutcomeChange,
 } from "#rollout/rules/outcome.ts";
-import { applyStep } from "#rollout/rules/progress.ts";
-import { type RolloutHead, readBatch, readHead, readOutcome } from "#rollout/state.ts";
+import { applyStep, servedBy, withServing } from "#rollout/rules/progress.ts";
+import { type RolloutHead, readBatch, readHead, readOutcome, writeHead } from "#rollout/state.ts";
+import { stamp } from "./announce.ts";
 import { judgeDeploy } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
 import { stopFor } from "./stop.ts";
@@ -40,7 +41,7 @@ export async function record(
   const step = { n: request.batch, batch, after };
   const sequence = head.sequence + 1;
   const next = {
-    ...applyStep(head, step),
+    ...applyStep(withServing(head, servedBy(batch, request.results)), step),
     openBatches,
     sequence,
     ...unavailableAfter(head, request),
@@ -52,6 +53,17 @@ export async function record(
   // When a batch closes all its results are written: history may miss some, if a write was killed.
   tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
+  return null;
+}
+
+/** Records what failed sentinels serve, by the fleet's list after a pause. */
+export async function noteServing(
+  ctx: ObjectContext,
+  { rolloutId, serving }: ServingNote,
+): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== rolloutId || head.state !== "paused") return null;
+  writeHead(ctx, await stamp(ctx, withServing(head, serving)));
   return null;
 }
 

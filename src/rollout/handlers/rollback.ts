@@ -41,6 +41,7 @@ export async function startRollback(
     drain: drainOf(before),
     revertedByLastRollback: 0,
     revertedBefore: before.reverted,
+    failedBefore: before.failedBefore ?? before.failed,
     notReverted: [],
     includeFailed,
     rolledBackFrom: before.state === "paused" ? "paused" : "cancelled",

@@ -10,9 +10,9 @@ const WaveView = z.object({
   failed: z.int(),
   reverted: z.int(),
   not_reverted: z.int(),
-  /** When its first and its last result came; null before. */
-  first_at: z.string().nullable(),
-  last_at: z.string().nullable(),
+  /** When it started, and when all of its sentinels had a result; null before. */
+  started_at: z.string().nullable(),
+  ended_at: z.string().nullable(),
 });
 export type WaveView = z.infer<typeof WaveView>;
 
@@ -65,7 +65,10 @@ export const RolloutDetail = z.object({
 export type RolloutDetail = z.infer<typeof RolloutDetail>;
 
 /** What counting the rollout's sentinels gives is not recorded a second time. */
-export type RecordedWave = Pick<WaveView, "wave" | "percentage" | "size" | "first_at" | "last_at">;
+export type RecordedWave = Pick<
+  WaveView,
+  "wave" | "percentage" | "size" | "started_at" | "ended_at"
+>;
 export type RecordedRollout = Omit<RolloutDetail, "waves" | "reverted" | "failures"> & {
   waves: RecordedWave[];
 };
@@ -80,6 +83,8 @@ export type Member = {
   wave: number | null;
   outcome: string | null;
   outcome_reason: string | null;
+  /** Why it failed, also once a rollback has put it back; null: it has not. */
+  failure: string | null;
 };
 
 /** One change of a sentinel's outcome; times in ms since 1970. */
@@ -113,6 +118,8 @@ export const SentinelDeploy = z.object({
   /** null: none yet. */
   outcome: z.string().nullable(),
   reason: z.string().nullable(),
+  /** Why it failed, also once a rollback has put it back; null: it has not. */
+  failure: z.string().nullable(),
   /** When the outcome was recorded; without one, when the rollout's members were recorded. */
   at: z.string(),
 });

@@ -6,7 +6,8 @@ import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
-import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import type { RecordedWave } from "./contract.ts";
 
 /** Writes history, one object per rollout id, so that writes keep their order. */
 export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
@@ -40,8 +41,9 @@ type HistoryView = {
   waitingFor: RolloutStatus["waiting_for"];
   until?: string;
   policy: Policy;
-  waves: Pick<WaveProgress, "percentage" | "size">[];
+  waves: Omit<RecordedWave, "wave">[];
   leftOut: number;
+  failedBefore: number;
   /** Absent: there is no gate. */
   gateChecks?: string[];
   ci?: CiEvidence[];

@@ -51,7 +51,7 @@ const selectHistories = `
 
 const selectDeploys = `
   SELECT s.rollout_id, r.started_at, r.state AS rollout_state, r.image, s.previous_image,
-    nullif(s.wave, 0) AS wave, s.outcome, s.reason, s.updated_at AS at
+    nullif(s.wave, 0) AS wave, s.outcome, s.reason, s.failure, s.updated_at AS at
   FROM (
     SELECT * FROM rollouts WHERE fleet = (SELECT fleet FROM sentinels WHERE id = $1)
     ORDER BY started_at DESC LIMIT ${maxRollouts}) AS r

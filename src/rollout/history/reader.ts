@@ -2,8 +2,8 @@
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Queries } from "#kernel/database.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import { planWaves } from "#rollout/rules/waves.ts";
-import type { Member, MessageView, Progress, RecordedRollout, RecordedWave } from "./contract.ts";
+import { describeStanding } from "#rollout/rules/standing.ts";
+import type { Member, MessageView, Progress, RecordedRollout } from "./contract.ts";
 
 /** Each question after the one before: all may be of one transaction. */
 export function createRolloutReader(database: Queries) {
@@ -14,7 +14,6 @@ export function createRolloutReader(database: Queries) {
       const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", id);
       const [row] = rows;
       if (row === undefined) return undefined;
-      const waves = await database.query(selectWaves, id);
       const messages = await database.query(selectMessages, id);
       const images = await database.query(selectImages, id);
       return {
@@ -23,7 +22,7 @@ export function createRolloutReader(database: Queries) {
         started_by: row.started_by,
         ended_at: row.ended_at?.toISOString() ?? null,
         wave_percentages: row.wave_percentages,
-        waves: joinWaves(row.waves ?? planWaves(row.total, row.wave_percentages), waves.rows),
+        waves: (row.waves ?? []).map((wave: Row, index: number) => ({ wave: index + 1, ...wave })),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
         ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
@@ -59,22 +58,6 @@ export function createRolloutReader(database: Queries) {
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
 type Row = any;
 
-type PlannedWave = Pick<RecordedWave, "percentage" | "size">;
-
-function joinWaves(planned: readonly PlannedWave[], timed: Row[]): RecordedWave[] {
-  const byWave = new Map(timed.map((row) => [row.wave, row]));
-  return planned.map(({ percentage, size }, index) => {
-    const row = byWave.get(index + 1);
-    return {
-      wave: index + 1,
-      percentage,
-      size,
-      first_at: row?.first_at?.toISOString() ?? null,
-      last_at: row?.last_at?.toISOString() ?? null,
-    };
-  });
-}
-
 function toMessage(row: Row): MessageView {
   const { id: _id, fields: _fields, ...message } = row.message;
   return {
@@ -94,12 +77,16 @@ function toMessage(row: Row): MessageView {
 
 function toStatus(row: Row): RolloutStatus {
   const { state, image, current_wave, total_waves, total, succeeded, failed } = row;
+  const isStill = state !== "rolling_back" && row.outcome !== "rolled_back";
   return {
     rollout_id: row.id,
     ...(row.fleet !== defaultFleet && { fleet: row.fleet }),
     ...{ state, image, current_wave, total_waves, total, succeeded, failed },
     in_flight: 0,
     failed_sentinels: [],
+    ...(isStill && {
+      standing: describeStanding({ image, total, succeeded, failed, inFlight: 0 }),
+    }),
     started_at: row.started_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     left_out: row.left_out,
@@ -114,12 +101,9 @@ function toStatus(row: Row): RolloutStatus {
 }
 
 const selectMembers = `
-  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, outcome, reason AS outcome_reason
+  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, outcome, reason AS outcome_reason,
+    failure
   FROM rollout_sentinels WHERE rollout_id = $1`;
-
-const selectWaves = `
-  SELECT wave, min(updated_at) AS first_at, max(updated_at) AS last_at
-  FROM rollout_sentinels WHERE rollout_id = $1 AND outcome <> 'left_out' GROUP BY wave`;
 
 const selectMessages = `
   SELECT m.*, d.outcome, d.attempts, d.detail, d.updated_at

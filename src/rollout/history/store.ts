@@ -118,6 +118,7 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     shown.leftOut,
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
     shown.gateChecks ?? null,
+    shown.failedBefore,
   ];
 }
 
@@ -137,16 +138,17 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks, fleet)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks,
+    failed_before, fleet)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
+    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy,
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
-    gate_checks = excluded.gate_checks,
+    gate_checks = excluded.gate_checks, failed_before = excluded.failed_before,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -191,7 +193,9 @@ const changesAfter = `
 // counts, by the sequence of the rollout.
 const saveOutcomes = `
   UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
-    sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter}
+    sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
+    failure = CASE t.outcome WHEN 'failed' THEN coalesce(t.reason, 'unknown') WHEN 'succeeded' THEN NULL
+      ELSE s.failure END
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
     LEFT JOIN sentinels AS n ON n.id = t.id
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
@@ -254,6 +258,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     succeeded: row.succeeded,
     failed: row.failed,
     reverted: row.reverted,
+    failed_before: row.failed_before,
     left_out: row.left_out,
     started_at: row.started_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

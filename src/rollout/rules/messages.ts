@@ -3,6 +3,7 @@ import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
+import { standingOf } from "./standing.ts";
 
 export const rolloutEvents = [
   "rollout started",
@@ -71,6 +72,13 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head, { by }) => [
       ...(by === undefined ? [] : [`Paused by ${by}.`]),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
+      ...(head.failed === 0
+        ? []
+        : [
+            standingOf(head)
+              .map(({ text }) => text)
+              .join(" "),
+          ]),
       ...failureLines(head),
       head.rollbackDue === true
         ? "The previous images are restored now."
@@ -140,6 +148,7 @@ const drafts: Record<RolloutEvent, Draft> = {
           ]
         : [
             `${head.succeeded} of ${sentinels(head.total)} run the new image.`,
+            ...downLines(head),
             ...failureLines(head),
             ...leftOutLines(head),
           ],
@@ -149,6 +158,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout cancelled",
     lines: (head) => [
       `${sentinels(head.succeeded)} keep the new image; RollbackAll restores the previous ones.`,
+      ...downLines(head),
       ...failureLines(head),
     ],
   },
@@ -216,6 +226,11 @@ function ciLine({ kind, result, detail }: CiEvidence): string {
 function doneWords({ succeeded, failed, total }: RolloutHead): string {
   const apart = failed === 0 ? "" : `, ${failed} failed`;
   return `${succeeded + failed} of ${sentinels(total)} done${apart}`;
+}
+
+/** Of the sentinels that serve nothing. */
+function downLines(head: RolloutHead): string[] {
+  return standingOf(head).flatMap(({ text, down }) => (down > 0 ? [text] : []));
 }
 
 function failureLines(head: RolloutHead): string[] {

@@ -1,4 +1,5 @@
 /** Which members of a batch are still to be deployed, and how results change its outcome. Pure. */
+import type { Serving } from "#fleet/deploys/contract.ts";
 import type { Batch, Outcome } from "#rollout/state.ts";
 
 /** A rollout deploys the new image, a rollback each sentinel's previous one. */
@@ -14,6 +15,8 @@ export type DeployOutcome = {
   ok: boolean;
   reason?: string;
   ofFleet?: true;
+  /** Of one that failed; absent: not known. */
+  serving?: Serving;
   /** A pin has held it back: it was not ordered. */
   leftOut?: true;
 };

@@ -7,7 +7,7 @@ import {
   reasonSampleLimit,
   type WaveProgress,
 } from "#rollout/state.ts";
-import { marksOf, type OutcomeChange } from "./outcome.ts";
+import { type DeployOutcome, marksOf, type OutcomeChange, previousImageOf } from "./outcome.ts";
 import { type BatchStep, recount } from "./tally.ts";
 
 /**
@@ -16,13 +16,38 @@ import { type BatchStep, recount } from "./tally.ts";
  */
 export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
   const members = marksOf(step.batch, step.after);
+  const others = members.filter(({ to }) => to !== "f").map(({ id }) => id);
   return {
     ...head,
+    ...servingWithout(head, new Set(others)),
     ...applyToLists(head, members),
     ...recount(head, step),
     failedSample: sample(head.failedSample, members, { mark: "f", limit: reasonSampleLimit }),
     notReverted: sample(head.notReverted, members, { mark: "n", limit: inlineListLimit }),
   };
+}
+
+/** The head with what failed sentinels serve, by the fleet's word. */
+export function withServing(head: RolloutHead, found: readonly [string, string][]): RolloutHead {
+  if (found.length === 0) return head;
+  const all = Object.entries({ ...head.serving, ...Object.fromEntries(found) });
+  return { ...head, serving: Object.fromEntries(all.slice(-inlineListLimit)) };
+}
+
+/** What failed members serve by the results of their deploys: with an image that is not named, what they ran before. */
+export function servedBy(batch: Batch, results: readonly DeployOutcome[]): [string, string][] {
+  return results.flatMap(({ id, index, serving }): [string, string][] => {
+    if (serving === undefined) return [];
+    return [[id, serving.healthy ? serving.image || previousImageOf(batch, index) : ""]];
+  });
+}
+
+function servingWithout(
+  { serving }: RolloutHead,
+  ids: ReadonlySet<string>,
+): Pick<RolloutHead, "serving"> {
+  if (serving === undefined) return {};
+  return { serving: Object.fromEntries(Object.entries(serving).filter(([id]) => !ids.has(id))) };
 }
 
 /** The list with the members that have the mark added, and the other members of the batch removed. */
@@ -56,6 +81,12 @@ function applyToLists(head: RolloutHead, members: readonly OutcomeChange[]): Par
     succeededIds: withMarks(head.succeededIds, "sn"),
     failedIds: withMarks(head.failedIds, "f"),
   };
+}
+
+/** The image that all members had before; nothing if they had several. */
+export function soleImage(batches: readonly Batch[]): Pick<RolloutHead, "previousImage"> {
+  const [image, ...others] = new Set(batches.flatMap(({ images }) => images));
+  return image === undefined || others.length > 0 ? {} : { previousImage: image };
 }
 
 /** The lists of ids in the head of a small fleet; none for a large one. */
@@ -94,6 +125,7 @@ export function applyRetry(head: RolloutHead, step: BatchStep): RolloutHead {
   return {
     ...applyStep(head, step),
     failedSample: head.failedSample.filter(({ id }) => !gone.has(id)),
+    ...servingWithout(head, gone),
     endedWaves: Math.min(head.endedWaves, step.batch.wave),
     ...(failedIds !== undefined && { failedIds: failedIds.filter((id) => !gone.has(id)) }),
   };

@@ -2,8 +2,11 @@
 import type { Batch, Outcome } from "#rollout/state.ts";
 import type { OutcomeChange } from "./outcome.ts";
 
-/** A sentinel that took the image and does not run it well any more; `ofFleet`: not because of the image. */
-export type Stray = { id: string; reason: string; ofFleet?: true };
+/**
+ * A sentinel that took the image and does not run it well any more; `ofFleet`: not because of the image. `serves`: the
+ * image that it serves, "" for none; absent: not known.
+ */
+export type Stray = { id: string; reason: string; ofFleet?: true; serves?: string };
 
 /** The outcome without its failures, so that those members are deployed again; and what that changes. */
 export function withoutFailures(

@@ -15,7 +15,7 @@ import {
   rolloutObject,
 } from "#rollout/internal.ts";
 import { type PlanRequest, planRollout, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
-import { inlineLists } from "#rollout/rules/progress.ts";
+import { inlineLists, soleImage } from "#rollout/rules/progress.ts";
 import type { Batch, RolloutHead, WaveProgress } from "#rollout/state.ts";
 
 /** The pins that hold for this fleet. */
@@ -106,7 +106,7 @@ function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Froze
   const waves = toWaveProgress(planned);
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
   const counts = { fleetSize: fleet.length, leftOut: leftOut.length };
-  const inline = { ...counts, ...inlineLists(total, batches) };
+  const inline = { ...counts, ...soleImage(batches), ...inlineLists(total, batches) };
   return { waves, batches, inline, leftOut: entriesOf(leftOut) };
 }
 

@@ -98,7 +98,7 @@ const oneWay: readonly string[] = [
 /** Handlers that a rollout does not need to continue: of callers, which only wait, and of repair. */
 const notNeeded: readonly string[] = [
   ...["Rollout", "Resume", "RollbackAll", "Status", "Plan", "History", "repair"],
-  ...["openInvocations", "forgetBatches", "windowsChanged", "noteCaller"],
+  ...["openInvocations", "forgetBatches", "windowsChanged", "noteCaller", "noteServing"],
 ].map((handler) => `${rolloutObject.name}/${handler}`);
 
 type ReleasePlan = {

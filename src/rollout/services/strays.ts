@@ -33,9 +33,10 @@ function toStray(id: string, member: FleetMember | undefined, image: string): St
   if (member === undefined) return [{ id, reason: gone, ofFleet: true }];
   const { running_image, health } = member;
   if (running_image !== "" && compareImages(running_image, image) === "other") {
-    return [{ id, reason: `reverted: it runs ${running_image} now` }];
+    const serves = health === "unhealthy" ? "" : running_image;
+    return [{ id, reason: `reverted: it runs ${running_image} now`, serves }];
   }
-  return health === "unhealthy" ? [{ id, reason: unhealthy }] : [];
+  return health === "unhealthy" ? [{ id, reason: unhealthy, serves: "" }] : [];
 }
 
 const gone = `${"target_gone" satisfies ReasonCode}: the fleet does not list it any more`;

@@ -1,17 +1,48 @@
 /** Detects that a run, or batches that it left, have ended without reporting it. */
 import { type Context, implement } from "@restatedev/restate-sdk";
+import type { FleetMember } from "#fleet/contract.ts";
 import { endsWithin } from "#kernel/attach.ts";
-import { keyOf, type OfFleet } from "#rollout/fleets.ts";
-import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
+import { readPatiently } from "#kernel/read-now.ts";
+import { type Fleets, keyOf, type ListFleet, type OfFleet } from "#rollout/fleets.ts";
+import { rolloutObject, rolloutWatch, type ServingNote } from "#rollout/internal.ts";
 
 /** How often a running rollout is checked, in case every invocation that waits for it was killed. */
 export const repairIntervalMs = 30_000;
 
 /** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
-export const watchService = implement(rolloutWatch, {
-  handlers: { run: watch, batches: watchBatches },
-  options: { ingressPrivate: true, journalRetention: 0 },
-});
+export function createWatch(fleets: Pick<Fleets, "get">) {
+  return implement(rolloutWatch, {
+    handlers: {
+      run: watch,
+      batches: watchBatches,
+      paused: (ctx, paused) => listOnce(ctx, paused, fleets.get(keyOf(paused)).listFleet),
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}
+
+/** Without an answer in this time what the deploys have said counts on. */
+const listLimitMs = 60_000;
+
+async function listOnce(
+  ctx: Context,
+  { rolloutId, ids, ...of }: OfFleet & { rolloutId: string; ids: string[] },
+  listFleet: ListFleet,
+): Promise<null> {
+  const failed = new Set(ids);
+  const list = async () =>
+    (await readPatiently(listLimitMs, listFleet).catch(() => [])).flatMap((member) =>
+      failed.has(member.id) ? toServing(member) : [],
+    );
+  const serving = await ctx.run("list-fleet", list);
+  if (serving.length === 0) return null;
+  return ctx.client(rolloutObject, keyOf(of)).noteServing({ rolloutId, serving });
+}
+
+function toServing({ id, health, running_image: image }: FleetMember): ServingNote["serving"] {
+  if (health === "unhealthy") return [[id, ""]];
+  return health === "healthy" && image !== "" ? [[id, image]] : [];
+}
 
 type Watched = OfFleet & { rolloutId: string; runner: string };
 

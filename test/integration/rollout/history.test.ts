@@ -21,7 +21,14 @@ const entry = (sequence: number, over: Parameters<typeof buildHead>[0]) => {
   };
 };
 
-const shown = { outcome: null, waitingFor: null, policy: {}, waves: [], leftOut: 0 };
+const shown = {
+  outcome: null,
+  waitingFor: null,
+  policy: {},
+  waves: [],
+  leftOut: 0,
+  failedBefore: 0,
+};
 
 type Told = Parameters<typeof buildHead>[0] & { leftOut?: number };
 
@@ -108,7 +115,7 @@ describe("history", () => {
     ];
     await told("p-2", 2, { state: "completed", total: 0, leftOut: 4 });
     const leftOut = await has();
-    await told("p-3", 3, { state: "completed", total: 0, leftOut: 0 });
+    await told("p-3", 3, { state: "completed", total: 0, leftOut: 0, failedBefore: 0 });
     const ranIt = await has();
     await told("p-4", 4, { state: "cancelled" });
     await told("p-5", 5, { image: "registry.example.com/team/app:v8", state: "completed" });

@@ -53,7 +53,7 @@ describe("a wave that ended while no run led the rollout", () => {
     const head = buildHead({ waves: ended, currentWave: 1, endedWaves: 0 });
 
     expect(unjudgedWave(head)).toBe(0);
-    expect(unjudgedWave(withEnded(head, 0))).toBeUndefined();
+    expect(unjudgedWave(withEnded(head, 0, 0))).toBeUndefined();
   });
 
   it.each([

@@ -49,7 +49,7 @@ describe("a sentinel that took the image", () => {
     ["runs another digest of the tag", `${v2}${digest("a")}`, `${v2}${digest("b")}`],
   ])("is one when it %s", async (_, image, running_image) => {
     expect(await straysOf(image, { running_image })).toEqual([
-      { id: "a", reason: `reverted: it runs ${running_image} now` },
+      { id: "a", reason: `reverted: it runs ${running_image} now`, serves: running_image },
     ]);
   });
 

@@ -51,6 +51,6 @@ const emptyWave: WaveView = {
   failed: 0,
   reverted: 0,
   not_reverted: 0,
-  first_at: null,
-  last_at: null,
+  started_at: null,
+  ended_at: null,
 };

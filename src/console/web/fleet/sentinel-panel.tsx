@@ -73,7 +73,8 @@ function reasonOf(
   sent: string | undefined,
   { mark, data, isPast }: { mark: SentinelMark; data: SentinelDetail | undefined; isPast: boolean },
 ): string | null | undefined {
-  if (!"fnx".includes(mark)) return undefined;
+  if (!"fnxr".includes(mark)) return undefined;
+  if (mark === "r") return data?.failure ?? sent;
   const ofLast = isPast ? undefined : data?.deploy_reason;
   const whole = data?.outcome_reason ?? ofLast;
   if (sent === undefined) return whole;

@@ -102,7 +102,8 @@ function Table({ rollouts }: { rollouts: readonly Past[] }) {
 }
 
 function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined }) {
-  const { rollout_id: id, failed, total, started_by: by } = rollout;
+  const { rollout_id: id, total, started_by: by } = rollout;
+  const failed = rollout.failed + rollout.failed_before;
   return (
     <tr>
       <td data-name="Outcome">

@@ -12,7 +12,9 @@ export type Question = {
   verb: string;
   isGrave: boolean;
   /** A choice, or a text without which, unless it is optional, the button does nothing. */
-  field?: { label: string; kind: "tick" | "text"; isOptional?: true };
+  field?: { label: string; kind: "tick" | "text"; isOptional?: true; isTicked?: true };
+  /** The same for a choice that was changed. Absent: the choice changes none of these words. */
+  follow?: (isTicked: boolean) => Pick<Question, "lines" | "verb">;
   run: (given: Given) => Promise<unknown>;
 };
 
@@ -43,11 +45,13 @@ export function Confirmation() {
   return asked === undefined ? null : <Dialog key={asked.title} {...asked} />;
 }
 
-function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
+function Dialog(asked: Question) {
+  const { title, isGrave, field, run } = asked;
   const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  const [given, setGiven] = useState<Given>({ isTicked: false, text: "" });
+  const [given, setGiven] = useState<Given>({ isTicked: field?.isTicked === true, text: "" });
+  const { lines, verb } = asked.follow?.(given.isTicked) ?? asked;
   const isTextDue = field?.kind === "text" && field.isOptional !== true;
   const isComplete = !isTextDue || given.text.trim() !== "";
   const [askedIn] = useState(session.value?.csrf);

@@ -2,6 +2,8 @@ import { shortImage, splitImage } from "#console/web/format.ts";
 
 /** The name of an image with its version in bold; the whole name on hover. */
 export function Image({ image }: { image: string }) {
+  // Of a sentinel: nothing runs.
+  if (image === "") return <span class="quiet">nothing</span>;
   const { place, name, version } = splitImage(image);
   return (
     <span class="image" title={image}>
@@ -14,5 +16,5 @@ export function Image({ image }: { image: string }) {
 
 /** Without its registry; the whole name on hover. */
 export function ShortImage({ image }: { image: string }) {
-  return <span title={image}>{shortImage(image)}</span>;
+  return <span title={image}>{image === "" ? "nothing" : shortImage(image)}</span>;
 }

@@ -63,7 +63,8 @@ function questionOf(operation: Operation, rollout: LiveRollout): Question {
   }
   if (operation === "RollbackAll") {
     const run = ({ isTicked }: Given) => send("rollback", isTicked ? { include_failed: true } : {});
-    return { ...rollbackQuestion(rollout), run };
+    const follow = (isTicked: boolean) => rollbackQuestion(rollout, isTicked);
+    return { ...rollbackQuestion(rollout), follow, run };
   }
   if (operation === "Skip") {
     const run = ({ text }: Given) => send("skip", { reason: text, ...seenWait(status) });

@@ -32,6 +32,7 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
 
 /** The number of sentinels that are done, and its parts. */
 function Results({ counts: of }: { counts: RolloutCounts }) {
+  const failed = of.failed + of.failed_before;
   return (
     <>
       <Tile name="Done">
@@ -42,7 +43,7 @@ function Results({ counts: of }: { counts: RolloutCounts }) {
       </Tile>
       <Tile name="Succeeded">{count(of.succeeded)}</Tile>
       <Tile name="Failed">
-        <span class={of.failed > 0 ? "bad-text" : ""}>{count(of.failed)}</span>
+        <span class={failed > 0 ? "bad-text" : ""}>{count(failed)}</span>
       </Tile>
       {of.reverted > 0 && <Tile name="Reverted">{count(of.reverted)}</Tile>}
       {of.not_reverted > 0 && (

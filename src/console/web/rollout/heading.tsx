@@ -1,6 +1,6 @@
 /** The heading of a rollout: its state, its image, who started it and when. */
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { count, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
@@ -8,6 +8,7 @@ import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
+import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { situationOf } from "./situation.ts";
 import { titleOf } from "./title.ts";
@@ -37,7 +38,7 @@ export function Heading({ detail, children }: Props) {
             </p>
           )}
           {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}
-          {situation !== undefined && <p class="situation">{situation}</p>}
+          {situation !== undefined && <Situation parts={situation} />}
         </div>
         {children}
       </div>
@@ -50,6 +51,18 @@ export function Heading({ detail, children }: Props) {
       )}
       <StillOrdered status={status} />
     </section>
+  );
+}
+
+function Situation({ parts }: { parts: readonly StandingPart[] }) {
+  return (
+    <p class="situation">
+      {parts.map(({ text, down }) => (
+        <Fragment key={text}>
+          {down > 0 ? <strong class="bad-text">{text}</strong> : text}{" "}
+        </Fragment>
+      ))}
+    </p>
   );
 }
 

@@ -3,6 +3,7 @@ import type { LiveRollout } from "#console/contract.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import type { Question } from "#console/web/parts/confirm.tsx";
 import type { WaveView } from "#rollout/history/contract.ts";
+import { downOf } from "./situation.ts";
 
 export type Words = Omit<Question, "run">;
 
@@ -97,13 +98,15 @@ function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]):
 }
 
 /** Of a rollout whose image no sentinel has: there is nothing to restore. */
-function rollbackOfNone({ status }: LiveRollout): Words {
-  const still = "They stay ordered to run the new image unless ticked.";
+function rollbackOfNone({ status }: LiveRollout, isTicked: boolean): Words {
+  const ends = "the rollout ends as cancelled.";
   return {
     title: `Roll back the rollout of ${shortImage(status.image ?? "")}?`,
     lines: [
-      "No sentinel has the new image: nothing is restored, and the rollout ends as cancelled.",
-      ...(status.failed > 0 ? [`Failed: ${sentinels(status.failed)}. ${still}`] : []),
+      isTicked
+        ? `No other sentinel has the new image, and ${ends}`
+        : `No sentinel has the new image: nothing is restored, and ${ends}`,
+      ...failedLines(status, isTicked, "They stay ordered to run the new image unless ticked."),
     ],
     verb: "Roll back",
     isGrave: false,
@@ -111,18 +114,33 @@ function rollbackOfNone({ status }: LiveRollout): Words {
   };
 }
 
-function failedField({ failed }: LiveRollout["status"]): Pick<Words, "field"> {
-  if (failed === 0) return {};
-  return { field: { label: "Roll back failed sentinels too", kind: "tick" } };
+/** Ticked where one of them serves nothing: only its previous image brings it back. */
+function failedField(status: LiveRollout["status"]): Pick<Words, "field"> {
+  if (status.failed === 0) return {};
+  const ticked = downOf(status) !== undefined && { isTicked: true as const };
+  return { field: { label: "Roll back failed sentinels too", kind: "tick", ...ticked } };
+}
+
+function failedLines(status: LiveRollout["status"], isTicked: boolean, still: string): string[] {
+  const { failed } = status;
+  if (failed === 0) return [];
+  const down = downOf(status);
+  const nothing = down === undefined ? "" : ` ${down.brief}.`;
+  return isTicked
+    ? [`Failed, and put back too: ${sentinels(failed)}.${nothing}`]
+    : [`Failed: ${sentinels(failed)}. ${still}${nothing}`];
 }
 
 /** `previous_images` has only the most frequent images; the waves count every sentinel. */
-export function rollbackQuestion(rollout: LiveRollout): Words {
+export function rollbackQuestion(
+  rollout: LiveRollout,
+  isTicked = downOf(rollout.status) !== undefined,
+): Words {
   const { status, waves, previous_images: images } = rollout;
   const named = images.reduce((sum, image) => sum + image.sentinels, 0);
   const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
   const total = Math.max(named, moved);
-  if (total === 0) return rollbackOfNone(rollout);
+  if (total === 0) return rollbackOfNone(rollout, isTicked);
   const [only] = images;
   const title =
     only?.sentinels === total
@@ -130,16 +148,15 @@ export function rollbackQuestion(rollout: LiveRollout): Words {
       : `Roll back ${sentinels(total)} to their previous images?`;
   const each = images.map((image) => `${sentinels(image.sentinels)} back to ${image.image}.`);
   const rest = `${sentinels(total - named)} back to other images.`;
-  const failed = `Failed, not changed unless ticked: ${sentinels(status.failed)}.`;
   return {
     title,
     lines: [
       ...each,
       ...(total > named ? [rest] : []),
-      ...(status.failed > 0 ? [failed] : []),
+      ...failedLines(status, isTicked, "They are not changed unless ticked."),
       "No other operation is possible until the rollback ends.",
     ],
-    verb: `Roll back ${count(total)}`,
+    verb: `Roll back ${count(isTicked ? total + status.failed : total)}`,
     isGrave: status.state !== "paused",
     ...failedField(status),
   };

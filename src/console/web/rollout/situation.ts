@@ -1,32 +1,22 @@
-/** What runs where while a rollout stands still, in a sentence for somebody who has just been woken. Pure. */
-import { count, sentinels } from "#console/web/format.ts";
-import type { RolloutDetail } from "#rollout/history/contract.ts";
-
-type Shown = Pick<RolloutDetail, "status" | "waves">;
+/** What runs where while a rollout stands still, for somebody who has just been woken. Pure. */
+import type { RolloutStatus, StandingPart } from "#rollout/contract.ts";
 
 /** undefined: it does not stand still, or has ended as everybody expects. */
-export function situationOf(detail: Shown): string | undefined {
-  const { state, outcome } = detail.status;
-  if (state === "paused") return `${standWords(detail)} Nothing more starts until you decide.`;
-  return state === "cancelled" && outcome !== "rolled_back" ? standWords(detail) : undefined;
+export function situationOf({ status }: { status: RolloutStatus }): StandingPart[] | undefined {
+  const { state, outcome, total, standing = [] } = status;
+  const where = total === 0 ? [nothingRuns] : standing;
+  if (state === "paused") return [...where, nothingStarts];
+  return state === "cancelled" && outcome !== "rolled_back" ? where : undefined;
 }
 
-function standWords(detail: Shown): string {
-  const { in_flight: inFlight } = detail.status;
-  const finishing =
-    inFlight === 0 ? "" : ` Still in flight, and finishing: ${sentinels(inFlight)}.`;
-  return `${whereWords(detail)}${finishing}`;
+const nothingRuns = said("No wave has started: nothing is deployed.");
+const nothingStarts = said("Nothing more starts until you decide.");
+
+function said(text: string): StandingPart {
+  return { text, brief: text, down: 0 };
 }
 
-function whereWords({ status, waves }: Shown): string {
-  if (status.total === 0) return "No wave has started: nothing is deployed.";
-  const sum = (of: "succeeded" | "failed") => waves.reduce((all, wave) => all + wave[of], 0);
-  const [succeeded, failed] = [sum("succeeded"), sum("failed")];
-  const before = status.total - succeeded - failed - status.in_flight;
-  const parts = [
-    `${sentinels(succeeded)} on the new image`,
-    ...(failed > 0 ? [`${count(failed)} failed`] : []),
-    `${count(Math.max(0, before))} on the image from before`,
-  ];
-  return `${parts.join(", ")}.`;
+/** About the failed sentinels that serve nothing, as far as it is known. */
+export function downOf({ standing = [] }: RolloutStatus): StandingPart | undefined {
+  return standing.find(({ down }) => down > 0);
 }

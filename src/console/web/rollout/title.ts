@@ -2,6 +2,7 @@
 import { count, percent, sentinels, shortImage, stateName } from "#console/web/format.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { awaitedWave } from "./approval.ts";
+import { downOf } from "./situation.ts";
 
 type Shown = Pick<RolloutDetail, "status" | "messages" | "waves">;
 type Status = RolloutDetail["status"];
@@ -25,6 +26,10 @@ export function tabTitleOf(detail: Shown): string {
 function tabState(detail: Shown): string {
   const { status } = detail;
   const { state, succeeded, failed, total, waiting_for: wait } = status;
+  const down = downOf(status);
+  if (down !== undefined && (state === "paused" || state === "cancelled")) {
+    return `${stateName(state)}: ${down.brief}`;
+  }
   if (state === "paused") return `Paused${pausedWhy(detail)}`;
   if (state !== "in_progress") return titleOf(detail);
   const bad = failed === 0 ? "" : `, ${count(failed)} failed`;
@@ -43,14 +48,19 @@ function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): st
   const { cause, failed } = status;
   if (cause === "operator") return pausedBy(messages);
   const words = {
-    sentinels: `: ${sentinels(failed)} failed`,
-    budget: `: too many failed, ${count(failed)} of ${count(status.total)}`,
+    sentinels: `: ${sentinels(failed)} failed${downAfter(status)}`,
+    budget: `: too many failed, ${count(failed)} of ${count(status.total)}${downAfter(status)}`,
     gate: `: ${gateWords(status)}`,
     fleet: ": the fleet does not answer as it should",
     version: ": the program was replaced by another version",
     run: ": its run has ended early",
   } as const;
   return cause === undefined ? "" : words[cause];
+}
+
+function downAfter(status: Status): string {
+  const { down = 0 } = downOf(status) ?? {};
+  return down === 0 ? "" : `, ${count(down)} ${down === 1 ? "serves" : "serve"} nothing`;
 }
 
 function pausedBy(messages: Shown["messages"]): string {

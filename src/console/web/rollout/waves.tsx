@@ -68,19 +68,17 @@ function WaveBar({ wave, percent, counts, isNow }: BarProps) {
 }
 
 function Extras({ wave, counts }: Pick<BarProps, "wave" | "counts">) {
-  const { failed, reverted, not_reverted, held_back, succeeded, total } = counts;
-  const { first_at, last_at } = wave;
-  const isWhole = succeeded + held_back === total && first_at !== null && last_at !== null;
+  const { reverted, not_reverted, held_back } = counts;
+  const failed = counts.failed + counts.failed_before;
+  const { started_at: from, ended_at: to } = wave;
   return (
     <>
       {failed > 0 && <span class="bad-text">· {count(failed)} failed </span>}
       {reverted > 0 && <span class="quiet">· {count(reverted)} reverted </span>}
       {not_reverted > 0 && <span class="warn-text">· {count(not_reverted)} not reverted </span>}
       {held_back > 0 && <span class="quiet">· {count(held_back)} left out </span>}
-      {isWhole && (
-        <span class="quiet">
-          · {duration((Date.parse(last_at) - Date.parse(first_at)) / 1_000)}
-        </span>
+      {from !== null && to !== null && (
+        <span class="quiet">· {duration((Date.parse(to) - Date.parse(from)) / 1_000)}</span>
       )}
     </>
   );

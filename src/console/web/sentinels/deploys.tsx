@@ -41,7 +41,7 @@ export function Deploys({ deploys }: { deploys: readonly SentinelDeploy[] }) {
 }
 
 function Row({ deploy }: { deploy: SentinelDeploy }) {
-  const { rollout_id: id, outcome, reason, previous_image: before, wave, at } = deploy;
+  const { rollout_id: id, outcome, reason, failure, previous_image: before, wave, at } = deploy;
   const mark = markOfOutcome(outcome);
   return (
     <tr>
@@ -50,6 +50,9 @@ function Row({ deploy }: { deploy: SentinelDeploy }) {
           <span class="badge">
             <Mark mark={mark} /> {markNames[mark]}
           </span>
+          {failure !== null && failure !== reason && (
+            <div class="reason small-text">Failed before: {failure}</div>
+          )}
           {reason !== null && (
             <div class={mark === "l" ? "quiet small-text" : "reason small-text"}>{reason}</div>
           )}

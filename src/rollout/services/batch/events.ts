@@ -98,13 +98,15 @@ export function toEvent(
 function judge(
   result: DeployResult | undefined,
   failure: TerminalError | undefined,
-): Pick<DeployOutcome, "ok" | "reason" | "ofFleet"> {
+): Pick<DeployOutcome, "ok" | "reason" | "ofFleet" | "serving"> {
   if (failure !== undefined) {
     return { ok: false, reason: `cancelled: the deploy ended with "${failure.message}"` };
   }
   if (result?.status === "ready") return { ok: true };
   const reason = result?.reason ?? "timeout_unknown";
-  return { ok: false, reason, ...(result?.unasked === true && { ofFleet: true }) };
+  const { unasked, serving } = result ?? {};
+  const ofApi = unasked === true && { ofFleet: true as const };
+  return { ok: false, reason, ...ofApi, ...(serving && { serving }) };
 }
 
 /** Corrects the status of a sentinel whose deploy was killed and left it as progressing. */

@@ -32,8 +32,8 @@ const wave = (number: number, size: number, succeeded = 0): LiveRollout["waves"]
   failed: 0,
   reverted: 0,
   not_reverted: 0,
-  first_at: null,
-  last_at: null,
+  started_at: null,
+  ended_at: null,
 });
 
 const live = (status: Partial<RolloutStatus> = {}): LiveRollout => ({

@@ -1,5 +1,6 @@
 /** What the heading and the tab say of a rollout that stands still or has ended. */
 import { describe, expect, it } from "vitest";
+import type { LiveRollout } from "#console/contract.ts";
 import { situationOf } from "#console/web/rollout/situation.ts";
 import { tabTitleOf, titleOf } from "#console/web/rollout/title.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
@@ -25,6 +26,12 @@ const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
   })),
 });
 
+/** Failed sentinels that serve nothing. */
+const nothingOf = (count: number) => {
+  const brief = `${count} failed and serve nothing`;
+  return [{ text: `${brief}: a, b.`, brief, down: count }];
+};
+
 const pausedBy = (actor: string): MessageView => ({
   sequence: 2,
   event: "paused",
@@ -39,6 +46,10 @@ const pausedBy = (actor: string): MessageView => ({
 describe("the heading of a paused rollout", () => {
   it.each<[Partial<RolloutStatus>, string]>([
     [{ cause: "sentinels", failed: 1 }, "Paused after wave 1: 1 sentinel failed"],
+    [
+      { cause: "sentinels", failed: 3, standing: nothingOf(2) },
+      "Paused after wave 1: 3 sentinels failed, 2 serve nothing",
+    ],
     [{ cause: "budget", failed: 4 }, "Paused after wave 1: too many failed, 4 of 40"],
     [
       { cause: "gate", gate: gateOf([null, failedRun]) },
@@ -67,6 +78,10 @@ describe("the heading of a paused rollout", () => {
 
 it.each<[Partial<RolloutStatus>, string]>([
   [{ cause: "sentinels", failed: 2 }, "Paused: 2 sentinels failed · app:v2"],
+  [
+    { cause: "sentinels", failed: 3, standing: nothingOf(2) },
+    "Paused: 2 failed and serve nothing · app:v2",
+  ],
   [{ state: "in_progress", succeeded: 9, failed: 1 }, "25 %, 1 failed · app:v2"],
   [{ state: "in_progress", succeeded: 10 }, "25 % · app:v2"],
   [{ state: "in_progress", waiting_for: "approval" }, "Waits for an approval · app:v2"],
@@ -86,17 +101,22 @@ it("tells a rollout that was rolled back from one that was cancelled", () => {
   expect(titleOf(liveRollout({ state: "cancelled", outcome: "cancelled" }))).toBe("Cancelled");
 });
 
-describe("the situation", () => {
-  it("counts what runs where, and says that nothing more starts", () => {
-    const rollout = liveRollout({ in_flight: 2 }, { waves: [{ succeeded: 16, failed: 2 }, {}] });
+const wordsOf = (rollout: LiveRollout) =>
+  situationOf(rollout)
+    ?.map(({ text }) => text)
+    .join(" ");
 
-    expect(situationOf(rollout)).toBe(
-      "16 sentinels on the new image, 2 failed, 20 on the image from before. Still in flight, and finishing: 2 sentinels. Nothing more starts until you decide.",
+describe("the situation", () => {
+  it("is what runs where, and that nothing more starts", () => {
+    const rollout = liveRollout({ failed: 2, standing: nothingOf(2) });
+
+    expect(wordsOf(rollout)).toBe(
+      "2 failed and serve nothing: a, b. Nothing more starts until you decide.",
     );
   });
 
   it("before the first wave is that nothing is deployed", () => {
-    expect(situationOf(liveRollout({ total: 0 }))).toMatch(/^No wave has started/);
+    expect(wordsOf(liveRollout({ total: 0 }))).toMatch(/^No wave has started/);
   });
 
   it("is not told of a rollout that runs, or ended as everybody expects", () => {

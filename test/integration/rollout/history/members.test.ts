@@ -20,7 +20,14 @@ async function begin(id: string, members: string[], startedAt = at(0)): Promise<
     event: "rollout started" as const,
     message: composeMessage("rollout started", head),
   };
-  const shown = { outcome: null, waitingFor: null, policy: {}, waves: [], leftOut: 0 };
+  const shown = {
+    outcome: null,
+    waitingFor: null,
+    policy: {},
+    waves: [],
+    leftOut: 0,
+    failedBefore: 0,
+  };
   await history().save(id, { ...head, toldAt: 1, told, shown });
   const previousImages = members.map(() => "registry.example.com/team/app:v1");
   await history().plan(id, [{ wave: 1, ids: members, previousImages }]);
