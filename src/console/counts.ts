@@ -40,7 +40,13 @@ export type Marks = {
   reasons?: ReadonlyMap<number, string>;
 };
 
-type Cells = { marks: readonly SentinelMark[]; waves: readonly number[] };
+/** `first`: the index of the first of these cells. */
+type Cells = {
+  marks: readonly SentinelMark[];
+  waves: readonly number[];
+  first: number;
+  reasons: ReadonlyMap<number, string>;
+};
 
 type Tally = Partial<Record<string, number>>;
 
@@ -105,13 +111,14 @@ export function doneIn(row: {
 type RegionCounts = { members: number } & Pick<Counts, "done" | "failed" | "not_reverted">;
 
 /** Of one region; `members`: those of its sentinels that the rollout has. */
-export function regionCounts({ marks, waves }: Cells): RegionCounts {
+export function regionCounts({ marks, waves, first, reasons }: Cells): RegionCounts {
   const count = (wanted: string) => marks.filter((mark) => wanted.includes(mark)).length;
+  const before = marks.filter((mark, i) => mark === "r" && reasons.has(first + i)).length;
   const outside = marks.filter((mark, i) => mark === "l" && waves[i] === 0).length;
   return {
     members: count("wpsfrnl") - outside,
-    done: count("srn"),
-    failed: count("f"),
+    done: count("srn") - before,
+    failed: count("f") + before,
     not_reverted: count("n"),
   };
 }

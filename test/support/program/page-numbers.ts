@@ -76,17 +76,16 @@ export function findDisagreements(texts: Texts): string[] {
   const heldBack = sumOf(waves, /([\d,]+) left out/);
   const facts: Fact[] = [
     ...(regions.length === 0 ? [] : ofRegions(texts)),
-    ["done: tile and legend", done, results],
+    ["done: tile and legend", done, results - failed],
     ["done: tile and waves", done, inWaves],
     ["total: tile and waves", total, sumOf(waves, /\/ ([\d,]+)/)],
     ["total: tile and legend", total, results + named("Deploying", "Not deployed") + heldBack],
     ["succeeded: tile and legend", succeeded, named("Succeeded")],
-    ["failed: tile and legend", failed, named("Failed")],
     ["failed: tile and waves", failed, sumOf(waves, /([\d,]+) failed/)],
     ["left out: tile and legend", leftOut, named("Left out")],
     ...(isRunning ? [["in flight: tile and legend", deploying, named("Deploying")] as Fact] : []),
     ...(title.startsWith("Completed")
-      ? [["completed: done and total", done + heldBack, total] as Fact]
+      ? [["completed: done and total", done + failed + heldBack, total] as Fact]
       : []),
   ];
   return facts

@@ -69,6 +69,8 @@ function RegionHead({
   const { members, done, failed, not_reverted } = regionCounts({
     marks: fleet.marks.slice(first, first + size),
     waves: fleet.waves.slice(first, first + size),
+    first,
+    reasons: fleet.reasons,
   });
   return (
     <h3>
