@@ -194,8 +194,8 @@ const changesAfter = `
 const saveOutcomes = `
   UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
     sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
-    failure = CASE t.outcome WHEN 'failed' THEN coalesce(t.reason, 'unknown') WHEN 'succeeded' THEN NULL
-      ELSE s.failure END
+    failure = CASE WHEN t.outcome = 'failed' THEN coalesce(t.reason, 'unknown')
+      WHEN t.outcome IN ('reverted', 'not_reverted') THEN s.failure END
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
     LEFT JOIN sentinels AS n ON n.id = t.id
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
