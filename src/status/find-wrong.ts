@@ -53,9 +53,10 @@ function findPaused({ name, rollout }: Fleet): Wrong[] {
 }
 
 /** One line of a paused rollout. */
-function describePaused({ image, total, succeeded, failed, ...status }: Fleet["rollout"]): string {
+function describePaused({ image, standing = [], ...status }: Fleet["rollout"]): string {
   const wave = `wave ${status.current_wave} of ${status.total_waves}`;
-  return `the rollout of ${shortenImage(image ?? "")} is paused in ${wave}: ${succeeded} of ${total} on the image, ${failed} failed`;
+  const now = standing.map(({ brief }) => brief).join("; ");
+  return `the rollout of ${shortenImage(image ?? "")} is paused in ${wave}: ${now}`;
 }
 
 function describeFailing(channel: string, [newest, ...others]: StatusView["deliveries"]): Wrong {

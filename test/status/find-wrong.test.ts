@@ -11,6 +11,10 @@ const idle = { rollout_id: null, state: "idle" } as RolloutStatus;
 const paused = {
   ...{ rollout_id: "r1", state: "paused", image: imageV2, current_wave: 2, total_waves: 4 },
   ...{ total: 8, succeeded: 3, failed: 1 },
+  standing: [
+    { text: "3 of 8 run v2.", brief: "3 of 8 run v2", down: 0 },
+    { text: "1 failed and serves nothing: gw-2.", brief: "1 failed and serves nothing", down: 1 },
+  ],
 } as RolloutStatus;
 
 const overview = {
@@ -69,7 +73,7 @@ it("a paused rollout is wrong, by its image and wave", () => {
   expect(wrongOf({ fleets: [aFleet({ rollout: paused })] })).toMatchObject([
     {
       about: "rollout",
-      text: "the rollout of registry.example.com/vedette/sentinel:v2 is paused in wave 2 of 4: 3 of 8 on the image, 1 failed",
+      text: "the rollout of registry.example.com/vedette/sentinel:v2 is paused in wave 2 of 4: 3 of 8 run v2; 1 failed and serves nothing",
       next: "vedette rollout status",
     },
   ]);

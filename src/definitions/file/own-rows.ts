@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { type Section, sectionNames, sections } from "#definitions/rows/contract.ts";
 import { wordsOf } from "#kernel/faults.ts";
-import type { Fault } from "./fault.ts";
 import { hintOf } from "#kernel/nearest.ts";
+import type { Fault } from "./fault.ts";
 import type { Path } from "./offsets.ts";
 import type { Source } from "./source.ts";
 import { isObject, type Top } from "./top.ts";

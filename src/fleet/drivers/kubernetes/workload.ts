@@ -112,9 +112,7 @@ async function observe(
   if (record === undefined && isSameContent(image, order.image)) {
     return { ...observationOf(judge(look, spanUnrecorded(order), parts)), ...now };
   }
-  if (record?.id !== order.deployId) {
-    return { status: "progressing", isOrdered: false, ...now };
-  }
+  if (record?.id !== order.deployId) return { status: "progressing", isOrdered: false, ...now };
   await endStuckPods({ ...look, record }, { parts, signal });
   const seen = await conclude({ ...look, record }, { parts, call });
   return { ...seen, ...now };
