@@ -244,14 +244,16 @@ describe.skipIf(!hasBrowser)("checks", () => {
   it("without a channel say that they page nobody", async () => {
     const { page } = await console.open("/checks/quota-check");
 
-    await page.getByText("This heartbeat has no channel: it pages nobody.").waitFor();
+    await page.getByText("This heartbeat alerts nobody: it has no channel.").waitFor();
   });
 });
 
 describe.skipIf(!hasBrowser)("alert routes", () => {
   it("show whom an alert pages, and that another is dropped", async () => {
     const { page } = await console.open("/routes");
-    await page.getByText("Paged Engineering On-Call").waitFor();
+    await page
+      .getByText("Paged nobody (incident.url is not set; later Engineering On-Call)")
+      .waitFor();
 
     await page.getByLabel("severity").selectOption("info");
 
