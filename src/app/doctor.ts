@@ -20,6 +20,7 @@ import { request } from "#kernel/http.ts";
 import { requireFreePort } from "#kernel/listen.ts";
 import { createLog } from "#kernel/log.ts";
 import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { createReach } from "#kernel/reach.ts";
 import { requireHealth } from "#kernel/restate-address.ts";
 import { requireKnownSchema } from "#kernel/schema-version.ts";
 import { isPlainHttp, parseImageName } from "#registry/image-name.ts";
@@ -27,6 +28,7 @@ import { databaseSettings } from "./data.ts";
 import { warnOf } from "./definitions.ts";
 import { type Fleet, fleetsOf } from "./fleets.ts";
 import { createWhyOff } from "./monitor-secrets.ts";
+import { servicesOf } from "./own-services.ts";
 import { refuseSettings } from "./refusals.ts";
 import { roles } from "./roles.ts";
 
@@ -74,7 +76,9 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
     const option = fleet.name === defaultFleet ? "" : ` --fleet ${fleet.name}`;
     const list = `vedette sentinels list${option}`;
     await note(`list of fleet ${fleet.name}`, list, () => findList(fleet.name, database));
-    await note("registry", "curl -I https://…/v2/", () => findRegistries(fleet, database));
+    await note("registry", "curl -I https://…/v2/", () =>
+      findRegistries(fleet, { config, database }),
+    );
   }
   const rows = await note("rows", "vedette config check", () => findRows(config, database));
   await database?.end();
@@ -171,15 +175,20 @@ async function findList(fleet: string, database: Database | undefined): Promise<
 }
 
 /** Those that the fleet's images are from; any answer will do. */
-async function findRegistries(fleet: Fleet, database: Database | undefined): Promise<string> {
+async function findRegistries(
+  fleet: Fleet,
+  { config, database }: { config: Config; database: Database | undefined },
+): Promise<string> {
   const isAsked = fleet.rollout.require_image_in_registry ?? fleet.fleet.driver !== "process";
   if (!isAsked) return `not asked for fleet ${fleet.name}`;
   const { versions } = await readFleet(fleet.name, database);
   const images = versions.flatMap(({ image }) => image ?? []);
   const hosts = new Set(images.map((image) => parseImageName(image).host));
+  // A fleet may name any host.
+  const { agent } = createReach({ services: servicesOf(config) });
   for (const host of hosts) {
     const scheme = isPlainHttp(host, fleet.registry.insecure) ? "http" : "https";
-    const asked = request(`${scheme}://${host}/v2/`, { headersTimeout: 5_000 });
+    const asked = request(`${scheme}://${host}/v2/`, { headersTimeout: 5_000, dispatcher: agent });
     await asked
       .then(({ body }) => body.dump())
       .catch((cause: Error) => {
