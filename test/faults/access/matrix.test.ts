@@ -333,11 +333,9 @@ const writes: Record<string, { body: object; takes?: Role }> = {
     ["resume", "pause", "cancel", "rollback"].map((name) => [`rollout/${name}`, { body: seen }]),
   ),
   ...Object.fromEntries(
-    ["mute", "unmute", "end-maintenance", "acknowledge", "run"].map((name) => [
-      `check/${name}`,
-      { body: check },
-    ]),
+    ["mute", "unmute", "end-maintenance", "run"].map((name) => [`check/${name}`, { body: check }]),
   ),
+  "check/acknowledge": { body: { ...check, episode: 1 } },
   "check/maintenance": { body: { ...check, ...bodies["Maintenance"] } },
   "alert/retry": { body: { event_id: "a-check:3:opened" } },
   "window/add": { body: { ...row, kind: "freeze" } },

@@ -152,6 +152,7 @@ it("a member's deploy ends as it should, whichever of its changes is lost or its
         ...(!isGood && { reason: "crash_loop: exit code 1" }),
         isOrdered: true,
         running_image: image,
+        healthy: true,
       },
       images: { [membersOf[strike.kind][0]]: image, [membersOf[strike.kind][1]]: kubeImage("v1") },
       template: image,
