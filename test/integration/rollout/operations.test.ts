@@ -167,7 +167,14 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
 
   it("refuses what is not legal while paused, and changes nothing", async () => {
     bench.fleet.behave(failing(["s01"]));
-    const before = await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+    await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+    const before = await bench.call("Status");
+    // The fleet is listed once more after a pause.
+    const isListed = async () => {
+      before.body = (await bench.call("Status")).body;
+      return JSON.stringify(before.body["standing"]).includes("still serves");
+    };
+    await waitFor(isListed, { withinMs: 10_000, what: "the failed sentinel's image" });
 
     const refused = await bench.call("Rollout", { image: imageV2 });
 
