@@ -13,17 +13,19 @@ import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { FleetSearch } from "#fleet/overview/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
+import { readBeginning } from "#kernel/body.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { namingSetting } from "#kernel/database-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { request } from "#kernel/http.ts";
 import { requireFreePort } from "#kernel/listen.ts";
 import { createLog } from "#kernel/log.ts";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { createReach } from "#kernel/reach.ts";
 import { requireHealth } from "#kernel/restate-address.ts";
 import { requireKnownSchema } from "#kernel/schema-version.ts";
 import { isPlainHttp, parseImageName } from "#registry/image-name.ts";
+import { oldListMs } from "#status/contract.ts";
 import { databaseSettings } from "./data.ts";
 import { warnOf } from "./definitions.ts";
 import { type Fleet, fleetsOf } from "./fleets.ts";
@@ -42,7 +44,8 @@ export type Finding = {
 
 class Unseen extends Error {}
 
-const oldListMs = 600_000;
+/** Of one request to another service, in all. */
+const limitMs = 5_000;
 const silent = createLog({ level: "silent", format: "json" });
 
 export async function examine(of: { config?: string; dataDir?: string }): Promise<Finding[]> {
@@ -55,7 +58,7 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
       return found;
     } catch (error) {
       const grade = error instanceof Unseen ? "unknown" : "fault";
-      findings.push({ about, grade, text: maskSecrets((error as Error).message), next });
+      findings.push({ about, grade, text: cleanWords((error as Error).message, 2_000), next });
       return undefined;
     }
   };
@@ -143,8 +146,9 @@ async function findRestate({ restate }: Config, metricsUrl: string | undefined):
   }
   restateBinary();
   if (metricsUrl === undefined) throw new Unseen("the embedded one runs with the program only");
-  const answer = await request(`${metricsUrl}/readyz`, { headersTimeout: 5_000 });
-  const { dependencies } = (await answer.body.json()) as { dependencies: Record<string, string> };
+  const answer = await request(`${metricsUrl}/readyz`, { signal: AbortSignal.timeout(limitMs) });
+  const text = (await readBeginning(answer.body, 65_536)).toString();
+  const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
   if (dependencies["restate"] === "down") throw new Error("the embedded one does not answer");
   return "the embedded one answers";
 }
@@ -188,7 +192,10 @@ async function findRegistries(
   const { agent } = createReach({ services: servicesOf(config) });
   for (const host of hosts) {
     const scheme = isPlainHttp(host, fleet.registry.insecure) ? "http" : "https";
-    const asked = request(`${scheme}://${host}/v2/`, { headersTimeout: 5_000, dispatcher: agent });
+    const asked = request(`${scheme}://${host}/v2/`, {
+      signal: AbortSignal.timeout(limitMs),
+      dispatcher: agent,
+    });
     await asked
       .then(({ body }) => body.dump())
       .catch((cause: Error) => {

@@ -160,7 +160,7 @@ export const RolloutStatus = z.object({
   left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
-  /** What its sentinels run, in words. Absent: the fleet is not listed yet, or the rollout was rolled back. */
+  /** The images that its sentinels run, in words. Absent: the fleet is not listed yet, or the rollout was rolled back. */
   standing: z.array(StandingPart).optional(),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),

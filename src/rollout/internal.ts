@@ -173,7 +173,7 @@ export type RunEnd = {
 export type WindowsChange = {
   removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };
 };
-/** What failed sentinels serve, by id. */
+/** The images that failed sentinels serve, by id. */
 export type ServingNote = { rolloutId: string; serving: [string, string][] };
 /** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;

@@ -155,7 +155,7 @@ export type RolloutHead = {
   /** How many sentinels the fleet had when it was frozen, and how many pins and the request have left out. */
   fleetSize?: number;
   leftOut?: number;
-  /** What the request names, if the fleet could not be listed at the start: to be checked when it is frozen. */
+  /** The choice of the request, if the fleet could not be listed at the start: to be checked when it is frozen. */
   unchecked?: Policy;
   /** The image of all of its sentinels before; absent: they had several. */
   previousImage?: string;

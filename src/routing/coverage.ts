@@ -29,7 +29,7 @@ export type Coverage = {
 /** More combinations than this are more than a table of routes for people needs. */
 const maxCombinations = 20_000;
 
-/** What may be done for all sources of a table: combinations, times the text that is compared with each. */
+/** Bounds the work for all sources of a table: combinations, times the text that is compared with each. */
 export const startBudget = (routes: readonly AlertRoute[]) => ({
   left: 1_000_000_000,
   cost: 10_000 + JSON.stringify(routes).length,

@@ -6,6 +6,9 @@ import { FleetOverview } from "#fleet/overview/contract.ts";
 import { CheckView } from "#monitor/results/contract.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
 
+/** Milliseconds: a fleet is listed every minute, if nothing else is set; a list may take five. */
+export const oldListMs = 600_000;
+
 /** One thing that is wrong. */
 const Wrong = z.object({
   about: z.enum(["sentinels", "alert", "rollout", "delivery", "fleet_list", "checks"]),
@@ -21,7 +24,7 @@ export type Wrong = z.infer<typeof Wrong>;
 
 export const StatusView = z.object({
   taken_at: z.string(),
-  /** What hurts customers first; empty: nothing is wrong. */
+  /** Sorted by how it hurts customers, worst first; empty: nothing is wrong. */
   wrong: z.array(Wrong),
   /** The default one first. `sentinels` of `overview`: those that are down, 20 at most. */
   fleets: z.array(z.object({ name: z.string(), rollout: RolloutStatus, overview: FleetOverview })),

@@ -3,12 +3,9 @@ import { defaultFleet } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
-import type { StatusView, Wrong } from "./contract.ts";
+import { oldListMs, type StatusView, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
-
-/** A fleet is listed every minute, if nothing else is set; a list may take five. */
-const oldListMs = 600_000;
 
 const namedAtMost = 5;
 

@@ -3,7 +3,7 @@
 export type Placeholder = {
   /** The way to the text that has it. */
   field: (string | number)[];
-  /** What stands between the braces; empty: they do not close, or are in the name of a field. */
+  /** The text between the braces; empty: they do not close, or are in the name of a field. */
   name: string;
 };
 

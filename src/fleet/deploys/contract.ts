@@ -3,7 +3,7 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { fleetOrNone } from "#fleet/contract.ts";
 
-/** Whether a sentinel serves, by its fleet's word. `image`: the one that runs; absent: not known. */
+/** A sentinel's health, by its fleet's word. `image`: the one that runs; absent: not known. */
 const Serving = z.object({ healthy: z.boolean(), image: z.string().optional() });
 export type Serving = z.infer<typeof Serving>;
 

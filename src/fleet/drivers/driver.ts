@@ -16,7 +16,7 @@ export type SentinelObservation = {
   status: "progressing" | "ready" | "failed";
   /** Empty: nothing runs. Absent: not known. */
   running_image?: string | undefined;
-  /** Whether it serves now, with whichever image; undefined: not known. */
+  /** True if it serves now, with whichever image; undefined: not known. */
   healthy?: boolean | undefined;
   reason?: string | undefined;
   /** Only with `failed`: the fleet's API refused access, which says nothing about the sentinel. */

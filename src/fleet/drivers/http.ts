@@ -81,7 +81,7 @@ const Reported = z.object({
   running_image: runningImage,
   status: z.enum(["progressing", "ready", "failed"]),
   reason: optionalText(),
-  /** Whether the sentinel serves, with whichever image. */
+  /** True if the sentinel serves, with whichever image. */
   healthy: z.boolean().nullish(),
   /** The deploy to which the status belongs; absent: the fleet does not report it. */
   deploy_id: optionalText(),

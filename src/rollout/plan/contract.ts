@@ -17,9 +17,9 @@ export const RolloutPlan = z.object({
   /** Sentinels with `canary_labels` that get the image. 100 at most. */
   canaries: z.array(z.string()).default([]),
   canary_count: z.int().default(0),
-  /** What the plan does besides its waves, in sentences. */
+  /** Sentences about all that the plan has besides its waves. */
   notes: z.array(z.string()).default([]),
-  /** What pins and settings name that no sentinel has. Rollout starts all the same. */
+  /** Names in pins and settings that no sentinel has. Rollout starts all the same. */
   warnings: z.array(z.string()).default([]),
   /** Percentages whose wave would add no sentinel to the wave that is named. */
   merged: z.array(z.object({ percentage: z.int(), wave: z.int() })).default([]),
@@ -31,7 +31,7 @@ export const RolloutPlan = z.object({
   on_failure: OnFailure.default("pause"),
   /** How many deploys may fail in all; null: there is no such limit. */
   max_failed: z.int().nullable().default(null),
-  /** What shows that the image has passed CI. Rollout refuses an image of which one does not pass. */
+  /** The evidence that the image has passed CI. Rollout refuses an image of which one does not pass. */
   ci: z.array(CiEvidence).default([]),
   /** Why other fleets keep the image from this one: Rollout refuses it until there is nothing. */
   hindrances: z.array(z.string()).default([]),
@@ -48,7 +48,7 @@ export const RolloutPlan = z.object({
       max_failed: z.int().nullable().default(null),
       /** How long the wave is watched before the next one starts. */
       soak_seconds: z.int().default(0),
-      /** Whether an operator other than the starter has to approve it. */
+      /** True if an operator other than the starter has to approve it. */
       needs_approval: z.boolean().default(false),
       /** If deploys took no time, by the windows as they are; null: not within a year. */
       earliest_start: z.string().nullable(),

@@ -29,7 +29,7 @@ type Planned = {
   policy: HeadPolicy;
   gate?: Gate | undefined;
   fleetSize: number;
-  /** What pins and settings name that no sentinel has. */
+  /** Names in pins and settings that no sentinel has. */
   warnings?: string[];
   windows: readonly RolloutWindow[];
   nowMs: number;

@@ -34,7 +34,7 @@ export function withServing(head: RolloutHead, found: readonly [string, string][
   return { ...head, serving: Object.fromEntries(all.slice(-inlineListLimit)) };
 }
 
-/** What failed members serve by the results of their deploys: with an image that is not named, what they ran before. */
+/** The images that failed members serve by the results of their deploys: with an image that is not named, what they ran before. */
 export function servedBy(batch: Batch, results: readonly DeployOutcome[]): [string, string][] {
   return results.flatMap(({ id, index, serving }): [string, string][] => {
     if (serving === undefined) return [];

@@ -1,4 +1,4 @@
-/** What the sentinels of a rollout run now, in the same words for chat, console and command line. Pure. */
+/** Describes the images that a rollout's sentinels run now, in the same words for chat, console and command line. Pure. */
 import { compareImages, parseImageReference, shortenImage } from "#kernel/image-reference.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";

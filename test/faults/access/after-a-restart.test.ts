@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { emptySet } from "#definitions/rows/contract.ts";
 import { Credentials } from "#embedded/contract.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -52,15 +53,7 @@ beforeAll(async () => {
   const neighbour = createServer((_, response) => response.end("ok"));
   await new Promise<void>((resolve) => neighbour.listen(0, "127.0.0.1", resolve));
   ({ port } = neighbour.address() as AddressInfo);
-  const empty = {
-    channels: [],
-    locations: [],
-    heartbeats: [],
-    drills: [],
-    sources: [],
-    routes: [],
-  };
-  const definitions = { ...empty, checks: [{ ...check, port }] };
+  const definitions = { ...emptySet, checks: [{ ...check, port }] };
   const applied = await program.post("vedette.v1.Definitions/singleton/Apply", { definitions });
   expect(applied.status).toBe(200);
   await waitFor(

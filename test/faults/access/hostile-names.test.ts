@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { emptySet } from "#definitions/rows/contract.ts";
 import { openConsole } from "../../support/program/console-browser.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
@@ -40,17 +41,9 @@ beforeAll(async () => {
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
   });
   const check = { id: "constructor", name: markup, environment: "staging", channels: [], url };
-  const empty = {
-    channels: [],
-    locations: [],
-    heartbeats: [],
-    drills: [],
-    sources: [],
-    routes: [],
-  };
   const checks = [{ ...check, frequencySeconds: 10 }];
   const pin = { id: "constructor", ids: ["gw-0001"], reason: markup };
-  const definitions = { ...empty, checks };
+  const definitions = { ...emptySet, checks };
   const applied = await program.post("vedette.v1.Definitions/singleton/Apply", { definitions });
   const pinned = await program.post("vedette.v1.RolloutPins/Add", pin);
   const rollout = await program.call("Rollout", { image: "r.example/a/constructor:v2" });

@@ -1,4 +1,4 @@
-/** What runs where while a rollout stands still, for somebody who has just been woken. Pure. */
+/** Describes the sentinels of a rollout that stands still, for somebody who has just been woken. Pure. */
 import type { RolloutStatus, StandingPart } from "#rollout/contract.ts";
 
 /** undefined: it does not stand still, or has ended as everybody expects. */

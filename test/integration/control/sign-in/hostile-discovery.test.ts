@@ -1,42 +1,10 @@
 /** An identity provider leads to no part of the program by the addresses that it names. */
 import { generateKeyPairSync, sign } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcp } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readConfig } from "#config.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createReach } from "#kernel/reach.ts";
-
-type Answer = (request: IncomingMessage, port: number) => unknown;
-
-async function startServer(answer: Answer): Promise<number> {
-  const server = createServer(async (request, response: ServerResponse) => {
-    const { port } = server.address() as AddressInfo;
-    const body = JSON.stringify(await answer(request, port));
-    response.setHeader("content-type", "application/json").end(body);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-/** Counts what connects. */
-async function startService() {
-  const seen = { connections: 0 };
-  const server = createTcp((socket) => {
-    seen.connections += 1;
-    socket.on("error", () => {}).end();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { seen, port: (server.address() as AddressInfo).port };
-}
+import { startServer, startService } from "../../../support/servers/counted-service.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 

@@ -1,44 +1,12 @@
 /** What control answers to a runner opens no more of this machine than it should. */
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcp } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { startMonitorRunner } from "#app/runner.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startServer, startService } from "../../../support/servers/counted-service.ts";
 import { waitFor } from "../../../support/wait-for.ts";
-
-type Answer = (request: IncomingMessage, port: number) => unknown;
-
-async function startServer(answer: Answer): Promise<number> {
-  const server = createServer(async (request, response: ServerResponse) => {
-    const { port } = server.address() as AddressInfo;
-    const body = JSON.stringify(await answer(request, port));
-    response.setHeader("content-type", "application/json").end(body);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-/** Counts what connects. */
-async function startService() {
-  const seen = { connections: 0 };
-  const server = createTcp((socket) => {
-    seen.connections += 1;
-    socket.on("error", () => {}).end();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { seen, port: (server.address() as AddressInfo).port };
-}
 
 const log = createLog({ level: "silent", format: "json" });
 
