@@ -7,13 +7,38 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { arrayBuffer, buffer } from "node:stream/consumers";
 import tls from "node:tls";
-import { type Dispatcher, request as requestRaw } from "undici";
+import {
+  type Dispatcher,
+  type ProxyAgent as Proxies,
+  request as requestRaw,
+  setGlobalDispatcher,
+  Agent as UndiciAgent,
+  ProxyAgent as UndiciProxyAgent,
+} from "undici";
 import { codingsOf, decodeBody } from "./content-coding.ts";
 
 export * from "undici";
 
 /** The numbers of DHE are the server's choice, and may be so long that this process stands still; browsers have none. */
 tls.DEFAULT_CIPHERS += ":!kDHE";
+
+/** A session of HTTP/2 outlives its requests, and a server may keep us busy in it. */
+const http1 = { allowH2: false };
+
+export class Agent extends UndiciAgent {
+  constructor(options: UndiciAgent.Options = {}) {
+    super({ ...http1, ...options });
+  }
+}
+
+export class ProxyAgent extends UndiciProxyAgent {
+  constructor({ requestTls, ...options }: Proxies.Options) {
+    super({ ...options, ...http1, requestTls: { ...requestTls, ...http1 }, proxyTls: http1 });
+  }
+}
+
+/** Of each call that names none, `fetch` too; a proxy of the environment would get tokens for our own services. */
+setGlobalDispatcher(new Agent());
 
 /** Of a compressed answer, decompressed: no answer that we ask for is longer. */
 const largestDecoded = 64 * 1024 * 1024;

@@ -55,8 +55,6 @@ export function createReach(terms: Terms = {}) {
     return found;
   };
   const agent = new Agent({
-    // A session of HTTP/2 outlives its requests, and a server may keep us busy in it.
-    allowH2: false,
     connect: (options, callback) => {
       const port = portOf(options);
       resolve(options.hostname, port).then(
