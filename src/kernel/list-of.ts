@@ -19,6 +19,18 @@ export function listOf<Item extends z.ZodType>(item: Item, most: number) {
   });
 }
 
+const mostTexts = 10_000;
+
+/** Texts by name; none for null. Of a record, too, `z.record` collects an issue for every invalid one. */
+export const Texts = z
+  .custom<Record<string, string>>(
+    (given) => Object.keys(given ?? {}).length <= mostTexts,
+    "too many texts",
+  )
+  .pipe(z.record(z.string(), z.string()))
+  .nullish()
+  .transform((texts) => texts ?? {});
+
 function refuse(context: z.RefinementCtx, issue: { message: string; path?: PropertyKey[] }): never {
   const { message, path = [] } = issue;
   context.addIssue({ code: "custom", message, path });

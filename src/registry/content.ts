@@ -1,5 +1,6 @@
 /** Reads what a registry has about an image, by digest: nothing is believed that does not match its digest. */
 import { z } from "zod";
+import { parseJson } from "#kernel/body.ts";
 import type { Exchange } from "./client.ts";
 import type { ImageName } from "./image-name.ts";
 import { digestOf, judge, manifestTypes } from "./manifest.ts";
@@ -30,14 +31,13 @@ async function readExactly(
   throw new RegistryTrouble(`the content does not match ${digest}`);
 }
 
+/** More than any image has. */
+const mostParts = 100_000;
+
 /** A JSON object; undefined for anything else. */
 export function parseObject(bytes: Buffer): unknown {
-  try {
-    const value: unknown = JSON.parse(bytes.toString());
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(bytes, mostParts);
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 /** What is larger than we read is a matter of the image and not of its registry: `image_unreadable`. */

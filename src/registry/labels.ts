@@ -1,5 +1,6 @@
 /** Reads the labels of an image (OCI image specification, "Image Configuration"). */
 import { z } from "zod";
+import { listOf, Texts } from "#kernel/list-of.ts";
 import type { RegistryClient } from "./client.ts";
 import {
   Digest,
@@ -15,13 +16,16 @@ import { type Patience, withRetries } from "./retries.ts";
 
 const Manifest = z.object({ config: z.object({ digest: Digest }) });
 
+const mostListed = 100_000;
+
 const Index = z.object({
-  manifests: z.array(
+  manifests: listOf(
     z.object({
       digest: Digest,
-      annotations: z.record(z.string(), z.string()).nullish(),
+      annotations: Texts,
       platform: z.object({ os: z.string() }).nullish(),
     }),
+    mostListed,
   ),
 });
 
@@ -76,7 +80,7 @@ function platformsOf(manifest: Buffer, image: ImageName): string[] | undefined {
 
 /** BuildKit stores what it knows of a build as a platform of its own, which nothing runs on. */
 function isAttestation({ annotations, platform }: z.infer<typeof Index>["manifests"][number]) {
-  const isMarked = annotations?.["vnd.docker.reference.type"] === "attestation-manifest";
+  const isMarked = annotations["vnd.docker.reference.type"] === "attestation-manifest";
   return isMarked && (platform?.os ?? "unknown") === "unknown";
 }
 

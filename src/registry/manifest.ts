@@ -1,5 +1,6 @@
 /** Asks a registry for the digest of an image (OCI distribution specification, "Pulling manifests"). */
 import { createHash } from "node:crypto";
+import { parseJson } from "#kernel/body.ts";
 import type { RegistryClient } from "./client.ts";
 import { type Answer, throwTrouble } from "./exchange.ts";
 import type { ImageName } from "./image-name.ts";
@@ -68,11 +69,8 @@ export function digestOf(bytes: Buffer): string {
 
 /** Every kind of manifest and index has a `schemaVersion`. */
 function isManifest(body: Buffer): boolean {
-  try {
-    return typeof JSON.parse(body.toString()).schemaVersion === "number";
-  } catch {
-    return false;
-  }
+  const { schemaVersion } = (parseJson(body) ?? {}) as { schemaVersion?: unknown };
+  return typeof schemaVersion === "number";
 }
 
 /** Throws unless the status is 200: a `ProblemError`, or `RegistryTrouble` where a retry makes sense. */

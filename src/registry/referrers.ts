@@ -1,15 +1,17 @@
 /** Lists what refers to an image (OCI distribution specification, "Listing Referrers"). */
 import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
 import { Digest, parseObject, type Wanted } from "./content.ts";
 import type { Answer } from "./exchange.ts";
 import { judge, manifestTypes } from "./manifest.ts";
 
 const Referrers = z.object({
-  manifests: z.array(
+  manifests: listOf(
     z.object({
       digest: z.string(),
       artifactType: z.string().default(""),
     }),
+    100_000,
   ),
 });
 export type Referrer = z.infer<typeof Referrers>["manifests"][number];

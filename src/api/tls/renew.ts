@@ -23,6 +23,7 @@ export type RenewParts = {
 export type Renewal = { isNew: boolean; expiresMs: number };
 
 const requestTimeoutMs = 15_000;
+const largestAnswer = 1_048_576;
 const usualOrderTimeoutMs = 180_000;
 const maxPolls = 20;
 
@@ -91,6 +92,7 @@ async function loadAcme() {
 async function connect({ directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
   const acme = await loadAcme();
   acme.axios.defaults.timeout = requestTimeoutMs;
+  acme.axios.defaults.maxContentLength = largestAnswer;
   // One retry, after a second: the timed job runs again by itself.
   Object.assign(acme.axios.defaults, {
     acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },

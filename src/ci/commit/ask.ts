@@ -1,6 +1,7 @@
 /** Asks GitHub's API, or one that answers as it does, with limits of time and size. */
 import pRetry from "p-retry";
 import { CiTrouble } from "#ci/trouble.ts";
+import { parseJson } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 
 /** `timeoutMs`: of one request. */
@@ -41,13 +42,13 @@ async function ask(
         ...(token !== "" && { authorization: `Bearer ${token}` }),
       },
     });
-    const text = await body.text();
+    const answer = parseJson(Buffer.from(await body.arrayBuffer()));
     if (statusCode === 404 || statusCode === 422) return undefined;
-    if (statusCode === 200) return JSON.parse(text);
-    throw refuseStatus(statusCode, host);
+    if (statusCode !== 200) throw refuseStatus(statusCode, host);
+    if (answer === undefined) throw new CiTrouble(`${host} answers no JSON`);
+    return answer;
   } catch (error) {
     if (error instanceof CiTrouble) throw error;
-    if (error instanceof SyntaxError) throw new CiTrouble(`${host} answers no JSON`);
     const { name, code } = error as NodeJS.ErrnoException;
     const why = name === "TimeoutError" ? `no answer in ${timeoutMs / 1_000} s` : (code ?? name);
     const isBrief = code !== "UND_ERR_RES_EXCEEDED_MAX_SIZE";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
+import { parseJson } from "#kernel/body.ts";
 import { Agent, type Dispatcher, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
@@ -226,11 +227,11 @@ async function callFleet(
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const text = await answer.body.text();
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
     if (isTemporary(answer.statusCode)) {
       throw new UnreachableError(`unreachable: the fleet answered ${answer.statusCode}`);
     }
-    return { status: answer.statusCode, body: readJson(text), chars: text.length };
+    return { status: answer.statusCode, body: parseJson(bytes), chars: bytes.length };
   } catch (error) {
     if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
     throw unreachable(error as Error);
@@ -271,14 +272,6 @@ function refusal({ status }: Answer): string {
           ? "conflict"
           : "config_invalid";
   return `${code}: the fleet answered ${status}`;
-}
-
-function readJson(text: string): unknown {
-  try {
-    return text === "" ? null : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function parse<T>(schema: z.ZodType<T>, body: unknown): T {

@@ -1,5 +1,5 @@
 /** The client by which a runner calls the gateway. */
-import { readBody } from "#kernel/body.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { checkKinds } from "#monitor/kinds/contract.ts";
@@ -38,14 +38,9 @@ export function createRunnerClient({ control, token }: { control: string; token:
     if (text === undefined) {
       throw new Error(`the answer of ${control} is longer than ${longestAnswerBytes} bytes`);
     }
-    return parseJson(text.toString());
-  };
-  const parseJson = (text: string): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new Error(`${control} is not a control of Vedette: its answer is not JSON`);
-    }
+    const read = parseJson(text);
+    if (read !== undefined) return read;
+    throw new Error(`${control} is not a control of Vedette: its answer is not JSON`);
   };
   return {
     /** With the kinds of checks that are left out, since this version does not know them. */

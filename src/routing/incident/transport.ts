@@ -1,7 +1,7 @@
 /** One request to the incident service: timeout, rate limit, and the meaning of its answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { readBody } from "#kernel/body.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -76,11 +76,7 @@ export function readOnly(send: Send): Send {
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   const whole = await readBody(body, longestAnswerBytes);
   if (whole === undefined) throw new Error("the answer is too long");
-  try {
-    return JSON.parse(whole.toString());
-  } catch {
-    return undefined;
-  }
+  return parseJson(whole);
 }
 
 /** Sends one request, without retries. */

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
+import { parseJson } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
@@ -146,22 +147,14 @@ async function send({
       dispatcher: agent,
     });
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
-    return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    return { status: answer.statusCode, retryAfter, body: parseJson(bytes) };
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;
     throw new IncidentServiceError(
       `the incident service cannot be reached (${code ?? name}): is incident.url its address?`,
       { cause },
     );
-  }
-}
-
-async function readJson(body: { text: () => Promise<string> }): Promise<unknown> {
-  const text = await body.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

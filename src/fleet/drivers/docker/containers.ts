@@ -1,7 +1,7 @@
 /** What is known of the sentinels' containers on one host. */
 import type { z } from "zod";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
-import { type Engine, expectGood, parseAnswer } from "./engine.ts";
+import { type Engine, expectGood, maxListBytes, parseAnswer } from "./engine.ts";
 import { type Family, familyPattern, readName, toFamily } from "./family.ts";
 import { ContainerInfo, ContainerList, ImageInfo } from "./schemas.ts";
 
@@ -19,12 +19,13 @@ export type Containers = ReturnType<typeof createContainers>;
 
 /** `label`: as in Docker's filter, `name` or `name=value`. */
 export function createContainers(engine: Engine, label: string) {
-  const get = async (path: string, query?: Record<string, string>, signal?: AbortSignal) =>
-    engine.call({ method: "GET", path, signal, ...(query && { query }) });
+  const get = async (path: string, signal?: AbortSignal) =>
+    engine.call({ method: "GET", path, signal });
 
   const list = async (filters: object, signal?: AbortSignal) => {
     const query = { all: "true", filters: JSON.stringify({ label: [label], ...filters }) };
-    const answer = await get("/containers/json", query, signal);
+    const asked = { method: "GET", path: "/containers/json", maxBytes: maxListBytes } as const;
+    const answer = await engine.call({ ...asked, query, signal });
     const body = expectGood(answer, "listing containers", engine);
     // One that is being removed may have lost its name.
     const containers = parseAnswer(ContainerList, body, engine).filter(
@@ -34,7 +35,7 @@ export function createContainers(engine: Engine, label: string) {
   };
 
   const inspect = async (id: string, signal?: AbortSignal): Promise<ContainerInfo[]> => {
-    const answer = await get(`/containers/${encodeURIComponent(id)}/json`, undefined, signal);
+    const answer = await get(`/containers/${encodeURIComponent(id)}/json`, signal);
     if (answer.status === 404) return [];
     return [parseAnswer(ContainerInfo, expectGood(answer, "inspecting", engine), engine)];
   };
@@ -59,7 +60,7 @@ export function createContainers(engine: Engine, label: string) {
 
     /** undefined: it has been removed. */
     async readImage(id: string, signal?: AbortSignal): Promise<ImageInfo | undefined> {
-      const answer = await get(`/images/${encodeURIComponent(id)}/json`, undefined, signal);
+      const answer = await get(`/images/${encodeURIComponent(id)}/json`, signal);
       if (answer.status === 404) return undefined;
       return parseAnswer(ImageInfo, expectGood(answer, "reading an image", engine), engine);
     },

@@ -1,7 +1,7 @@
 /** The API of one Docker engine (https://docs.docker.com/reference/api/engine/). */
 import type { z } from "zod";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
-import { readBody } from "#kernel/body.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { type Connect, describeFailure } from "./connection.ts";
@@ -15,6 +15,7 @@ export type EngineRequest = {
   body?: object;
   headers?: Record<string, string>;
   limitMs?: number;
+  maxBytes?: number;
   signal?: AbortSignal | undefined;
   /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
   isWanted?: (() => boolean) | undefined;
@@ -27,7 +28,9 @@ export type EngineAnswer = { status: number; body: unknown; nowMs: number };
 export class RefusedError extends Error {}
 
 const callLimitMs = 30_000;
-const maxAnswerBytes = 33_554_432;
+/** Of a list; of one container or image, 20 KB are many. */
+export const maxListBytes = 33_554_432;
+const maxAnswerBytes = 1_048_576;
 
 /** We know no newer one; and with an older one an engine lacks what we send. */
 const newestVersion = "1.47";
@@ -102,14 +105,15 @@ export function createEngine(host: string, connect: Connect) {
       const answer = await open(asked);
       let bytes: Buffer | undefined;
       try {
-        bytes = await readBody(answer.body, maxAnswerBytes);
+        bytes = await readBody(answer.body, asked.maxBytes ?? maxAnswerBytes);
       } catch (error) {
         throw fail(error);
       }
       if (bytes === undefined) {
         throw new UnreachableError(`unreachable: too large an answer from the engine of ${host}`);
       }
-      const body = readJson(bytes.toString());
+      // Some errors are plain text.
+      const body = parseJson(bytes) ?? bytes.toString();
       judgeStatus(answer.statusCode, body, host);
       if (answer.statusCode === 400 && /client version .* is too/i.test(messageOf(body))) {
         // It is another one than it was: the next call asks for its version.
@@ -170,15 +174,6 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, engine: Engi
   throw new UnreachableError(
     `unreachable: the answer of the engine of ${engine.host} is malformed at ${where}`,
   );
-}
-
-/** Some errors are plain text. */
-function readJson(text: string): unknown {
-  try {
-    return text === "" ? null : JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function isOlder(version: string, other: string): boolean {

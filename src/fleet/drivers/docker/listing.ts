@@ -4,33 +4,40 @@ import { boundLabels } from "#fleet/labels.ts";
 import type { Containers, ListedContainer } from "./containers.ts";
 import { deployLabel, imageLabel, isOfOneContainer, type Members, toFamilies } from "./family.ts";
 import { isListedWell } from "./judge.ts";
-import { orderedName, pinnedName } from "./reference.ts";
-import type { ContainerInfo, ImageInfo } from "./schemas.ts";
+import { type ImageNames, orderedName, pinnedName } from "./reference.ts";
+import type { ContainerInfo } from "./schemas.ts";
 
 type Labels = Record<string, string>;
 
 type Running = { labels: Labels; image: string; imageId: string };
 
+/** The names of more of them are not read. */
+const mostImages = 500;
+
 /** For one call: an id stands for the same image for ever, but its tags do not. */
 export function createImages({ readImage }: Pick<Containers, "readImage">, signal?: AbortSignal) {
-  const images = new Map<string, Promise<ImageInfo | undefined>>();
+  const images = new Map<string, Promise<ImageNames | undefined>>();
 
-  const read = (id: string): Promise<ImageInfo | undefined> => {
-    const found = images.get(id) ?? readImage(id, signal);
-    images.set(id, found);
-    return found;
+  const readNames = async (id: string): Promise<ImageNames | undefined> => {
+    const info = await readImage(id, signal);
+    return info && { Id: info.Id, RepoTags: info.RepoTags, RepoDigests: info.RepoDigests };
+  };
+
+  const namesOf = (id: string): Promise<ImageNames | undefined> | undefined => {
+    if (!images.has(id) && images.size < mostImages) images.set(id, readNames(id));
+    return images.get(id);
   };
 
   /** The image as it was ordered; of a container that somebody else made, as it was asked for. */
   const nameOf = async ({ labels, image, imageId }: Running) => {
     const ordered = deployLabel in labels ? labels[imageLabel] : undefined;
-    const info = await read(imageId);
+    const info = await namesOf(imageId);
     if (info === undefined) return ordered ?? image;
     return ordered === undefined ? pinnedName(image, info) : orderedName(ordered, info);
   };
 
   return {
-    read,
+    read: (id: string) => readImage(id, signal),
     nameOf: ({ Config, Image }: ContainerInfo) =>
       nameOf({ labels: Config.Labels, image: Config.Image, imageId: Image }),
     nameOfListed: ({ Labels: labels, Image, ImageID }: ListedContainer) =>

@@ -48,7 +48,11 @@ export function orderedName(ordered: string, image: ImageNames): string {
   return isStill ? ordered : pinnedName(ordered, image);
 }
 
-type ImageNames = { Id: string; RepoDigests: readonly string[]; RepoTags: readonly string[] };
+export type ImageNames = {
+  Id: string;
+  RepoDigests: readonly string[];
+  RepoTags: readonly string[];
+};
 
 export type Credential = { user: string; password: string } | { identityToken: string };
 

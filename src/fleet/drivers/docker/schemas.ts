@@ -1,14 +1,9 @@
 /** What an engine answers, as far as it is read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
+import { listOf, Texts } from "#kernel/list-of.ts";
 
 /** More containers than one host runs. */
 const maxContainers = 20_000;
-
-const Texts = z
-  .record(z.string(), z.string())
-  .nullish()
-  .transform((texts) => texts ?? {});
 
 /** Of a container, which has a slash before it. */
 const Name = z.string().transform((name) => name.replace(/^\//, ""));

@@ -4,6 +4,7 @@
  * wait: what a workload is like is always read anew, so a watch that is late, lossy or refused does no harm.
  */
 import { z } from "zod";
+import { parseJson } from "#kernel/body.ts";
 import { pause } from "#kernel/pause.ts";
 import { type Place, workloadsIn } from "./calls.ts";
 import type { Cluster } from "./client.ts";
@@ -14,6 +15,7 @@ const watchSeconds = 240;
 const restMs = 5_000;
 /** Of one event. */
 const maxLineBytes = 4_194_304;
+const mostParts = 100_000;
 
 const Page = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
@@ -65,7 +67,7 @@ export function createChanges(
     const asked = `${path}?${new URLSearchParams({ ...query, ...more })}`;
     const limitMs = (watchSeconds + 15) * 1_000;
     for await (const line of cluster.stream({ path: asked, limitMs, signal, maxLineBytes })) {
-      const event = WatchEvent.parse(JSON.parse(line));
+      const event = WatchEvent.parse(parseJson(Buffer.from(line), mostParts));
       if (event.type === "ERROR") return;
       if (event.object.metadata) wake(path, event.object.metadata.name);
     }

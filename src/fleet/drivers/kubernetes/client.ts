@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import type { z } from "zod";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
-import { readBody, readEnd } from "#kernel/body.ts";
+import { parseJson, readBody, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
@@ -26,7 +26,8 @@ export type ClusterRequest = {
   isWanted?: (() => boolean) | undefined;
 };
 
-export type ClusterAnswer = { status: number; body: unknown };
+/** `bytes`: of its text. */
+export type ClusterAnswer = { status: number; body: unknown; bytes?: number };
 
 export type Stream = {
   path: string;
@@ -43,6 +44,7 @@ export class ForbiddenError extends Error {}
 
 const callLimitMs = 15_000;
 const maxAnswerBytes = 67_108_864;
+const mostParts = 1_000_000;
 /** At one time, so that an API server's own limits are not what we run into. */
 const mostCalls = 16;
 const mostTexts = 4;
@@ -81,7 +83,11 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     clock.note(answer.headers["date"]);
     const bytes = await readBody(answer.body, maxAnswerBytes);
     if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
-    const read = { status: answer.statusCode, body: readJson(bytes.toString()) };
+    const read = {
+      status: answer.statusCode,
+      body: parseJson(bytes, mostParts),
+      bytes: bytes.length,
+    };
     if (isThrottled(read)) pausedUntilMs = Date.now() + pauseOf(answer.headers["retry-after"]);
     return read;
   };
@@ -253,12 +259,4 @@ export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAn
   if (result.success) return result.data;
   const where = result.error.issues[0]?.path.join(".") || "body";
   throw new UnreachableError(`unreachable: the API server's answer is malformed at ${where}`);
-}
-
-function readJson(text: string): unknown {
-  try {
-    return text === "" ? null : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,8 @@ import { type Cluster, parseAnswer } from "./client.ts";
 const pageSize = 500;
 /** A list with more pages has cursors that repeat. */
 const maxPages = 200;
+/** Of all pages together. */
+const maxListBytes = 268_435_456;
 
 type Page<Item> = { metadata: { continue: string }; items: Item[] };
 
@@ -22,7 +24,8 @@ export async function listAll<Item>(
 ): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = "";
-  for (let n = 0; n < maxPages; n++) {
+  let bytes = 0;
+  for (let n = 0; n < maxPages && bytes <= maxListBytes; n++) {
     const asked = {
       ...query,
       limit: String(pageSize),
@@ -32,6 +35,7 @@ export async function listAll<Item>(
     const answer = await cluster.call({ method: "GET", path: url, signal });
     const { metadata, items: more } = parseAnswer(page, answer);
     items.push(...more);
+    bytes += answer.bytes ?? 0;
     cursor = metadata.continue;
     if (cursor === "") return items;
   }

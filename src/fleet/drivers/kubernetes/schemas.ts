@@ -1,18 +1,15 @@
 /** What an API server answers, as far as it is read (https://kubernetes.io/docs/reference/kubernetes-api/). */
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
+import { listOf, Texts } from "#kernel/list-of.ts";
 
 /** More than one page has. */
 const maxItems = 1_000;
+/** More than any list in an object has. */
+const mostParts = 10_000;
 
 /** The kinds of workloads that may be sentinels, as paths of the API name them. */
 const workloadKinds = ["deployments", "statefulsets", "daemonsets"] as const;
 export type WorkloadKind = (typeof workloadKinds)[number];
-
-const Texts = z
-  .record(z.string(), z.string())
-  .nullish()
-  .transform((texts) => texts ?? {});
 
 const text = () =>
   z
@@ -28,8 +25,7 @@ const count = () =>
     .transform((value) => value ?? 0);
 
 const many = <Item extends z.ZodType>(item: Item) =>
-  z
-    .array(item)
+  listOf(item, mostParts)
     .nullish()
     .transform((items) => items ?? []);
 
@@ -62,7 +58,7 @@ export type Condition = z.infer<typeof Condition>;
 const Requirement = z.object({ key: z.string(), operator: z.string(), values: many(z.string()) });
 
 const Container = z.object({ name: z.string(), image: text() });
-const Containers = z.array(Container);
+const Containers = listOf(Container, mostParts);
 
 export const Workload = z.object({
   /** Of which kind it was asked for: entries of a list do not say it. */

@@ -1,0 +1,182 @@
+/** Answers of lists in lists, and of many small parts, neither stop the program nor fill its memory. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createRenewCertificate } from "#api/tls/renew.ts";
+import { createHttpDriver } from "#fleet/drivers/http.ts";
+import { createCluster } from "#fleet/drivers/kubernetes/client.ts";
+import { listAll } from "#fleet/drivers/kubernetes/pages.ts";
+import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
+import { parseJson } from "#kernel/body.ts";
+import { createRunnerClient } from "#monitor/locations/client.ts";
+import { buildDockerHost, createTestDriver } from "../../support/docker/fleet.ts";
+import { answerJson, startScriptedEngine } from "../../support/docker/scripted-engine.ts";
+
+const mib = 1_048_576;
+
+const dense: [string, string][] = [
+  ["lists in lists", "[".repeat(16 * mib) + "]".repeat(16 * mib)],
+  ["lists that do not end", "[".repeat(30 * mib)],
+  ["empty objects", `[${"{},".repeat(10 * mib)}{}]`],
+  ["numbers", `{"sentinels":[${"1,".repeat(14 * mib)}1]}`],
+];
+
+/** Answers each request with the text; `asked` counts them. */
+async function serve(text: string | (() => string)) {
+  const state = { asked: 0 };
+  const server = createServer((_request, answer) => {
+    state.asked += 1;
+    answer.setHeader("content-type", "application/json");
+    answer.end(typeof text === "string" ? text : text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, state };
+}
+
+const trusting = { current: async () => ({}), refuse: () => {} };
+
+function clusterAt(server: string) {
+  const cluster = createCluster({ server } as never, trusting as never);
+  onTestFinished(() => cluster.stop());
+  return cluster;
+}
+
+/** Of the processor, so that a loaded machine does not count. */
+async function workedMs(work: Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work;
+  const { user } = process.threadCpuUsage(before);
+  return user / 1_000;
+}
+
+describe.each(dense)("%s", (_, text) => {
+  it("of a fleet's list are refused", async () => {
+    const { url } = await serve(text);
+    const driver = createHttpDriver({ url, token: "t" });
+    onTestFinished(() => driver.stop());
+
+    const listed = driver.list().catch((error: Error) => error.message);
+
+    expect(await workedMs(listed)).toBeLessThan(1_000);
+    expect(await listed).toMatch("malformed at body");
+  });
+
+  it("of a cluster are refused", async () => {
+    const { url } = await serve(text);
+    const page = { path: "/", query: {}, page: PodPage, signal: undefined };
+
+    const listed = listAll(clusterAt(url), page).catch((error: Error) => error.message);
+
+    expect(await workedMs(listed)).toBeLessThan(1_000);
+    expect(await listed).toMatch("malformed at body");
+  });
+
+  it("of a control are refused by its runners", async () => {
+    const { url } = await serve(text);
+    const client = createRunnerClient({ control: url, token: "t" });
+
+    const work = client.fetchWork().catch((error: Error) => error.message);
+
+    expect(await workedMs(work)).toBeLessThan(1_000);
+    expect(await work).toMatch("not JSON");
+  });
+});
+
+it("pages of a cluster's list end, however many it has", async () => {
+  const metadata = { name: "a", namespace: "b", uid: "c", resourceVersion: "1" };
+  const annotations = { long: "a".repeat(30 * mib) };
+  const pod = { metadata: { ...metadata, annotations }, spec: { containers: [] }, status: {} };
+  const text = JSON.stringify({ metadata: { continue: "more" }, items: [pod] });
+  const { url, state } = await serve(text);
+
+  const listed = listAll(clusterAt(url), {
+    ...{ path: "/", query: {}, page: PodPage, signal: undefined },
+  });
+
+  await expect(listed).rejects.toThrow("the API server's list has no end");
+  expect(state.asked).toBeLessThan(12);
+});
+
+/** A host of 600 containers, each of another image. */
+async function startHost(config: string) {
+  let images = 0;
+  const containers = Array.from({ length: 600 }, (_, n) => ({
+    ...{ Id: `c${n}`, Names: [`/gw-${n}`], Image: `r.io/a:${n}`, ImageID: `sha256:i${n}` },
+    ...{ State: "running", Status: "Up 2 minutes", Labels: { "vedette.sentinel": "" } },
+  }));
+  const { url } = await startScriptedEngine(({ path }, answer) => {
+    if (path.startsWith("/containers/json")) return answerJson(answer, 200, containers);
+    if (!path.startsWith("/images/")) return false;
+    images += 1;
+    return answerJson(answer, 200, { Id: "sha256:i", Config: { config } });
+  });
+  const driver = createTestDriver({ hosts: [buildDockerHost({ url })] });
+  return { driver, images: () => images };
+}
+
+it("a host's images are asked for up to a limit, and none for what the list does not need", async () => {
+  const { driver, images } = await startHost("a".repeat(10_000));
+
+  expect(await driver.list()).toHaveLength(600);
+  expect(images()).toBe(500);
+});
+
+it("an image of which a host says more than a megabyte is refused", async () => {
+  const { driver } = await startHost("a".repeat(mib));
+
+  await expect(driver.list()).rejects.toThrow("too large an answer");
+});
+
+it("a certificate authority's answer without end is cut off", async () => {
+  let sent = 0;
+  const server = createServer((_request, answer) => {
+    const talk = () => {
+      while (sent < 64 * mib && answer.write(Buffer.alloc(mib))) sent += mib;
+      answer.once("drain", talk);
+    };
+    talk();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const store = { read: async () => undefined, readAccount: async () => undefined };
+  const renew = createRenewCertificate({
+    ...{ names: ["a.test"], directoryUrl: `http://127.0.0.1:${port}/`, email: "", clock: Date.now },
+    store: { ...store, writeAccount: async () => {} } as never,
+  });
+
+  await expect(renew()).rejects.toThrow("no usable answer");
+  expect(sent).toBeLessThan(32 * mib);
+});
+
+it("a pod with a hundred thousand wrong conditions is refused at the first", async () => {
+  const metadata = { name: "a", namespace: "b", uid: "c", resourceVersion: "1" };
+  const conditions = Array.from({ length: 100_000 }, () => ({}));
+  const pod = { metadata, spec: { containers: [] }, status: { conditions } };
+
+  const parsed = PodPage.safeParse({ metadata: {}, items: [pod] });
+
+  expect(parsed.error?.issues).toHaveLength(1);
+});
+
+it.each([
+  [
+    "a fleet's list of 200,000",
+    { id: "gw", region: "eu", image: "r.io/a:1", healthy: true, labels: { a: "b" } },
+  ],
+  [
+    "short managed fields",
+    { "f:spec": { "f:a": {}, "f:replicas": {}, "f:template": { "f:b": {} } } },
+  ],
+])("%s is read", (_, item) => {
+  const list = Array.from({ length: 200_000 }, () => item);
+
+  expect(parseJson(Buffer.from(JSON.stringify(list)))).toHaveLength(200_000);
+});
