@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { defaultFleet, FleetList, fleetService } from "#fleet/contract.ts";
+import { parseJson } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { type RolloutHandlerName, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
@@ -149,7 +150,7 @@ type Answer = { status: number; text: string };
 
 async function post(target: Target, address: string, call: Call): Promise<unknown> {
   const answer = await send(target, address, call);
-  const body = parseJson(answer.text);
+  const body = parseJson(Buffer.from(answer.text));
   if (answer.status < 300) return body;
   if (answer.status === 401 && target.isSession === true) throw new Error(sessionEnded(target.url));
   const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
@@ -190,12 +191,4 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.infe
   throw new Error(
     "the answer is not from Vedette, or of another version: is the address that of control?",
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { answerLimits, OversizeError, readAnswer } from "#cli/answer.ts";
 import { ConnectionError } from "#cli/connection.ts";
 import { signInPath } from "#control/sign-in/contract.ts";
+import { parseJson } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 
 type Question = {
@@ -31,7 +32,7 @@ export async function askControl<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.infer<Schema>> {
   const { status, text } = await send(url, question);
-  const body = status === 204 ? null : parseJson(text);
+  const body = status === 204 ? null : parseJson(Buffer.from(text));
   if (status >= 300) throw refusalOf(url, { status, body });
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -62,13 +63,5 @@ async function send(url: string, { method, path, body, token }: Question) {
     if (cause instanceof OversizeError) throw cause;
     const { code = "no answer" } = cause as { code?: string };
     throw new ConnectionError(`${url} cannot be reached (${code})`, { cause });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

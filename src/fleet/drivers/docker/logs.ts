@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
-import { readBeginning, readEnd } from "#kernel/body.ts";
+import { parseJson, readBeginning, readEnd } from "#kernel/body.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import { type Engine, messageOf } from "./engine.ts";
 import type { ContainerInfo } from "./schemas.ts";
@@ -44,15 +44,7 @@ function refusalOf(status: number, body: Buffer, { host }: Engine): string {
   if (status === 401 || status === 403) {
     return `the engine of ${host} answered ${status}: GET of containers/*/logs is not let through`;
   }
-  return `the engine of ${host} answered ${status}: ${messageOf(parse(body.toString()))}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return `the engine of ${host} answered ${status}: ${messageOf(parseJson(body) ?? body.toString())}`;
 }
 
 const headerBytes = 8;

@@ -1,5 +1,6 @@
 /** Credentials from a program of the cloud (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). */
 import { z } from "zod";
+import { parseJson } from "#kernel/body.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { environmentOfTools, type ProgramEnd, runProgram } from "#kernel/run-program.ts";
 import type { ExecPlugin } from "./login.ts";
@@ -97,7 +98,7 @@ function quoteLast(end: ProgramEnd, env: NodeJS.ProcessEnv): string {
 }
 
 function readCredential(output: string, apiVersion: string): PluginCredential {
-  const result = ExecCredential.safeParse(parseJson(output));
+  const result = ExecCredential.safeParse(parseJson(Buffer.from(output)));
   if (!result.success) throw new Error("no ExecCredential");
   if (result.data.apiVersion !== apiVersion) {
     throw new Error(`an ExecCredential of another apiVersion than ${apiVersion}: update it`);
@@ -117,12 +118,4 @@ function readPart(text: string | null | undefined, what: string): string | undef
   if (!text) return undefined;
   if (!isPem(text)) throw new Error(`a ${what} that is no PEM`);
   return text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,8 @@
 /** The end of a pod's log: of which pod and which of its containers, and how it is asked for. */
+
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
+import { parseJson } from "#kernel/body.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import { type Cluster, messageOf } from "./client.ts";
 import { isReady } from "./judge.ts";
@@ -78,15 +80,7 @@ function ask(
 function toTail({ status, text }: { status: number; text: string }): LogTail {
   if (status === 200) return { text };
   if (status === 404) return { absent: "its pod is not there any more" };
-  const words = messageOf(parse(text));
+  const words = messageOf(parseJson(Buffer.from(text)));
   if (status === 403) return { absent: `no right to read logs (get pods/log): ${words}` };
   return { absent: words || `the API server answered ${status}` };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
