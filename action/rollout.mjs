@@ -142,6 +142,8 @@ async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
+  const refused = `${url} refused the token (from the input ingress-token)`;
+  if (answer.status === 401) throw new AnswerError(refused, 401);
   throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
 }
 
@@ -200,6 +202,15 @@ const nameOf = ({ state, outcome }) => (outcome === "rolled_back" ? outcome : st
 const hasNothing = ({ state, total, reason }) =>
   state === "completed" && total === 0 && reason !== undefined;
 
+/** Once it stands still, what runs where; empty: all went well. */
+const standingOf = ({ state, failed, standing = [] }) =>
+  (state === "paused" || state === "cancelled") && failed > 0
+    ? standing.map(({ text }) => text).join(" ")
+    : "";
+
+/** A sentence of an answer, without line ends and signs that could make it a command. */
+const inSentence = (text) => text.replace(/[^\w .,:@/+-]+/g, " ");
+
 /** Prints each status of our rollout once. */
 function createShow(isOurs) {
   let last = "";
@@ -215,7 +226,8 @@ function createShow(isOurs) {
     ].map(inLine);
     const waits = waiting_for ? `, waits for the ${inLine(waiting_for)}` : "";
     const counts = `wave ${wave}/${waves}, ${ready} of ${all} on the new image, ${lost} failed${waits}`;
-    const line = `${inLine(nameOf(status))}: ${hasNothing(status) ? inLine(status.reason) : counts}`;
+    const found = hasNothing(status) ? inLine(status.reason) : inSentence(standingOf(status));
+    const line = `${inLine(nameOf(status))}: ${found || counts}`;
     if (line !== last) say(line);
     last = line;
   };
@@ -336,8 +348,8 @@ function summaryOf(end, ended) {
   const table = rows.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${rows.join("")}` : "";
   const because = reason === undefined ? "" : `\n${inTable(reason)}\n`;
   const counts = `${succeeded} of ${total} sentinels on the new image, ${failed} failed`;
-  const done = hasNothing(end) ? "" : `: ${counts}`;
-  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`${done}.\n${because}${table}`;
+  const done = hasNothing(end) ? "" : `: ${inTable(standingOf(end)) || counts}`;
+  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`${done.replace(/\.$/, "")}.\n${because}${table}`;
 }
 
 const inTable = (text) =>

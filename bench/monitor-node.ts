@@ -48,7 +48,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
     send: async () => ({ kind: "unconfigured" }),
     readChannels: async () => [],
     sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
-    linkTo: () => undefined,
+    linkTo: { check: () => undefined, rollout: () => undefined },
     attemptTimeoutMs: 10_000,
     giveUpAfterMs: 86_400_000,
     keepDays: 30,

@@ -6,7 +6,7 @@ import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
 import type { RoutedOrder } from "./order.ts";
 import { judgeAnswer, judgeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
-import { type LinkToCheck, renderEvent } from "./payload.ts";
+import { type LinkTo, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
 
 /** Delivers once. Never throws; the outcome never contains a token. */
@@ -14,7 +14,7 @@ export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
 
 type AttemptParts = {
   sourceOf: SourceOf;
-  linkTo: LinkToCheck;
+  linkTo: LinkTo;
   timeoutMs: number;
   send: SendToChannel;
   findChannel: FindChannel;

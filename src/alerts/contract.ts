@@ -10,6 +10,8 @@ export type Environment = (typeof environments)[number];
 /** The rollout that was in progress when an alert opened, or had ended within the hour before. */
 export const RolloutMark = z.object({
   rolloutId: z.string(),
+  fleet: z.string(),
+  image: z.string(),
   /** The one it was in, or its last. */
   wave: z.int(),
   /** Unix ms; absent: it was in progress. */

@@ -1,11 +1,12 @@
 /** The body of an alert event, built as an object, so that any text in it is escaped. */
 
 import { createHash } from "node:crypto";
+import { formatSpan } from "#kernel/duration.ts";
 import { toIso } from "#kernel/time.ts";
-import type { AlertTransition } from "./contract.ts";
+import { capitalize, rolloutOfAlert } from "#kernel/words.ts";
+import type { AlertTransition, RolloutMark } from "./contract.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { SourceKind } from "./source.ts";
-import { describeRollout, describeSpan } from "./words.ts";
 
 /** What the incident service accepts at a source of the kinds `http` and `checkly`. */
 type HttpEvent = {
@@ -18,10 +19,25 @@ type HttpEvent = {
   metadata: Record<string, unknown>;
 };
 
-/** Returns the address of a check's page; undefined: the console's address is not known. */
-export type LinkToCheck = (checkId: string) => string | undefined;
+/** The addresses of pages of the console; undefined: its address is not known. */
+export type LinkTo = {
+  check: (checkId: string) => string | undefined;
+  rollout: (mark: Pick<RolloutMark, "rolloutId" | "fleet">) => string | undefined;
+};
 
-type Terms = { kind: SourceKind; linkTo: LinkToCheck };
+/** The rollout that may have caused a failure. */
+export type RolloutNote = {
+  id: string;
+  image: string;
+  wave: number;
+  /** null: it was in progress when the alert opened. */
+  endedAtMs: number | null;
+  summary: string;
+  /** Its page in the console; null: its address is not known. */
+  url: string | null;
+};
+
+type Terms = { kind: SourceKind; linkTo: LinkTo };
 
 /** The same for every attempt at the same event. */
 export function renderEvent(order: RoutedOrder, terms: Terms): object {
@@ -29,13 +45,14 @@ export function renderEvent(order: RoutedOrder, terms: Terms): object {
   return terms.kind === "alertmanager" ? toAlertmanagerMessage(order, event) : event;
 }
 
-function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
+function toHttpEvent(order: RoutedOrder, linkTo: LinkTo): HttpEvent {
   const { transition, environment, name } = order;
   const { kind, checkId, eventId, episode, rollout, missedPings, endedBecause } = transition;
-  const link = linkTo(transition.drill ?? checkId);
+  const link = linkTo.check(transition.drill ?? checkId);
+  const note = noteOf(transition, linkTo);
   return {
     title: `${name} ${titleWord(transition)}`,
-    description: describe(order),
+    description: describe(order, note),
     deduplication_key: checkId,
     status: kind === "opened" ? "firing" : "resolved",
     ...(link !== undefined && { source_url: link }),
@@ -54,7 +71,8 @@ function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
       occurred_at: toIso(transition.atMs),
       ...(missedPings !== null && { missed_pings: missedPings }),
       ...(transition.drill !== undefined && { is_test: true }),
-      ...(rollout !== null && { rollout_id: rollout.rolloutId, rollout_wave: rollout.wave }),
+      ...(note !== null && { rollout_id: note.id, rollout_image: note.image }),
+      ...(note !== null && { rollout_wave: note.wave, rollout_url: note.url }),
       ...(rollout?.endedAtMs !== undefined && { rollout_ended_at: toIso(rollout.endedAtMs) }),
     },
   };
@@ -65,22 +83,31 @@ function titleWord({ kind, endedBecause }: AlertTransition): string {
   return endedBecause === undefined ? "recovered" : "closed without a recovery";
 }
 
-function describe({ transition }: RoutedOrder): string {
-  const { locations, missedPings, rollout } = transition;
+function describe({ transition }: RoutedOrder, note: RolloutNote | null): string {
+  const { locations, missedPings } = transition;
   const lines = [describeChange(transition)];
   if (missedPings !== null) lines.push(`Pings missed: ${missedPings}`);
   if (locations.length > 0) lines.push(`Locations: ${locations.join(", ")}`);
-  if (rollout !== null) {
-    const { rolloutId: id, wave, endedAtMs = null } = rollout;
-    lines.push(describeRollout({ id, wave, endedAtMs }, transition.openedAtMs));
-  }
+  if (note !== null) lines.push(note.url === null ? note.summary : `${note.summary}: ${note.url}`);
   return lines.join("\n");
+}
+
+/** The rollout that may have caused it. */
+export function noteOf(
+  { rollout, openedAtMs }: AlertTransition,
+  linkTo: LinkTo,
+): RolloutNote | null {
+  if (rollout === null) return null;
+  const { rolloutId: id, image, wave, endedAtMs = null } = rollout;
+  const summary = rolloutOfAlert({ image, wave, ended_at: rollout.endedAtMs }, openedAtMs);
+  const url = linkTo.rollout(rollout) ?? null;
+  return { id, image, wave, endedAtMs, summary: capitalize(summary), url };
 }
 
 function describeChange(transition: AlertTransition): string {
   const { kind, reason, atMs, openedAtMs, endedBecause } = transition;
   if (kind === "opened") return reason;
-  const openFor = describeSpan(openedAtMs, atMs);
+  const openFor = formatSpan(openedAtMs, atMs);
   return endedBecause === undefined
     ? `Recovered after ${openFor}. It had failed: ${reason}`
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;

@@ -3,7 +3,7 @@ import type { FindChannel } from "./channels/message.ts";
 import { toMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
 import type { RoutedOrder } from "./order.ts";
-import { type LinkToCheck, renderEvent } from "./payload.ts";
+import { type LinkTo, renderEvent } from "./payload.ts";
 import type { SourceOf } from "./source.ts";
 
 /** An order as the database has it, with the name of its channel. */
@@ -16,7 +16,7 @@ type Preview = { address: string; body: object };
 /** undefined: the settings name no source, or the channel's row is gone or cannot be read. */
 export type PreviewEvent = (order: StoredOrder) => Promise<Preview | undefined>;
 
-type Parts = { sourceOf: SourceOf; linkTo: LinkToCheck; findChannel: FindChannel };
+type Parts = { sourceOf: SourceOf; linkTo: LinkTo; findChannel: FindChannel };
 
 export function createPreview({ sourceOf, linkTo, findChannel }: Parts): PreviewEvent {
   return async ({ channel, ...order }) => {

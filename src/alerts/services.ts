@@ -10,7 +10,7 @@ import type { Environment } from "./contract.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
-import type { LinkToCheck } from "./payload.ts";
+import type { LinkTo } from "./payload.ts";
 import { createPreview } from "./preview.ts";
 import { createAlertRecorder, type NoteAccepted, type TellDrill } from "./recorder.ts";
 import type { DirectChannel } from "./rows/contract.ts";
@@ -22,7 +22,7 @@ type ReadChannels = (how?: { isFresh: boolean }) => Promise<readonly AnyChannel[
 
 export type AlertDeliveryParts = {
   sourceOf: SourceOf;
-  linkTo: LinkToCheck;
+  linkTo: LinkTo;
   attemptTimeoutMs: number;
   giveUpAfterMs: number;
   keepDays: number;

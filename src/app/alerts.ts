@@ -22,7 +22,7 @@ type AlertParts = {
   registry: Registry;
   readActor: ReadActor;
   results: Results;
-  links: Pick<ConsoleLinks, "toCheck">;
+  links: Pick<ConsoleLinks, "to">;
   definitions: Pick<ProgramDefinitions, "readChannels">;
 };
 
@@ -34,7 +34,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
   return createAlertDelivery({
     sourceOf: createSourceOf(incident.url, alerts),
-    linkTo: parts.links.toCheck,
+    linkTo: parts.links.to,
     attemptTimeoutMs,
     send: createSendToChannel({
       // The known keys of our own API are none of them: channels belong to others.

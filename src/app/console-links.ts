@@ -1,12 +1,12 @@
 /** Builds links to the pages of the console, for alerts. */
 import { hostname } from "node:os";
+import type { LinkTo } from "#alerts/payload.ts";
 import type { Config } from "#config.ts";
 import { consolePath } from "#console/contract.ts";
 import { httpUrl } from "#kernel/address.ts";
 
 export type ConsoleLinks = {
-  /** undefined: the address of the console is unknown. */
-  toCheck: (checkId: string) => string | undefined;
+  to: LinkTo;
   /** To be called when `control` listens in this process. */
   noteControl: (url: string) => void;
 };
@@ -18,11 +18,14 @@ type ControlAddress = Pick<Config["control"], "host" | "port" | "public_url">;
 export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks {
   const named = alerts.console_url || control.public_url;
   let listening = control.port === 0 ? undefined : urlOf(control);
+  const toPage = (path: string) => {
+    const base = named === "" ? listening : named;
+    return base === undefined ? undefined : `${consoleUrlOf(base)}/${path}`;
+  };
   return {
-    toCheck: (checkId) => {
-      const base = named === "" ? listening : named;
-      if (base === undefined) return undefined;
-      return `${consoleUrlOf(base)}/checks/${encodeURIComponent(checkId)}`;
+    to: {
+      check: (checkId) => toPage(`checks/${encodeURIComponent(checkId)}`),
+      rollout: ({ rolloutId, fleet }) => toPage(`history/${rolloutId}?fleet=${fleet}`),
     },
     noteControl: (url) => {
       listening = urlOf({ ...control, port: Number(new URL(url).port) });

@@ -9,7 +9,7 @@ import { request } from "#kernel/http.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { type RolloutHandlerName, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
-import { findTarget, sessionEnded, type Target, type TargetOptions } from "./target.ts";
+import { findTarget, type Target, type TargetOptions, tokenRefused } from "./target.ts";
 
 /** The program did not answer; a retry may succeed. */
 export class ConnectionError extends Error {}
@@ -152,7 +152,7 @@ async function post(target: Target, address: string, call: Call): Promise<unknow
   const answer = await send(target, address, call);
   const body = parseJson(Buffer.from(answer.text));
   if (answer.status < 300) return body;
-  if (answer.status === 401 && target.isSession === true) throw new Error(sessionEnded(target.url));
+  if (answer.status === 401) throw new Error(tokenRefused(target));
   const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
   const message = detail ?? `${target.url} answered ${answer.status}`;
   // The gateway, or a proxy in front of it, answers so while something behind it is down. A refusal by the

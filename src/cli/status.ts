@@ -1,6 +1,8 @@
 /** `vedette status`: everything that the person on call asks first, on one screen. */
 import { styleText } from "node:util";
-import { formatDuration } from "#kernel/duration.ts";
+import { formatSpan } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { checkWords, stateWords } from "#kernel/words.ts";
 import { type StatusView, statusHandlers, statusReads } from "#status/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
@@ -24,12 +26,14 @@ function reportStatus({ wrong, fleets, checks, alerts, taken_at }: StatusView): 
   for (const { name, rollout, overview } of fleets) {
     const { total, unhealthy, choices, list } = overview;
     const unknown = choices.health.find(({ value }) => value === "unknown")?.count ?? 0;
-    const read = list.asked_at === null ? "never" : `${ageOf(list.asked_at, taken_at)} ago`;
+    const read = list.asked_at === null ? "never" : `${formatSpan(list.asked_at, taken_at)} ago`;
     table.push([name, rolloutWords(rollout), total, unhealthy, unknown, read]);
   }
-  const counts = Object.entries(checks).map(([status, number]) => `${number} ${status}`);
+  const counts = Object.entries(checks).map(
+    ([status, number]) => `${number} ${checkWords[status as keyof typeof checkWords]}`,
+  );
   return [
-    `${styleText(colour, head, { stream: process.stdout })} (${taken_at.replace("T", " ").slice(0, 19)} UTC)`,
+    `${styleText(colour, head, { stream: process.stdout })} (${formatUtc(taken_at)})`,
     ...wrong.flatMap(({ text, next }) => [`  ${plain(text)}`, `    npx ${plain(next)}`]),
     "",
     String(table),
@@ -38,12 +42,8 @@ function reportStatus({ wrong, fleets, checks, alerts, taken_at }: StatusView): 
   ].join("\n");
 }
 
-function ageOf(at: string, now: string): string {
-  return formatDuration(Math.max(0, Date.parse(now) - Date.parse(at)));
-}
-
 function rolloutWords(rollout: StatusView["fleets"][number]["rollout"]): string {
   const { state, outcome, current_wave: wave, total_waves: waves } = rollout;
-  if (outcome != null) return outcome.replace("_", " ");
-  return state === "idle" ? "none yet" : `${state.replace("_", " ")}, wave ${wave} of ${waves}`;
+  const words = stateWords(rollout);
+  return state === "idle" || outcome != null ? words : `${words}, wave ${wave} of ${waves}`;
 }

@@ -15,8 +15,8 @@ export type TargetOptions = {
   dataDir?: string | undefined;
 };
 
-/** `isSession`: the token is that of a session of `vedette login`, which may end. */
-export type Target = { url: string; token: string; isSession?: boolean };
+/** `source`: where the token was found. `isSession`: it is that of `vedette login`, which may end. */
+export type Target = { url: string; token: string; source: string; isSession?: boolean };
 
 type Environment = Record<string, string | undefined>;
 
@@ -27,15 +27,25 @@ type Environment = Record<string, string | undefined>;
  */
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
-  if (options.tokenFile !== undefined) return { url, token: readToken(options.tokenFile) };
+  const { tokenFile } = options;
+  if (tokenFile !== undefined) return { url, token: readToken(tokenFile), source: "--token-file" };
   const named = readSecretVariable(environment, "INGRESS_TOKEN");
-  if (named !== undefined) return { url, token: named };
+  const source = environment["INGRESS_TOKEN"]?.trim() ? "INGRESS_TOKEN" : "INGRESS_TOKEN_FILE";
+  if (named !== undefined) return { url, token: named, source };
   const session = readSession(url, environment);
-  if (session === undefined)
-    return { url, token: readLocalToken(dataDirOf(options, environment), url) };
+  if (session === undefined) {
+    const dataDir = dataDirOf(options, environment);
+    return { url, token: readLocalToken(dataDir, url), source: `${dataDir}/credentials.json` };
+  }
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw new Error(sessionEnded(url));
-  return { url, token: session.token, isSession: true };
+  return { url, token: session.token, source: "vedette login", isSession: true };
+}
+
+/** What a caller may do whose token is refused. */
+export function tokenRefused({ url, source, isSession = false }: Target): string {
+  if (isSession) return sessionEnded(url);
+  return `${url} refused the token (from ${source}): run \`vedette login\`, or name another token`;
 }
 
 /** The address of control, without a trailing slash. */
@@ -46,7 +56,7 @@ export function findUrl(options: TargetOptions, environment: Environment): strin
 }
 
 /** What to do about a session that has ended. */
-export function sessionEnded(url: string): string {
+function sessionEnded(url: string): string {
   return `your session at ${url} has ended: run \`vedette login\`, or \`vedette logout\` to go on without one`;
 }
 

@@ -1,6 +1,6 @@
 /** What other parts know of the gateway's callers. */
 import { z } from "zod";
-import { isPersonal } from "#kernel/actor.ts";
+import { isPersonal } from "#kernel/words.ts";
 
 /** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
 export const OperatorName = z

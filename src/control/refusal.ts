@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
+import { defaultFleet, type FleetOperators, noFleet, notOperatorOf } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { isUnavailable } from "#kernel/connection-lost.ts";
 import { endWith } from "#kernel/last-words.ts";
@@ -134,9 +134,8 @@ export function requireFleet(
   const fleet = fleetOf(path);
   if (fleet === undefined || fleets.some(({ name }) => name === fleet)) return;
   if (ofLostFleet.has(path.split("/").at(-1) ?? "")) return;
-  const names = fleets.map(({ name }) => `"${name}"`).join(", ");
-  const keys = fleets.length === 1 ? "only key of this service is" : "keys of this service are";
-  throw noSuchHandler(`the ${keys} ${names}`);
+  const names = fleets.map(({ name }) => name);
+  throw noSuchHandler(noFleet(fleet, names));
 }
 
 export function noSuchHandler(detail = "there is no such handler here"): ProblemError {

@@ -1,6 +1,7 @@
 /** `FleetService`: each fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
+import { noFleet } from "#fleet/contract.ts";
 import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -49,7 +50,10 @@ export function createFleetService({
 }: FleetServiceParts) {
   const listingOf = (fleet: string) => {
     const listing = listings.get(fleet);
-    if (listing === undefined) throw unknownFleet([...listings.keys()]);
+    if (listing === undefined) {
+      const detail = noFleet(fleet, [...listings.keys()]);
+      throw new ProblemError<FleetProblemCode>({ status: 404, code: "unknown_fleet", detail });
+    }
     return listing;
   };
   const read = async (request: z.output<typeof FleetListRequest>): Promise<FleetList> => {
@@ -89,9 +93,4 @@ export function createFleetService({
       asTerminalError,
     },
   });
-}
-
-function unknownFleet(names: readonly string[]): ProblemError<FleetProblemCode> {
-  const detail = `there is no such fleet: the fleets are ${names.join(", ")}`;
-  return new ProblemError<FleetProblemCode>({ status: 404, code: "unknown_fleet", detail });
 }

@@ -24,13 +24,6 @@ const unsignedActor = "local-caller";
 /** The name that the Restate console's calls have, which send none. */
 const unnamedActor = "restate-console";
 
-/** Names that stand for nobody in particular. */
-const impersonal = [sharedActor, unsignedActor, unnamedActor];
-
-export function isPersonal(name: string): boolean {
-  return !impersonal.includes(name);
-}
-
 /** `key`: the gateway signs with it. The name is passed on as the caller wrote it, with `isSigned` beside it. */
 export function createReadActor(key: Uint8Array): ReadActor {
   return (ctx) => {

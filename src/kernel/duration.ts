@@ -18,6 +18,11 @@ export function formatDuration(ms: number): string {
   return `${trim(ms / unitMs.d)} days`;
 }
 
+/** The time between two moments; 0 when the clock was set back in between. */
+export function formatSpan(from: string | number, to: string | number): string {
+  return formatDuration(Math.max(0, new Date(to).getTime() - new Date(from).getTime()));
+}
+
 function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

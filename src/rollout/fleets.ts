@@ -4,6 +4,7 @@ import {
   type FleetMember,
   type FleetOperators,
   isOperatorOf,
+  noFleet,
   notOperatorOf,
 } from "#fleet/contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
@@ -52,20 +53,22 @@ export function createFleets(fleets: readonly RolloutFleet[]): Fleets {
     get: (name) => byName.get(name) ?? removedFleet(name),
     require: (name) => {
       const fleet = byName.get(name);
-      if (fleet === undefined) throw unknownKey(names);
+      if (fleet === undefined) throw unknownKey(name, names);
       return fleet;
     },
     requireOperator: (actor, name) => requireOperator(actor, byName.get(name) ?? { name }),
   };
 }
 
-export function unknownKey(names: readonly string[]): ProblemError<RolloutProblemCode> {
-  const [only, ...more] = names;
-  const detail =
-    more.length === 0
-      ? `the only key of this service is "${only}"`
-      : `the keys of this service are the names of the fleets: ${names.join(", ")}`;
-  return new ProblemError<RolloutProblemCode>({ status: 404, code: "unknown_key", detail });
+export function unknownKey(
+  name: string,
+  names: readonly string[],
+): ProblemError<RolloutProblemCode> {
+  return new ProblemError<RolloutProblemCode>({
+    status: 404,
+    code: "unknown_key",
+    detail: noFleet(name, names),
+  });
 }
 
 /** What its run has begun ends as with a fleet that does not answer. */

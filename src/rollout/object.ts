@@ -81,7 +81,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       try {
         return await handler(ctx, request);
       } catch (error) {
-        throw isIllegal(error) && !names.includes(ctx.key) ? unknownKey(names) : error;
+        throw isIllegal(error) && !names.includes(ctx.key) ? unknownKey(ctx.key, names) : error;
       }
     };
   return implement(rolloutObject, {

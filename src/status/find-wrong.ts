@@ -3,6 +3,8 @@ import { defaultFleet } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import { oldListMs, type StatusView, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
@@ -32,11 +34,11 @@ function findDown({ name, overview: { unhealthy, total, sentinels } }: Fleet): W
 
 function describeAlert(check: StatusView["alerts"][number]): Wrong {
   const { id, name, alert, reason, reaches_nobody: nobody, quiet_until } = check;
-  const since = alert === null ? "" : ` since ${clock(alert.opened_at)}`;
+  const since = alert === null ? "" : ` since ${formatUtc(alert.opened_at)}`;
   const by = alert?.acknowledged_by ?? null;
   const text = [
     `${name} alerts${since}${because(reason)}`,
-    ...(by === null ? [] : [`acknowledged by ${cleanText(by, 200)}`]),
+    ...(by === null ? [] : [`acknowledged by ${cleanText(callerWords(by), 200)}`]),
     ...(quiet_until === null ? [] : ["muted"]),
     ...(nobody === undefined ? [] : [`nobody is notified (${nobody})`]),
   ].join("; ");
@@ -83,11 +85,6 @@ function ofFleet(name: string): string {
 
 function option(name: string): string {
   return name === defaultFleet ? "" : ` --fleet ${name}`;
-}
-
-/** With seconds: checks may run every ten. */
-function clock(iso: string): string {
-  return `${iso.replace("T", " ").slice(0, 19)} UTC`;
 }
 
 /** A reason quotes other programs. */

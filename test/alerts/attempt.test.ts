@@ -4,7 +4,7 @@ import type { FindChannel } from "#alerts/channels/message.ts";
 import type { RoutedOrder } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
-import { buildDirectOrder } from "../support/alerts/alert-builders.ts";
+import { buildDirectOrder, noLinks } from "../support/alerts/alert-builders.ts";
 
 const hook = DirectChannel.parse({ id: "hook", kind: "webhook", url: "https://a.example.com/old" });
 const down: Outcome = { kind: "retry", cause: "not reached: ECONNREFUSED" };
@@ -20,7 +20,7 @@ async function attempt(how: {
   const sentTo: DirectChannel[] = [];
   const deliver = createAttempt({
     sourceOf: () => undefined,
-    linkTo: () => undefined,
+    linkTo: noLinks,
     timeoutMs: 1_000,
     findChannel: async () => how.found,
     send: async (channel) => {

@@ -6,9 +6,9 @@ import type { EventStatus } from "#alerts/contract.ts";
 import { type RoutedOrder, routeOrder } from "#alerts/order.ts";
 import { renderEvent } from "#alerts/payload.ts";
 import { newsOf } from "#alerts/recorder.ts";
-import { buildOrder } from "../support/alerts/alert-builders.ts";
+import { buildOrder, exampleLinks } from "../support/alerts/alert-builders.ts";
 
-const linkTo = (id: string) => `https://vedette.example.com/console/checks/${id}`;
+const linkTo = exampleLinks;
 
 function orderOf(kind: "opened" | "resolved", drill?: string): RoutedOrder {
   const order = buildOrder({ kind });
@@ -26,7 +26,11 @@ const recordOf = (order: RoutedOrder, status: EventStatus) => ({
 it("the message of a drill is a test, has the mark once, and leads to the drill", () => {
   const message = toMessage(orderOf("opened", "weekly"), linkTo);
 
-  expect(message).toMatchObject({ isTest: true, name: "Weekly drill", url: linkTo("weekly") });
+  expect(message).toMatchObject({
+    isTest: true,
+    name: "Weekly drill",
+    url: linkTo.check("weekly"),
+  });
   expect(headline(message)).toMatch(/^\[TEST\] Failed: Weekly drill: /);
 });
 
@@ -35,7 +39,7 @@ it("at the incident service the mark is in the title", () => {
 
   expect(body).toMatchObject({
     title: "[TEST] Weekly drill failed",
-    source_url: linkTo("weekly"),
+    source_url: linkTo.check("weekly"),
     metadata: { is_test: true },
   });
 });

@@ -1,9 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderEvent } from "#alerts/payload.ts";
-import { buildEpisode, buildOrder, newYearMs } from "../support/alerts/alert-builders.ts";
+import {
+  buildEpisode,
+  buildOrder,
+  exampleLinks,
+  newYearMs,
+  noLinks,
+} from "../support/alerts/alert-builders.ts";
 
-const console = { linkTo: (id: string) => `https://vedette.example.com/console/checks/${id}` };
+const image = "registry.example.com/vedette/sentinel:v7";
+const console = { linkTo: exampleLinks };
 const http = { ...console, kind: "checkly" } as const;
 type HttpEvent = Record<"description", string> & { metadata: object };
 const render = (order: ReturnType<typeof buildOrder>) => renderEvent(order, http) as HttpEvent;
@@ -45,22 +52,35 @@ describe("an event for the synthetic monitor's source", () => {
 
   it("carries the rollout and the wave it opened in", () => {
     const order = buildOrder();
-    const rollout = { rolloutId: "r-7", wave: 2 };
+    const rollout = { rolloutId: "r-7", fleet: "singleton", image, wave: 2 };
 
     const event = render({ ...order, transition: { ...order.transition, rollout } } as never);
 
-    expect(event.metadata).toMatchObject({ rollout_id: "r-7", rollout_wave: 2 });
-    expect(event.description).toContain("During rollout r-7, wave 2");
+    expect(event.metadata).toMatchObject({
+      rollout_id: "r-7",
+      rollout_image: image,
+      rollout_wave: 2,
+      rollout_url: "https://vedette.example.com/console/history/r-7",
+    });
+    expect(event.description).toContain(
+      `During wave 2 of the rollout of ${image}: https://vedette.example.com/console/history/r-7`,
+    );
   });
 
   it("says how long before a rollout had ended", () => {
     const order = buildOrder();
-    const rollout = { rolloutId: "r-7", wave: 2, endedAtMs: newYearMs - 720_000 };
+    const rollout = {
+      rolloutId: "r-7",
+      fleet: "singleton",
+      image,
+      wave: 2,
+      endedAtMs: newYearMs - 720_000,
+    };
 
     const event = render({ ...order, transition: { ...order.transition, rollout } } as never);
 
     expect(event.metadata).toMatchObject({ rollout_ended_at: "2025-12-31T23:48:00.000Z" });
-    expect(event.description).toContain("Rollout r-7 ended 12 min before");
+    expect(event.description).toContain(`The rollout of ${image} had ended 12 min before`);
   });
 
   it("has the number of pings that a heartbeat missed", () => {
@@ -92,7 +112,7 @@ describe("an event for the synthetic monitor's source", () => {
   });
 
   it("has no link when there is no console", () => {
-    const event = renderEvent(buildOrder(), { kind: "http", linkTo: () => undefined });
+    const event = renderEvent(buildOrder(), { kind: "http", linkTo: noLinks });
 
     expect(event).not.toHaveProperty("source_url");
   });

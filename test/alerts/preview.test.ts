@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createPreview } from "#alerts/preview.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
-import { buildDirectOrder, buildOrder } from "../support/alerts/alert-builders.ts";
+import { buildDirectOrder, buildOrder, noLinks } from "../support/alerts/alert-builders.ts";
 
 const chat = DirectChannel.parse({ id: "production", kind: "slack", url: "{{SLACK_URL}}" });
 const source = {
@@ -11,7 +11,7 @@ const source = {
 } as const;
 const preview = createPreview({
   sourceOf: () => source,
-  linkTo: () => undefined,
+  linkTo: noLinks,
   findChannel: async (id) => (id === chat.id ? chat : undefined),
 });
 

@@ -26,23 +26,31 @@ it.each([
   [{ alerts: "https://b.example.com/console" }, `https://b.example.com${page}`],
   [{ alerts: "https://b.example.com/tools/vedette" }, `https://b.example.com/tools/vedette${page}`],
 ])("links to the page of a check with the settings %o", (settings, link) => {
-  expect(links(settings).toCheck("verify-key")).toBe(link);
+  expect(links(settings).to.check("verify-key")).toBe(link);
 });
 
 it("links to the actual port when the settings leave it open", () => {
-  const { toCheck, noteControl } = links({ port: 0 });
+  const { to, noteControl } = links({ port: 0 });
 
-  const before = toCheck("verify-key");
+  const before = to.check("verify-key");
   noteControl("http://127.0.0.1:40123");
 
   expect(before).toBeUndefined();
-  expect(toCheck("verify-key")).toBe(`http://127.0.0.1:40123${page}`);
+  expect(to.check("verify-key")).toBe(`http://127.0.0.1:40123${page}`);
 });
 
 it("uses the address of the settings, wherever control listens", () => {
-  const { toCheck, noteControl } = links({ public: "https://vedette.example.com" });
+  const { to, noteControl } = links({ public: "https://vedette.example.com" });
 
   noteControl("http://127.0.0.1:40123");
 
-  expect(toCheck("verify-key")).toBe(`https://vedette.example.com${page}`);
+  expect(to.check("verify-key")).toBe(`https://vedette.example.com${page}`);
+});
+
+it("links to the page of a rollout, in its fleet", () => {
+  const { to } = links({ public: "https://vedette.example.com" });
+
+  expect(to.rollout({ rolloutId: "r-7", fleet: "staging" })).toBe(
+    "https://vedette.example.com/console/history/r-7?fleet=staging",
+  );
 });

@@ -91,8 +91,8 @@ describe("findTarget", () => {
     const before = find();
     deleteSession(local, environment);
 
-    expect(before).toEqual({ url: local, token: "vds_abc", isSession: true });
-    expect(find()).toEqual({ url: local, token: "local" });
+    expect(before).toMatchObject({ url: local, token: "vds_abc", isSession: true });
+    expect(find()).toMatchObject({ url: local, token: "local" });
   });
 
   it.each(["2026-01-01T00:00:00.000Z", "no date"])(

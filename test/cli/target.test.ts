@@ -19,7 +19,8 @@ describe("findTarget", () => {
   it("finds a local Vedette by its data directory, whatever else its files hold", () => {
     const target = findTarget({ dataDir: localVedette() }, {});
 
-    expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
+    expect(target).toMatchObject({ url: "http://127.0.0.1:7071", token: "local-token" });
+    expect(target.source).toMatch(/credentials.json$/);
   });
 
   it("leaves out the line end after a token, and takes an empty one for none", () => {
@@ -42,6 +43,7 @@ describe("findTarget", () => {
     expect(findTarget({}, environment)).toEqual({
       url: "https://a.example.com",
       token: "environment-token",
+      source: "INGRESS_TOKEN",
     });
     expect(findTarget({ url: "https://b.example.com/v" }, environment).url).toBe(
       "https://b.example.com/v",

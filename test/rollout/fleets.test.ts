@@ -9,8 +9,12 @@ describe("the fleets of rollouts", () => {
     const one = createFleets([aFleet()]);
     const two = createFleets([aFleet(), aFleet({ name: "staging" })]);
 
-    expect(() => one.require("staging")).toThrow('the only key of this service is "singleton"');
-    expect(() => two.require("qa")).toThrow("the names of the fleets: singleton, staging");
+    expect(() => one.require("staging")).toThrow(
+      "there is no fleet staging; the only fleet is singleton",
+    );
+    expect(() => two.require("qa")).toThrow(
+      "there is no fleet qa; the fleets are singleton, staging",
+    );
     expect(two.require("staging").name).toBe("staging");
   });
 

@@ -1,15 +1,8 @@
 /** What an alert event says, whatever channel it goes to. Each channel puts it into its own format. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
+import type { RolloutNote } from "#alerts/payload.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
-
-/** The rollout that may have caused a failure. */
-export type RolloutNote = {
-  id: string;
-  wave: number;
-  /** null: it was in progress when the alert opened. */
-  endedAtMs: number | null;
-};
 
 /** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
 export type AlertMessage = {

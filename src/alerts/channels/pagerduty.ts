@@ -10,7 +10,7 @@ import type { AlertMessage } from "./message.ts";
 import { type Answer, postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { factsOf, headline, shorten } from "./words.ts";
+import { factsOf, headline, linksOf, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
   const { channel, address, secret = "", message, timeoutMs, nowMs, reach } = delivery;
@@ -47,7 +47,7 @@ export function renderPagerDuty(message: AlertMessage, { severity }: Terms): obj
       custom_details: detailsOf(message),
     },
     client: "Vedette",
-    ...(url !== null && { client_url: url, links: [{ href: url, text: "Open check" }] }),
+    ...(url !== null && { client_url: url, links: linksOf(message) }),
   };
 }
 

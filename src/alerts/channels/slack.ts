@@ -6,7 +6,7 @@ import { postToSlack, type Delivery as SlackAnswer } from "#kernel/slack-webhook
 import type { AlertMessage } from "./message.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { factsOf, headline, markOf } from "./words.ts";
+import { factsOf, headline, linksOf, markOf } from "./words.ts";
 
 export const sendToSlack: Send<"slack"> = async (delivery) => {
   const { channel, address, message, timeoutMs, reach } = delivery;
@@ -47,21 +47,22 @@ export function renderSlack(
         type: "context",
         elements: [{ type: "plain_text", text: cut(message.eventId, textLimit), emoji: false }],
       },
-      ...openButton(message),
+      ...openButtons(message),
     ],
   };
 }
 
-function openButton({ url }: AlertMessage) {
+function openButtons(message: AlertMessage) {
   // A longer one would have the whole message refused.
-  if (url === null || url.length > textLimit) return [];
-  const text = { type: "plain_text" as const, text: "Open check" };
-  return [
-    {
-      type: "actions" as const,
-      elements: [{ type: "button" as const, action_id: "open-check", text, url }],
-    },
-  ];
+  const links = linksOf(message).filter(({ href }) => href.length <= textLimit);
+  if (links.length === 0) return [];
+  const elements = links.map(({ text, href: url }) => ({
+    type: "button" as const,
+    action_id: text.toLowerCase().replace(" ", "-"),
+    text: { type: "plain_text" as const, text },
+    url,
+  }));
+  return [{ type: "actions" as const, elements }];
 }
 
 /** The webhook was deleted, its app removed, its channel archived: it is not about the message. */

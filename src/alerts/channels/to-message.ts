@@ -2,10 +2,10 @@
 
 import { parseEventId, testMark } from "#alerts/contract.ts";
 import type { RoutedOrder } from "#alerts/order.ts";
-import type { LinkToCheck } from "#alerts/payload.ts";
-import type { AlertMessage, RolloutNote } from "./message.ts";
+import { type LinkTo, noteOf } from "#alerts/payload.ts";
+import type { AlertMessage } from "./message.ts";
 
-export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage {
+export function toMessage(order: RoutedOrder, linkTo: LinkTo): AlertMessage {
   const { transition, environment, name } = order;
   const { kind, eventId, checkId, episode, endedBecause, drill } = transition;
   return {
@@ -25,13 +25,7 @@ export function toMessage(order: RoutedOrder, linkTo: LinkToCheck): AlertMessage
     locations: transition.locations,
     missedPings: transition.missedPings,
     endedBecause: endedBecause ?? null,
-    rollout: toNote(transition),
-    url: linkTo(drill ?? checkId) ?? null,
+    rollout: noteOf(transition, linkTo),
+    url: linkTo.check(drill ?? checkId) ?? null,
   };
-}
-
-function toNote({ rollout }: RoutedOrder["transition"]): RolloutNote | null {
-  if (rollout === null) return null;
-  const { rolloutId: id, wave, endedAtMs = null } = rollout;
-  return { id, wave, endedAtMs };
 }

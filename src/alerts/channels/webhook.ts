@@ -1,7 +1,7 @@
 /** A webhook of any receiver, as Standard Webhooks 1.0.0 has it (github.com/standard-webhooks). */
 import { createHmac } from "node:crypto";
 import type { Outcome } from "#alerts/outcome.ts";
-import { describeRollout } from "#alerts/words.ts";
+import type { RolloutNote } from "#alerts/payload.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
 import type { AlertMessage } from "./message.ts";
@@ -47,18 +47,14 @@ export function renderWebhook(message: AlertMessage): object {
       locations: message.locations.slice(0, mostPlaces).map((place) => shorten(place, 100)),
       missed_pings: message.missedPings,
       ended_because: endedBecause === null ? null : shorten(endedBecause, textLength),
-      rollout:
-        rollout === null
-          ? null
-          : {
-              id: rollout.id,
-              wave: rollout.wave,
-              ended_at: rollout.endedAtMs === null ? null : toIso(rollout.endedAtMs),
-              summary: describeRollout(rollout, openedAtMs),
-            },
+      rollout: rollout && toData(rollout),
       url: message.url,
     },
   };
+}
+
+function toData({ endedAtMs, ...rollout }: RolloutNote) {
+  return { ...rollout, ended_at: endedAtMs === null ? null : toIso(endedAtMs) };
 }
 
 const mostJoinings = 1_000;

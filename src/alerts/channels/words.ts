@@ -1,5 +1,6 @@
 /** What an event says, for people: the same words in every channel. */
-import { describeRollout, describeSpan } from "#alerts/words.ts";
+import { formatSpan } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
 import type { AlertMessage } from "./message.ts";
 
 /** A name is cut in a headline, so that the cause still fits on the screen of a phone. */
@@ -36,10 +37,18 @@ export function factsOf(message: AlertMessage): Fact[] {
   const lasted = kind === "firing" ? "" : `, for ${lastedWords(message)}`;
   return [
     { name: "Check", text: `${shorten(oneLine(name), 200)} (${environment})` },
-    { name: "Since", text: `${utc(openedAtMs)}${lasted}` },
-    ...(rollout === null ? [] : [{ name: "Rollout", text: describeRollout(rollout, openedAtMs) }]),
+    { name: "Since", text: `${formatUtc(openedAtMs)}${lasted}` },
+    ...(rollout === null ? [] : [{ name: "Rollout", text: rollout.summary }]),
     ...(locations.length === 0 ? [] : [{ name: "Where", text: placesOf(locations) }]),
     ...(missedPings === null ? [] : [{ name: "Pings missed", text: String(missedPings) }]),
+  ];
+}
+
+/** The pages that say more. */
+export function linksOf({ url, rollout }: AlertMessage): { text: string; href: string }[] {
+  return [
+    ...(url === null ? [] : [{ text: "Open check", href: url }]),
+    ...(rollout?.url == null ? [] : [{ text: "Open rollout", href: rollout.url }]),
   ];
 }
 
@@ -52,12 +61,7 @@ function placesOf(locations: readonly string[]): string {
 }
 
 function lastedWords({ openedAtMs, atMs }: AlertMessage): string {
-  return describeSpan(openedAtMs, atMs);
-}
-
-/** `2026-01-01 00:00:00 UTC` */
-export function utc(ms: number): string {
-  return `${new Date(ms).toISOString().replace("T", " ").slice(0, 19)} UTC`;
+  return formatSpan(openedAtMs, atMs);
 }
 
 /** Text of one line, whatever people or a peer wrote. */

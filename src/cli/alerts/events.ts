@@ -13,6 +13,8 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords, eventWords } from "#kernel/words.ts";
 
 type Handlers = typeof alertEventHandlers;
 type Call = ReturnType<typeof alertEventsOf>;
@@ -136,7 +138,7 @@ function reportEvents(events: readonly AlertEventView[]): string {
       plain(event.event_id),
       event.channel,
       paintStatus(event.status),
-      shortTime(event.event_at),
+      formatUtc(event.event_at),
       event.attempts,
       event.delay_ms === null ? "" : formatDuration(event.delay_ms),
       describeCause(event),
@@ -146,7 +148,7 @@ function reportEvents(events: readonly AlertEventView[]): string {
 }
 
 function describeCause({ cause, next_attempt_at }: AlertEventView): string {
-  const next = next_attempt_at === null ? "" : `next try ${shortTime(next_attempt_at)}`;
+  const next = next_attempt_at === null ? "" : `next try ${formatUtc(next_attempt_at)}`;
   return [plain(cause ?? ""), next].filter((part) => part !== "").join("; ");
 }
 
@@ -154,8 +156,8 @@ function reportEvent(event: AlertEventDetail): string {
   const { address, body, attempts, accepted_at, retried_by, cause } = event;
   return [
     `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} tries`,
-    `since ${shortTime(event.event_at)}${accepted_at === null ? "" : `, accepted ${shortTime(accepted_at)}`}`,
-    ...(retried_by == null ? [] : [`sent again by ${plain(retried_by)}`]),
+    `since ${formatUtc(event.event_at)}${accepted_at === null ? "" : `, accepted ${formatUtc(accepted_at)}`}`,
+    ...(retried_by == null ? [] : [`sent again by ${plain(callerWords(retried_by))}`]),
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
     address === null ? describeNowhere(event) : `POST ${address}`,
     ...(body === null ? [] : [JSON.stringify(body, null, 2).split("\n").map(plain).join("\n")]),
@@ -170,9 +172,5 @@ function describeNowhere({ event_id, channel }: AlertEventDetail): string {
 }
 
 function paintStatus(status: EventStatus): string {
-  return styleText(colours[status], status.replace("_", " "), { stream: process.stdout });
-}
-
-function shortTime(iso: string): string {
-  return `${iso.replace("T", " ").slice(0, 19)} UTC`;
+  return styleText(colours[status], eventWords(status), { stream: process.stdout });
 }

@@ -1,6 +1,8 @@
 /** Prints plans of alert routes, and the outcome of an apply. */
 
 import { createTable, plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import type {
   ApplyResult,
   FieldChange,
@@ -95,11 +97,11 @@ export function describeStatus(status: RoutesStatus): string {
     ...(applying === null
       ? []
       : [
-          `an apply is running, by ${plain(applying.by)}: ${applying.routes.length} of ${applying.total} routes`,
+          `an apply is running, by ${plain(callerWords(applying.by))}: ${applying.routes.length} of ${applying.total} routes`,
         ]),
     last_apply === null
       ? "nothing was applied yet"
-      : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}, by ${plain(last_apply.by)}`,
+      : `last apply: ${last_apply.outcome} at ${formatUtc(last_apply.ended_at)}, by ${plain(callerWords(last_apply.by))}`,
     describeDrift(drift),
     ...(drift === null ? [] : describeDoubled(drift.doubled)),
     ...Object.entries(creations).map(([name, { begun_at }]) => describeCreation(name, begun_at)),

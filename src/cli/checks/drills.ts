@@ -3,6 +3,7 @@ import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
 import { type BegunDrill, drillHandlers, drillService } from "#monitor/drills/contract.ts";
 import { drillsOf, reportDrills } from "./report-heartbeats.ts";
 
@@ -29,9 +30,8 @@ export async function runDrill(drill: string, options: GlobalOptions): Promise<n
 
 function reportBegun({ drill, channels, due_at }: BegunDrill): string {
   const by = channels.map(plain).join(", ");
-  const until = due_at.replace("T", " ").slice(0, 19);
   return [
-    `${drill} has begun: its test alert has to be accepted by ${by} until ${until} (UTC).`,
+    `${drill} has begun: its test alert has to be accepted by ${by} until ${formatUtc(due_at)}.`,
     `Whether they do: \`vedette alerts events --check drill:${drill}\`; the outcome: \`vedette drills list\``,
   ].join("\n");
 }

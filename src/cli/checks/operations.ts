@@ -5,6 +5,8 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import {
   type AlertState,
   apiCheckHandlers,
@@ -105,18 +107,19 @@ function reportRun(run: RunNowAnswer): string {
 
 function describeMute({ muted_until: until, muted_by: by }: AlertState): string {
   if (until === null) return "not muted";
-  const end = until.startsWith("9999-") ? "until it is unmuted" : `until ${until}`;
+  const end = until.startsWith("9999-") ? "until it is unmuted" : `until ${formatUtc(until)}`;
   return `muted ${end}${byWhom(by)}`;
 }
 
 function byWhom(by: string | null): string {
-  return by === null ? "" : `, by ${plain(by)}`;
+  return by === null ? "" : `, by ${plain(callerWords(by))}`;
 }
 
 function reportAlertState(state: AlertState): string {
   const { check, maintenance, alert } = state;
   const windows = maintenance.map(
-    ({ from, to, reason, by }) => `  ${from} to ${to}: ${plain(reason)}${byWhom(by)}`,
+    ({ from, to, reason, by }) =>
+      `  ${formatUtc(from)} to ${formatUtc(to)}: ${plain(reason)}${byWhom(by)}`,
   );
   const by = alert?.acknowledged_by;
   return [
@@ -124,7 +127,7 @@ function reportAlertState(state: AlertState): string {
     ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
     ...(alert === null
       ? []
-      : [`alert ${alert.episode} since ${alert.opened_at}: ${plain(alert.reason)}`]),
-    ...(by == null ? [] : [`acknowledged by ${plain(by)}`]),
+      : [`alert ${alert.episode} since ${formatUtc(alert.opened_at)}: ${plain(alert.reason)}`]),
+    ...(by == null ? [] : [`acknowledged by ${plain(callerWords(by))}`]),
   ].join("\n");
 }

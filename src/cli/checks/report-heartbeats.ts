@@ -1,8 +1,9 @@
 /** Prints the status of heartbeats, and of those that are drills. */
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
 import type { CheckList, CheckView } from "#monitor/results/contract.ts";
-import { describeAlert, paintStatus, shortTime } from "./report.ts";
+import { describeAlert, paintStatus } from "./report.ts";
 
 type HeartbeatRule = Extract<CheckView["rule"], { kind: "heartbeat" }>;
 type HeartbeatView = CheckView & { rule: HeartbeatRule };
@@ -39,7 +40,7 @@ export function reportDrills(drills: readonly DrillView[]): string {
 }
 
 function commonCells({ id, status, since, last_at, due_at }: CheckView): string[] {
-  return [id, paintStatus(status), shortTime(since), shortTime(last_at), shortTime(due_at)];
+  return [id, paintStatus(status), formatUtc(since), formatUtc(last_at), formatUtc(due_at)];
 }
 
 /** `every 24 h, grace 1 h`, or `0 3 * * * UTC, grace 1 h` */

@@ -1,7 +1,9 @@
 /** Prints the status and the results of checks. */
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
-import { formatDuration } from "#kernel/duration.ts";
+import { formatDuration, formatSpan } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords, checkWords, offWords, rolloutOfAlert } from "#kernel/words.ts";
 import type { CheckReplay } from "#monitor/replays/contract.ts";
 import type {
   CheckEpisode,
@@ -29,8 +31,8 @@ export function reportChecks({ checks, reaches_nobody: nobody }: CheckList): str
     table.push([
       check.id,
       paintStatus(check.status),
-      shortTime(check.since),
-      shortTime(check.last_at),
+      formatUtc(check.since),
+      formatUtc(check.last_at),
       formatMs(check.last_duration_ms),
       check.uptime_24h === null ? "" : `${formatPercent(check.uptime_24h)} %`,
       describeAlert(check),
@@ -43,28 +45,26 @@ export function reportChecks({ checks, reaches_nobody: nobody }: CheckList): str
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
 export function describeAlert(check: CheckView): string {
   const { alert, channels = [check.channel], quiet_until, quiet_by, reason } = check;
-  const quieter = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
+  const quieter = quiet_by == null ? "" : ` by ${plain(callerWords(quiet_by))}`;
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${quieter}`;
-  const off = offWords(check);
+  const off = plain(offWords(check) ?? "");
+  const nobody = check.reaches_nobody === undefined ? "" : "alerts nobody";
   if (alert === null) {
-    const nobody = check.reaches_nobody === undefined ? "" : "alerts nobody";
-    const parts = [suppressedWords(check), off, quiet].filter((part) => part !== "");
-    const words = [parts.join("; ") || plain(reason ?? ""), nobody];
-    return words.filter((part) => part !== "").join("; ");
+    return join([join([suppressedWords(check), off, quiet]) || plain(reason ?? ""), nobody]);
   }
-  const { episode, opened_at, acknowledged_by, rollout } = alert;
-  return [
-    `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
-    check.reaches_nobody === undefined && channels.some((name) => name !== null)
-      ? ""
-      : "alerts nobody",
-    acknowledged_by === null ? "" : `acknowledged by ${plain(acknowledged_by)}`,
+  const { episode, opened_at, acknowledged_by: by, rollout } = alert;
+  return join([
+    `#${episode} since ${formatUtc(opened_at)}: ${plain(reason ?? "")}`,
+    channels.some((name) => name !== null) ? nobody : "alerts nobody",
+    by === null ? "" : `acknowledged by ${plain(callerWords(by))}`,
     off,
-    rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,
+    rollout === null ? "" : plain(rolloutOfAlert(rollout, opened_at)),
     quiet,
-  ]
-    .filter((part) => part !== "")
-    .join("; ");
+  ]);
+}
+
+function join(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("; ");
 }
 
 function suppressedWords({ suppressed_by: by, reason }: CheckView): string {
@@ -72,15 +72,9 @@ function suppressedWords({ suppressed_by: by, reason }: CheckView): string {
   return `suppressed by ${plain(by)}${reason === null ? "" : `: ${plain(reason)}`}`;
 }
 
-/** Which settings a check that is off lacks; empty: it is not off. */
-function offWords({ status, missing_settings: missing = [] }: CheckView): string {
-  if (missing.length > 0) return `off: set ${missing.map(plain).join(" and ")}`;
-  return status === "paused" ? "off" : "";
-}
-
 /** A mute without an end is stored as the last instant that a date can express. */
 function quietEnd({ quiet_until }: CheckView): string {
-  return quiet_until?.startsWith("9999-") ? "unmuted" : shortTime(quiet_until);
+  return quiet_until?.startsWith("9999-") ? "unmuted" : formatUtc(quiet_until);
 }
 
 type History = CheckEpisodes & { summary: CheckSummary; results: CheckResultView[] };
@@ -95,10 +89,10 @@ export function reportHistory({ summary, results, ...alerts }: History, limit: n
 }
 
 function reportSummary({ check, since, total, locations, ...counts }: CheckSummary): string {
-  if (total === null) return `${check} has no results since ${shortTime(since)}.`;
+  if (total === null) return `${check} has no results since ${formatUtc(since)}.`;
   const { runs, failed_runs, missed_ticks } = counts;
   const missed = missed_ticks === 0 ? "" : `, ${missed_ticks} missed by the monitor`;
-  const title = `${check} since ${shortTime(since)}: ${runs} runs, ${failed_runs} failed${missed}`;
+  const title = `${check} since ${formatUtc(since)}: ${runs} runs, ${failed_runs} failed${missed}`;
   const head = ["location", "results", "degraded", "failed", "p50", "p95", "p99", "max"];
   const table = createTable([...head, "dns", "connect", "tls", "first byte", "transfer"]);
   const rows = locations.length > 1 ? [...locations, { location: "all", ...total }] : locations;
@@ -122,9 +116,9 @@ function reportAlerts({ episodes, suppressions }: CheckEpisodes, limit: number):
   const table = createTable(["alert", "opened", "resolved", "lasted", "delivered", "reason"]);
   const newest = lines.toSorted((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, limit);
   for (const { name, from, until, goesOn, delivered, reason } of newest) {
-    const lasted = until === null ? "" : spanOf(from, until);
-    const end = until === null ? goesOn : shortTime(until);
-    table.push([name, shortTime(from), end, lasted, delivered, plain(reason)]);
+    const lasted = until === null ? "" : formatSpan(from, until);
+    const end = until === null ? goesOn : formatUtc(until);
+    table.push([name, formatUtc(from), end, lasted, delivered, plain(reason)]);
   }
   return String(table);
 }
@@ -135,9 +129,12 @@ type AlertLine = Record<"name" | "from" | "goesOn" | "delivered" | "reason", str
 };
 
 function lineOfEpisode(alert: CheckEpisode): AlertLine {
-  const { episode, opened_at: from, resolved_at: until, reason } = alert;
+  const { episode, opened_at: from, resolved_at: until, rollout } = alert;
+  const reason = [alert.reason, ...(rollout === null ? [] : [rolloutOfAlert(rollout, from)])].join(
+    "; ",
+  );
   const deliveredAt = alert.opened_delivered_at;
-  const delivered = deliveredAt === null ? "no" : `after ${spanOf(from, deliveredAt)}`;
+  const delivered = deliveredAt === null ? "no" : `after ${formatSpan(from, deliveredAt)}`;
   return { name: `#${episode}`, from, until, goesOn: "open", delivered, reason };
 }
 
@@ -151,27 +148,23 @@ function reportResults(results: readonly CheckResultView[]): string {
   const table = createTable(["run", "location", "grade", "took", "status", "reason"]);
   for (const { scheduled_at, location, grade, duration_ms, status, reason } of results) {
     const took = formatMs(duration_ms);
-    const run = scheduled_at.replace("T", " ").slice(0, 19);
     const why = plain(reason ?? "");
-    table.push([run, plain(location), paintStatus(grade), took, status ?? "", why]);
+    table.push([
+      formatUtc(scheduled_at),
+      plain(location),
+      paintStatus(grade),
+      took,
+      status ?? "",
+      why,
+    ]);
   }
   return String(table);
 }
 
 export function reportReplay({ check, since, runs, as_defined, as_asked }: CheckReplay): string {
-  const title = `${check}: ${runs} recorded runs since ${shortTime(since)}`;
-  const table = createTable([
-    "rules",
-    "degraded above",
-    "failed above",
-    "failed runs",
-    "locations",
-    "ok",
-    "degraded",
-    "failed",
-    "alerts",
-    "alerting",
-  ]);
+  const title = `${check}: ${runs} recorded runs since ${formatUtc(since)}`;
+  const head = ["rules", "degraded above", "failed above", "failed runs", "locations"];
+  const table = createTable([...head, "ok", "degraded", "failed", "alerts", "alerting"]);
   for (const [name, rules] of [
     ["as defined", as_defined],
     ["as asked", as_asked],
@@ -197,19 +190,15 @@ function reportReplayed({ alerts, episodes }: CheckReplay["as_asked"]): string[]
   if (alerts === 0) return ["", "Under these rules nothing would have paged."];
   const table = createTable(["would have paged", "for", "reason"]);
   for (const { opened_at, resolved_at, reason } of episodes) {
-    const lasted = resolved_at === null ? "still open" : spanOf(opened_at, resolved_at);
-    table.push([shortTime(opened_at), lasted, plain(reason)]);
+    const lasted = resolved_at === null ? "still open" : formatSpan(opened_at, resolved_at);
+    table.push([formatUtc(opened_at), lasted, plain(reason)]);
   }
   const older = alerts - episodes.length;
   return ["", String(table), ...(older > 0 ? [`and ${older} earlier ones`] : [])];
 }
 
 export function paintStatus(status: CheckView["status"]): string {
-  return styleText(colours[status], status, { stream: process.stdout });
-}
-
-function spanOf(fromIso: string, toIso: string): string {
-  return formatDuration(Math.max(0, Date.parse(toIso) - Date.parse(fromIso)));
+  return styleText(colours[status], checkWords[status], { stream: process.stdout });
 }
 
 function formatMs(ms: number | null): string {
@@ -219,8 +208,4 @@ function formatMs(ms: number | null): string {
 /** Rounds down, so that only 100 % is shown as 100. */
 function formatPercent(percent: number): string {
   return percent === 100 ? "100" : (Math.floor(percent * 100) / 100).toFixed(2);
-}
-
-export function shortTime(iso: string | null): string {
-  return iso === null ? "" : iso.replace("T", " ").slice(0, 16);
 }

@@ -5,6 +5,8 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import { runnerHandlers, runnerService } from "#monitor/operations/contract.ts";
 
 /** The command generates the token: Vedette stores only its hash. */
@@ -39,7 +41,8 @@ export async function listRunners(options: GlobalOptions): Promise<number> {
   else {
     const table = createTable(["location", "added", "by", "last seen"]);
     for (const { location, created_at, added_by, seen_at } of runners) {
-      table.push([location, created_at, plain(added_by ?? ""), seen_at ?? "never"]);
+      const by = plain(callerWords(added_by ?? ""));
+      table.push([location, formatUtc(created_at), by, formatUtc(seen_at) || "never"]);
     }
     print(String(table));
   }

@@ -3,6 +3,8 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { type CronJobName, type CronStatus, cronJobs } from "#cron/contract.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 
 /** Lists the timed jobs: when each runs next and how it last ended. */
 export async function listJobs(options: GlobalOptions): Promise<number> {
@@ -25,7 +27,7 @@ function reportJobs(jobs: readonly CronStatus[]): string {
   const table = createTable(["job", "schedule", "next", "last run", "by", "outcome", ""]);
   for (const { job, schedule, last_run, ...status } of jobs) {
     const { ended_at, by, outcome = "", summary = "" } = last_run ?? {};
-    const last = [shortTime(ended_at), starterOf(by), outcome, plain(summary)];
+    const last = [formatUtc(ended_at), starterOf(by), outcome, plain(summary)];
     table.push([job, schedule, describeNext(status), ...last]);
   }
   return String(table);
@@ -36,15 +38,11 @@ function describeNext({
   running_since,
   running_by,
 }: Pick<CronStatus, "next_at" | "running_since" | "running_by">): string {
-  if (running_since === undefined) return shortTime(next_at);
+  if (running_since === undefined) return formatUtc(next_at);
   return `running, by ${starterOf(running_by)}`;
 }
 
 /** Empty: it has never run. */
 function starterOf(by: string | null | undefined): string {
-  return by === null ? "timer" : plain(by ?? "");
-}
-
-function shortTime(iso = ""): string {
-  return iso.replace("T", " ").slice(0, 16);
+  return by === null ? "timer" : plain(callerWords(by ?? ""));
 }

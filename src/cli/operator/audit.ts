@@ -3,6 +3,7 @@ import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
 
 export type AuditOptions = DatabaseOptions & {
   workspace?: string;
@@ -28,7 +29,7 @@ export async function listAudit(options: AuditOptions): Promise<number> {
   for (const entry of page.entries) {
     const { time, workspaceId: of, remoteIp } = entry;
     const [by, from, what] = [entry.actorId, remoteIp ?? "", entry.description].map(plain);
-    table.push([time.toISOString(), of, entry.event, by, from, what]);
+    table.push([formatUtc(time), of, entry.event, by, from, what]);
   }
   print(String(table));
   if (page.cursor !== undefined) complain(`more: --cursor ${page.cursor}`);

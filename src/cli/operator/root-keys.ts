@@ -2,6 +2,7 @@ import { type Operator, withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
 
 export type RootKeyOptions = DatabaseOptions & {
   workspace: string;
@@ -20,7 +21,7 @@ export async function makeRootKey(options: RootKeyOptions): Promise<number> {
     return 0;
   }
   print(key);
-  const until = expires === undefined ? "" : `, until ${expires.toISOString()}`;
+  const until = expires === undefined ? "" : `, until ${formatUtc(expires)}`;
   complain(`${keyId} for ${workspace}${until}. It is not shown again.`);
   return 0;
 }
@@ -51,7 +52,7 @@ export async function listRootKeys(options: DatabaseOptions & { all?: boolean })
   for (const key of keys) {
     const { id, start, workspaceId, origin, state } = key;
     const may = key.permissions.length > 2 ? `${key.permissions.length}` : String(key.permissions);
-    const times = [key.lastUsedAt, key.expiresAt].map((at) => at?.toISOString() ?? "never");
+    const times = [key.lastUsedAt, key.expiresAt].map((at) => formatUtc(at) || "never");
     const begins = `${plain(start)}…`;
     const from = origin ?? "operator";
     table.push([id, plain(key.name ?? ""), begins, workspaceId, may, from, state, ...times]);
@@ -102,6 +103,6 @@ function reportRotated(id: string, { rotated, options, kept }: Report): void {
       : origin === "setting"
         ? "Set api.root_key to it at every process."
         : "It is not shown again.";
-  const old = `${id} ends ${options.grace === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
+  const old = `${id} ends ${options.grace === 0 ? "now" : `at ${formatUtc(oldEndsAt)}`}`;
   complain(`${keyId}; ${old}. ${next}`);
 }

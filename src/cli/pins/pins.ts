@@ -6,6 +6,8 @@ import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
 import { someOf } from "#kernel/nearest.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import { type ListedPin, pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 
 type AddOptions = GlobalOptions & {
@@ -53,7 +55,7 @@ function tableOf(pins: readonly ListedPin[]): string {
   const table = createTable(["pin", "fleet", "sentinels", "holds", "reason", "by"]);
   for (const pin of pins) {
     const { id, fleet = "all", reason, added_by: by } = pin;
-    table.push([id, fleet, whichOf(pin), untilOf(pin), plain(reason), plain(by)]);
+    table.push([id, fleet, whichOf(pin), untilOf(pin), plain(reason), plain(callerWords(by))]);
   }
   return String(table);
 }
@@ -70,5 +72,5 @@ function whichOf({ ids = [], regions = [], labels = {} }: ListedPin): string {
 
 function untilOf({ ends }: ListedPin): string {
   if (ends === undefined) return "until it is removed";
-  return Date.parse(ends) <= Date.now() ? `until ${ends}, over` : `until ${ends}`;
+  return `until ${formatUtc(ends)}${Date.parse(ends) <= Date.now() ? ", over" : ""}`;
 }

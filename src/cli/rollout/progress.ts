@@ -2,7 +2,8 @@
 import cliProgress from "cli-progress";
 import { toJsonLine } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
-import type { RolloutStatus } from "#rollout/contract.ts";
+import { stateWords } from "#kernel/words.ts";
+import type { RolloutStatus, StandingPart } from "#rollout/contract.ts";
 import type { WaveSize } from "./wave-sizes.ts";
 
 export type Progress = {
@@ -68,9 +69,17 @@ export function describeStatus(status: RolloutStatus): string {
   if (state === "rolling_back") {
     return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
   }
-  if (state === "completed" && total === 0) return `${state}: ${plain(status.reason ?? "")}`;
-  const position = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
+  const words = stateWords(status);
+  if (state === "completed" && total === 0) return `${words}: ${plain(status.reason ?? "")}`;
+  const position = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : words;
+  const now = standingOf(status).map(({ text }) => plain(text));
+  if (now.length > 0) return `${position}: ${now.join(" ")}`;
   return `${position}: ${succeeded} of ${total} on the new image, ${failed} failed, ${in_flight} in flight${more}`;
+}
+
+/** Once it stands still, what runs where: whoever was paged asks that first. Empty: all went well. */
+export function standingOf({ state, failed, standing = [] }: RolloutStatus): StandingPart[] {
+  return (state === "paused" || state === "cancelled") && failed > 0 ? standing : [];
 }
 
 /** Why a running rollout or rollback waits, in words. */
@@ -144,5 +153,6 @@ function doneBeforeWave(waves: readonly WaveSize[], status: RolloutStatus): numb
 function noteOf({ state, in_flight, failed }: RolloutStatus): string {
   if (state === "completed") return "";
   const failures = failed > 0 ? `, ${failed} failed` : "";
-  return state === "in_progress" ? `${in_flight} in flight${failures}` : `${state}${failures}`;
+  const words = state === "in_progress" ? `${in_flight} in flight` : stateWords({ state });
+  return `${words}${failures}`;
 }

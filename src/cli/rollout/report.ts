@@ -3,10 +3,13 @@ import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords, stateWords } from "#kernel/words.ts";
 import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
 import { withFleetOption } from "./fleet-option.ts";
 import { isStopped } from "./follow.ts";
+import { standingOf } from "./progress.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 
@@ -19,11 +22,6 @@ const colours: Record<RolloutStatus["state"], Colour> = {
   rolling_back: "yellow",
 };
 
-/** One that was rolled back is in the state `cancelled`, too. */
-function standOf({ state, outcome }: { state: string; outcome?: string | null | undefined }) {
-  return outcome === "rolled_back" ? "rolled back" : state;
-}
-
 /** How many failed sentinels are listed; the others are counted. */
 const namedFailures = 20;
 
@@ -32,11 +30,15 @@ export function reportStatus(status: RolloutStatus): string {
   const { state, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
   const image = shortenImage(status.image ?? "");
   return [
-    `${paint(colours[state], standOf(status).padEnd(12))} ${image}`,
+    `${paint(colours[state], stateWords(status).padEnd(12))} ${image}`,
     ...(status.fleet === undefined ? [] : [`  fleet      ${status.fleet}`]),
     `  rollout    ${status.rollout_id}`,
-    `  waves      ${current_wave} of ${total_waves}`,
-    `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...(state === "completed" && total === 0
+      ? []
+      : [
+          `  waves      ${current_wave} of ${total_waves}`,
+          `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+        ]),
     ...standingLines(status),
     ...((status.left_out ?? 0) === 0
       ? []
@@ -53,24 +55,21 @@ export function reportStatus(status: RolloutStatus): string {
   ].join("\n");
 }
 
-/** Once it stands still, what runs where: whoever was paged asks that first. */
 function standingLines(status: RolloutStatus): string[] {
-  const { state, failed, standing = [] } = status;
-  if ((state !== "paused" && state !== "cancelled") || failed * standing.length === 0) return [];
-  const parts = standing.map(({ text, down }) =>
+  const parts = standingOf(status).map(({ text, down }) =>
     down > 0 ? paint("red", plain(text)) : plain(text),
   );
-  return [`  now        ${parts.join(" ")}`];
+  return parts.length === 0 ? [] : [`  now        ${parts.join(" ")}`];
 }
 
 function waitWords({ waiting_for, until }: RolloutStatus): string {
-  return `the ${waiting_for}${until === undefined ? "" : `, until ${until}`}`;
+  return `the ${waiting_for}${until === undefined ? "" : `, until ${formatUtc(until)}`}`;
 }
 
 function approvalLines({ approved = [] }: RolloutStatus): string[] {
   return approved.map(({ wave, by, reason }) => {
     const why = reason === undefined ? "" : `: ${plain(reason)}`;
-    return `  approved   wave ${wave} by ${plain(by)}${why}`;
+    return `  approved   wave ${wave} by ${plain(callerWords(by))}${why}`;
   });
 }
 
@@ -79,8 +78,8 @@ function gateLines({ gate }: RolloutStatus): string[] {
   return gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
     const found =
       run === null
-        ? `${clean_runs} of ${wanted_runs} clean runs since ${gate.since}`
-        : `failed at ${plain(run.location)}, ${run.at}: ${plain(run.reason)}`;
+        ? `${clean_runs} of ${wanted_runs} clean runs since ${formatUtc(gate.since)}`
+        : `failed at ${plain(run.location)}, ${formatUtc(run.at)}: ${plain(run.reason)}`;
     return `  gate       ${check}: ${found}`;
   });
 }
@@ -88,7 +87,7 @@ function gateLines({ gate }: RolloutStatus): string[] {
 export function reportRollback(result: RollbackResult): string {
   const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
-    `${paint(colours[result.state], standOf(result))}: ${nameReverted(result.reverted)}`,
+    `${paint(colours[result.state], stateWords(result))}: ${nameReverted(result.reverted)}`,
     ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
     ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
@@ -161,19 +160,12 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   for (const rollout of rollouts) {
     const { started_at, image, succeeded, reverted, total, started_by } = rollout;
     const { failed_before: before } = rollout;
-    const started = started_at.replace("T", " ").slice(0, 16);
     const isNothing = rollout.state === "completed" && total === 0;
     const count = Math.max(0, succeeded + reverted - before);
     const done = isNothing ? "nothing to do" : `${count}/${total}`;
-    table.push([
-      started,
-      standOf(rollout),
-      shortenImage(image),
-      done,
-      rollout.failed + before,
-      started_by ?? "",
-      rollout.rollout_id,
-    ]);
+    const counts = [done, rollout.failed + before];
+    const start = [formatUtc(started_at), stateWords(rollout), shortenImage(image)];
+    table.push([...start, ...counts, plain(callerWords(started_by ?? "")), rollout.rollout_id]);
   }
   return String(table);
 }

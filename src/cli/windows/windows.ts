@@ -3,6 +3,8 @@ import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import {
   type ListedWindow,
   type Opening,
@@ -77,7 +79,7 @@ function tableOf(windows: readonly ListedWindow[]): string {
   const table = createTable(["window", "kind", "fleet", "when", "reason", "by"]);
   for (const window of windows) {
     const { id, kind, fleet = "all", reason, added_by: by } = window;
-    table.push([id, kind, fleet, whenOf(window), plain(reason), plain(by)]);
+    table.push([id, kind, fleet, whenOf(window), plain(reason), plain(callerWords(by))]);
   }
   return String(table);
 }
@@ -87,14 +89,14 @@ function whenOf({ days, from, to, time_zone: zone, starts, ends }: ListedWindow)
   const daily = [days?.join(", ") ?? "daily", from === undefined ? "" : `${from} to ${to}`, zone];
   const words = [
     ...(isDaily ? [daily.filter((word) => word !== "").join(" ")] : []),
-    ...(starts === undefined ? [] : [`from ${starts}`]),
-    ...(ends === undefined ? [] : [`until ${ends}`]),
+    ...(starts === undefined ? [] : [`from ${formatUtc(starts)}`]),
+    ...(ends === undefined ? [] : [`until ${formatUtc(ends)}`]),
   ];
   return words.length === 0 ? "until it is removed" : words.join(", ");
 }
 
 function openWords({ is_open: isOpen, reason, until }: Opening): string {
   if (isOpen) return "A wave may start now.";
-  const next = until === undefined ? "None may start within a year." : `The next one: ${until}.`;
+  const next = until ? `The next one: ${formatUtc(until)}.` : "None may start within a year.";
   return `No wave may start now, since ${plain(reason ?? "")}. ${next}`;
 }

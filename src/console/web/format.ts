@@ -74,23 +74,3 @@ export function shortImage(image: string): string {
   const { name, version } = splitImage(image);
   return `${name}${version}`;
 }
-
-const stateNames: Record<string, string> = {
-  idle: "No rollout yet",
-  in_progress: "In progress",
-  paused: "Paused",
-  completed: "Completed",
-  cancelled: "Cancelled",
-  rolling_back: "Rolling back",
-};
-
-export function stateName(state: string): string {
-  return stateNames[state] ?? state;
-}
-
-/** How a rollout stands or has ended. One that was rolled back is in the state `cancelled`, too. */
-export function outcomeName({ state, outcome }: Outcome): string {
-  return outcome === "rolled_back" ? "Rolled back" : stateName(state);
-}
-
-type Outcome = { state: string; outcome?: string | null | undefined };

@@ -8,8 +8,15 @@ import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 import { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
 import { describedKind } from "./kind-fields.ts";
 
-const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
-const OpenMark = Mark.extend({ ended_at: z.string().optional() });
+const Mark = z.object({
+  rollout_id: z.string(),
+  fleet: z.string(),
+  image: z.string(),
+  wave: z.int(),
+  /** Absent: it was in progress. */
+  ended_at: z.string().optional(),
+});
+export type Mark = z.infer<typeof Mark>;
 
 export const CheckEpisode = z.object({
   check_id: z.string(),
@@ -78,7 +85,7 @@ export const CheckView = z.object({
       episode: z.int(),
       opened_at: z.string(),
       acknowledged_by: z.string().nullable(),
-      rollout: OpenMark.nullable(),
+      rollout: Mark.nullable(),
     })
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */

@@ -37,8 +37,7 @@ function toRow({ event, deliveredAtMs }: EpisodeNote) {
     reason: event.reason,
     locations: event.locations,
     missed_pings: event.missedPings,
-    rollout_id: event.rollout?.rolloutId ?? null,
-    rollout_wave: event.rollout?.wave ?? null,
+    rollout: event.rollout,
     opened_delivered_at: isOver ? null : deliveredAt,
     resolved_delivered_at: isOver ? deliveredAt : null,
   };
@@ -59,8 +58,7 @@ const mergedColumns = [
   "opened_at",
   "reason",
   "locations",
-  "rollout_id",
-  "rollout_wave",
+  "rollout",
   "resolved_at",
   "missed_pings",
   "opened_delivered_at",
@@ -79,10 +77,10 @@ const mergeColumn = (column: string) =>
 // Rows are locked in one order, so that two processes never deadlock.
 const upsertEpisodes = `
   INSERT INTO check_episodes AS known (check_id, episode, opened_at, resolved_at, reason, locations,
-    missed_pings, rollout_id, rollout_wave, opened_delivered_at, resolved_delivered_at)
+    missed_pings, rollout, opened_delivered_at, resolved_delivered_at)
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (check_id text, episode integer,
     opened_at timestamptz, resolved_at timestamptz, reason text, locations text[],
-    missed_pings integer, rollout_id text, rollout_wave integer,
+    missed_pings integer, rollout jsonb,
     opened_delivered_at timestamptz, resolved_delivered_at timestamptz)
   ORDER BY check_id, episode
   ON CONFLICT (check_id, episode) DO UPDATE SET

@@ -14,7 +14,7 @@ import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
-import type { CheckList, CheckView } from "./contract.ts";
+import type { CheckList, CheckView, Mark } from "./contract.ts";
 import { describeCheck } from "./describe-check.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
@@ -210,18 +210,19 @@ function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
 
 function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
   if (alert === null) return null;
-  const { rollout } = alert;
   return {
     episode: alert.episode,
     opened_at: toIso(alert.openedAtMs),
     acknowledged_by: alert.acknowledged?.by ?? null,
-    rollout: rollout === null ? null : viewRollout(rollout),
+    rollout: viewRollout(alert.rollout),
   };
 }
 
-function viewRollout({ rolloutId, wave, endedAtMs }: RolloutMark) {
+export function viewRollout(mark: RolloutMark | null): Mark | null {
+  if (mark === null) return null;
+  const { rolloutId, endedAtMs, ...rest } = mark;
   const ended = endedAtMs === undefined ? {} : { ended_at: toIso(endedAtMs) };
-  return { rollout_id: rolloutId, wave, ...ended };
+  return { rollout_id: rolloutId, ...rest, ...ended };
 }
 
 function toIsoOrNull(ms: number | null | undefined): string | null {

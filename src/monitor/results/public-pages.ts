@@ -40,19 +40,7 @@ function toPublic(check: CheckView) {
   const up = uptime_24h === null ? null : Math.floor(uptime_24h * 1_000) / 1_000;
   const locations = check.locations.map(({ location, status }) => ({ location, status }));
   const badge = `/badges/${id}.svg`;
+  const about = { id, name, kind, environment, status, suppressed_by, since };
   const last = { last_at, last_duration_ms: check.last_duration_ms };
-  return {
-    id,
-    name,
-    kind,
-    environment,
-    status,
-    suppressed_by,
-    since,
-    ...last,
-    uptime_24h: up,
-    locations,
-    badge,
-    strip,
-  };
+  return { ...about, ...last, uptime_24h: up, locations, badge, strip };
 }

@@ -13,6 +13,7 @@ import type {
   CheckResultView,
   CheckSuppression,
 } from "./contract.ts";
+import { viewRollout } from "./list.ts";
 import { aggregate } from "./rollups.ts";
 
 export type ResultReader = ReturnType<typeof createResultReader>;
@@ -193,8 +194,7 @@ function toEpisode(row: Row): CheckEpisode {
     reason: row.reason,
     locations: row.locations,
     missed_pings: row.missed_pings,
-    rollout:
-      row.rollout_id === null ? null : { rollout_id: row.rollout_id, wave: row.rollout_wave },
+    rollout: viewRollout(row.rollout),
     opened_delivered_at: row.opened_delivered_at?.toISOString() ?? null,
     resolved_delivered_at: row.resolved_delivered_at?.toISOString() ?? null,
   };

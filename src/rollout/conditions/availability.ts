@@ -1,7 +1,7 @@
 /** How many sentinels may be unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
 import type { RolloutHead, Unavailable } from "#rollout/state.ts";
 import { limitOf } from "#rollout/values/limit.ts";
-import { ofFleet } from "./budget.ts";
+import { allowedWords, ofFleet } from "./budget.ts";
 import { type Condition, look, type Stop, start } from "./condition.ts";
 
 /** So many as the limit allows; undefined: there is none. At least one, or nothing could be deployed. */
@@ -50,8 +50,7 @@ export const judgeAvailability: Condition = ({ head, next, fleet }) => {
   const { unhealthy, ofNext } = fleet;
   // To deploy those that are unavailable already may help them.
   if (!isFilledBy(head, unhealthy) || ofNext > 0) return start;
-  const are = unhealthy === 1 ? "sentinel is" : "sentinels are";
-  return notOfImage(`${unhealthy} ${are} unhealthy, max_unavailable allows ${allowed}`);
+  return notOfImage(`${unhealthy} unhealthy, ${allowedWords(allowed)} (max_unavailable)`);
 };
 
 function notOfImage(reason: string): Stop {
@@ -60,7 +59,7 @@ function notOfImage(reason: string): Stop {
 
 function full(head: RolloutHead, allowed: number): Stop {
   const { ids = [], more = 0 } = head.unavailable ?? {};
-  const reason = `unhealthy or failed: ${ids.length + more}, max_unavailable allows ${allowed}`;
+  const reason = `${ids.length + more} unhealthy or failed, ${allowedWords(allowed)} (max_unavailable)`;
   const wave = head.waves[head.currentWave - 1];
   if (wave === undefined || wave.failed === wave.passedOver) return notOfImage(reason);
   return ofFleet([wave]) ?? { action: "stop", cause: "budget", reason, isOfImage: true };

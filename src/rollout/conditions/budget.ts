@@ -36,11 +36,16 @@ function judgeLimits(
   for (const { name, waves, of, limit } of limits) {
     const failed = waves.reduce((sum, one) => sum + freshFailures(one), 0);
     if (limit === undefined || failed <= limitOf(limit, of)) continue;
-    const allowed = `${limitOf(limit, of)}${typeof limit === "string" ? ` (${limit} of ${of})` : ""}`;
-    const reason = `${failed} ${failed === 1 ? "sentinel" : "sentinels"} failed, max_failed.${name} allows ${allowed}`;
+    const share = typeof limit === "string" ? `${limit} of ${of}, ` : "";
+    const reason = `${failed} failed, ${allowedWords(limitOf(limit, of))} (${share}max_failed.${name})`;
     return ofFleet(waves) ?? { action: "stop", cause: "budget", reason, isOfImage: true };
   }
   return undefined;
+}
+
+/** `2 are allowed` */
+export function allowedWords(limit: number): string {
+  return `${limit} ${limit === 1 ? "is" : "are"} allowed`;
 }
 
 /** Failures of the fleet's API say nothing about the image; undefined: some are others. */

@@ -1,6 +1,6 @@
 /** The soak: a wave is watched for some time before anything starts after it. */
 
-import { toIso } from "#kernel/time.ts";
+import { formatUtc } from "#kernel/time.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
@@ -20,7 +20,7 @@ export const judgeSoak: Condition = ({ head, next, nowMs }) => {
     ? `other sentinels are not well at each look; last: ${suspects.slice(0, 5).join(", ")}`
     : "the fleet could not be looked at since";
   if (nowMs < endMs) {
-    const reason = `soaks until ${toIso(endMs)}; Skip ends it`;
+    const reason = `soaks until ${formatUtc(endMs)}; Skip ends it`;
     return { action: "wait", waitingFor: "soak", reason, untilMs: endMs };
   }
   const lastMs = lastLookMs(head, { endMs, nowMs });

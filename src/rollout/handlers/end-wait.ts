@@ -1,9 +1,10 @@
 /** The exclusive handlers by which an operator lets a rollout that waits go on. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type Actor, isPersonal, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
+import { type Actor, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
+import { isPersonal } from "#kernel/words.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import { withoutReason, withoutWait } from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";

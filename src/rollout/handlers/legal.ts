@@ -10,7 +10,7 @@ export async function requireHead(
   operation: Exclude<Operation, "Rollout">,
 ): Promise<RolloutHead> {
   const head = await readHead(ctx);
-  nextState(operation, head?.state ?? "idle");
+  nextState(operation, head);
   return head as RolloutHead;
 }
 

@@ -36,7 +36,7 @@ export async function begin(
   defaults: HeadPolicy = {},
 ): Promise<RunHandle> {
   const before = await readHead(ctx);
-  nextState("Rollout", before?.state ?? "idle");
+  nextState("Rollout", before);
   // Journaled: the settings may be others when this handler is tried again.
   const settings = await ctx.run("read-settings", () => defaults);
   const policy = withDefaults(settings, request.policy);

@@ -84,7 +84,7 @@ export function createPublicHandlers(parts: PublicParts) {
   return {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
-      nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
+      nextState("Rollout", await readHead(ctx));
       const { image, ci, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });

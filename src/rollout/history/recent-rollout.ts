@@ -1,6 +1,9 @@
 import type { Database } from "#kernel/database.ts";
 
-type RecentRollout = { rolloutId: string; wave: number; endedAtMs?: number };
+type RecentRollout = Record<"rolloutId" | "fleet" | "image", string> & {
+  wave: number;
+  endedAtMs?: number;
+};
 
 /**
  * The rollout that runs, by its history; else the last that ended within the hour before, with its last wave and when
@@ -10,11 +13,12 @@ export async function readRecentRollout(database: Database): Promise<RecentRollo
   const { rows } = await database.query(findRecent);
   const [found] = rows;
   if (found === undefined) return null;
-  const { id: rolloutId, current_wave: wave, ended_at: endedAt } = found;
-  return { rolloutId, wave, ...(endedAt !== null && { endedAtMs: endedAt.getTime() }) };
+  const { id: rolloutId, fleet, image, current_wave: wave, ended_at: endedAt } = found;
+  const mark = { rolloutId, fleet, image, wave };
+  return endedAt === null ? mark : { ...mark, endedAtMs: endedAt.getTime() };
 }
 
 const findRecent = `
-  SELECT id, current_wave, ended_at FROM rollouts
+  SELECT id, fleet, image, current_wave, ended_at FROM rollouts
   WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'
   ORDER BY state = 'paused', ended_at DESC NULLS FIRST, started_at DESC LIMIT 1`;

@@ -1,6 +1,8 @@
 /** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
 import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { standingOf } from "./standing.ts";
@@ -40,7 +42,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "info",
     title: "Rollout started",
     lines: (head) => [
-      `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${head.startedBy}.`,
+      `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${callerWords(head.startedBy)}.`,
       ...(head.policy.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
       ...(head.ci ?? []).map(ciLine),
     ],
@@ -60,7 +62,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout waits",
     lines: ({ wait }) => [
       ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
-      ...(wait?.until === undefined ? [] : [`It goes on at ${wait.until}.`]),
+      ...(wait?.until === undefined ? [] : [`It goes on at ${formatUtc(wait.until)}.`]),
       wait?.waitingFor === "approval"
         ? "Approve starts it; Cancel and Pause are possible, too."
         : "Skip, with a reason, starts what comes next all the same.",
@@ -70,7 +72,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "danger",
     title: "Rollout paused",
     lines: (head, { by }) => [
-      ...(by === undefined ? [] : [`Paused by ${by}.`]),
+      ...(by === undefined ? [] : [`Paused by ${callerWords(by)}.`]),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...(head.failed === 0
         ? []
@@ -98,19 +100,19 @@ const drafts: Record<RolloutEvent, Draft> = {
   skipped: {
     tone: "warning",
     title: "Wait skipped",
-    lines: (_, { by, reason }) => [`${by} ended the wait: ${reason}.`],
+    lines: (_, { by = "", reason }) => [`${callerWords(by)} ended the wait: ${reason}.`],
   },
   approved: {
     tone: "info",
     title: "Wave approved",
-    lines: ({ approved }, { by, reason }) => [
-      `${by} approved wave ${approved?.at(-1)?.wave}${reason === undefined ? "" : `: ${reason}`}.`,
+    lines: ({ approved }, { by = "", reason }) => [
+      `${callerWords(by)} approved wave ${approved?.at(-1)?.wave}${reason === undefined ? "" : `: ${reason}`}.`,
     ],
   },
   "window removed": {
     tone: "warning",
     title: "Window removed",
-    lines: (_, { by, reason }) => [`${by} removed ${reason}.`],
+    lines: (_, { by = "", reason }) => [`${callerWords(by)} removed ${reason}.`],
   },
   "rollback started": {
     tone: "warning",
@@ -185,7 +187,7 @@ export function composeMessage(
     lines: draft.lines(head, call),
     fields: [
       { name: "Image", value: shortenImage(head.image) },
-      { name: "State", value: head.state },
+      { name: "State", value: stateWords(head) },
       { name: "Rollout", value: head.rolloutId },
     ],
   };
@@ -216,10 +218,8 @@ function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
   return list.length === 0 ? 0 : Math.max(list.length, succeeded);
 }
 
-function ciLine({ kind, result, detail }: CiEvidence): string {
-  return result === "passed"
-    ? `CI, ${kind}: ${detail}.`
-    : `CI, ${kind}: ${result}, which the settings let pass (${detail}).`;
+function ciLine(evidence: CiEvidence): string {
+  return `CI, ${evidence.kind}: ${evidenceWords(evidence)} (${evidence.detail}).`;
 }
 
 /** Done are those with a result; those that failed are told apart. */

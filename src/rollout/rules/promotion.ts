@@ -1,6 +1,7 @@
 /** Whether an image may go on to the next fleet. Pure. */
 import { isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { stateWords } from "#kernel/words.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 
 /** What is known of the fleet that comes first. */
@@ -26,17 +27,8 @@ export function findHindrance(
   if (state === "completed" && total === 0 && leftOut > 0) {
     return `its rollout to ${fleet} has left all sentinels out`;
   }
-  return state === "completed" ? undefined : `its rollout to ${fleet} is ${words[state]}`;
+  return state === "completed" ? undefined : `its rollout to ${fleet} is ${stateWords({ state })}`;
 }
-
-const words: Record<RolloutStatus["state"], string> = {
-  idle: "not started",
-  in_progress: "in progress",
-  paused: "paused",
-  completed: "completed",
-  cancelled: "cancelled",
-  rolling_back: "being rolled back",
-};
 
 export function notPromoted(
   fleet: string,

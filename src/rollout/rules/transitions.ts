@@ -1,10 +1,14 @@
+import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { callerWords, stateWords } from "#kernel/words.ts";
 import {
   type Operation,
   operations,
   type RolloutProblemCode,
   type RolloutStateName,
 } from "#rollout/contract.ts";
+import type { RolloutHead } from "#rollout/state.ts";
 
 /**
  * The states in which an operation is legal, and the state right after it (docs/architecture.md, "States
@@ -38,23 +42,38 @@ export function legalOperations(state: RolloutStateName): Operation[] {
   return operations.filter((operation) => isLegal(operation, state));
 }
 
-/** The state after a legal operation. Throws the 409 that names what is legal now. */
-export function nextState(operation: Operation, state: RolloutStateName): RolloutStateName {
+/** The state after a legal operation; null: no rollout ever ran. Throws the 409 that names what is legal now. */
+export function nextState(operation: Operation, head: RolloutHead | null): RolloutStateName {
+  const state = head?.state ?? "idle";
   if (isLegal(operation, state)) return transitions[operation].next;
   const legal = legalOperations(state).join(", ") || "none (wait for the rollback to end)";
-  throw illegalNow(operation, state, `legal now: ${legal}`);
+  throw illegalNow(operation, state, `legal now: ${legal}`, nowWords(head));
 }
 
-/** The 409 for an operation that cannot be done in this state; `detail` says why, or what can. */
+/** The rollout there is, and the command that helps. */
+function nowWords(head: RolloutHead | null): string {
+  if (head === null) return "There was no rollout yet. Start one: vedette rollout start <image>. ";
+  const { image, currentWave, totalWaves, startedAt, startedBy, fleet } = head;
+  const wave = totalWaves === 0 ? "" : `wave ${currentWave} of ${totalWaves}, `;
+  const of = `${wave}started ${formatUtc(startedAt)} by ${callerWords(startedBy)}`;
+  const next = isRunning(head.state)
+    ? "Follow it: vedette rollout watch"
+    : "Next: vedette rollout status";
+  const option = fleet === undefined ? "" : ` --fleet ${fleet}`;
+  return `The rollout of ${shortenImage(image)} is ${stateWords(head)} (${of}). ${next}${option}. `;
+}
+
+/** The 409 for an operation that cannot be done in this state; `detail` says why, or what can. `before`: a sentence. */
 export function illegalNow(
   operation: Operation,
   state: RolloutStateName,
   detail: string,
+  before = "",
 ): ProblemError<RolloutProblemCode> {
   return new ProblemError<RolloutProblemCode>({
     status: 409,
     code: "illegal_operation",
-    detail: `${operation} is not legal in state ${state}; ${detail}`,
+    detail: `${before}${operation} is not legal in state ${state}; ${detail}`,
   });
 }
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { factsOf, headline } from "#alerts/channels/words.ts";
-import { newYearMs } from "../../support/alerts/alert-builders.ts";
+import { factsOf, headline, linksOf } from "#alerts/channels/words.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
+
+const note = {
+  id: "r-7",
+  image: "registry.example.com/vedette/sentinel:v7",
+  wave: 2,
+  endedAtMs: null,
+  summary: "During wave 2 of the rollout of registry.example.com/vedette/sentinel:v7",
+  url: "https://vedette.example.com/console/history/r-7",
+};
 
 const factOf = (message: ReturnType<typeof buildMessage>, name: string) =>
   factsOf(message).find((fact) => fact.name === name)?.text;
@@ -35,17 +43,10 @@ describe("headline", () => {
 });
 
 describe("factsOf", () => {
-  it("names the rollout that was in progress, and its wave", () => {
-    const message = buildMessage({ rollout: { id: "r-7", wave: 2, endedAtMs: null } });
+  it("has the summary of the rollout that may be the cause", () => {
+    const message = buildMessage({ rollout: note });
 
-    expect(factOf(message, "Rollout")).toBe("During rollout r-7, wave 2");
-  });
-
-  it("says how long before a rollout had ended", () => {
-    const endedAtMs = newYearMs - 12 * 60_000;
-    const message = buildMessage({ rollout: { id: "r-7", wave: 2, endedAtMs } });
-
-    expect(factOf(message, "Rollout")).toBe("Rollout r-7 ended 12 min before");
+    expect(factOf(message, "Rollout")).toBe(note.summary);
   });
 
   it("says since when and for how long, in UTC", () => {
@@ -58,5 +59,18 @@ describe("factsOf", () => {
     const locations = Array.from({ length: 22 }, (_, i) => `p${i}`);
 
     expect(factOf(buildMessage({ locations }), "Where")).toMatch(/, p9 and 12 more$/);
+  });
+});
+
+describe("linksOf", () => {
+  it("has the pages of the check and of the rollout", () => {
+    expect(linksOf(buildMessage({ url: "https://c.example.com", rollout: note }))).toEqual([
+      { text: "Open check", href: "https://c.example.com" },
+      { text: "Open rollout", href: note.url },
+    ]);
+  });
+
+  it("has none while the address of the console is not known", () => {
+    expect(linksOf(buildMessage({ url: null, rollout: { ...note, url: null } }))).toEqual([]);
   });
 });

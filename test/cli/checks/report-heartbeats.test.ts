@@ -63,19 +63,19 @@ it("heartbeats are listed alone, with their last ping, what is due and their rul
   expect(rowsOf(reportHeartbeats(heartbeatsOf(list)))).toEqual([
     [
       "certificate-workflow",
-      "pending",
+      "waiting",
       "every 24 h, grace 2 h",
       "not set up: `vedette heartbeats register certificate-workflow` makes its ping URL",
     ],
     [
       "nightly",
       "ok",
-      "2026-01-04 12:00",
-      "2026-01-05 11:00",
-      "2026-01-06 05:00",
+      "2026-01-04 12:00:00 UTC",
+      "2026-01-05 11:00:00 UTC",
+      "2026-01-06 05:00:00 UTC",
       "0 3 * * * UTC, grace 2 h",
     ],
-    ["weekly", "pending", "0 9 * * 1 UTC, grace 16 min", "waits for the first run of the drill"],
+    ["weekly", "waiting", "0 9 * * 1 UTC, grace 16 min", "waits for the first run of the drill"],
   ]);
 });
 
@@ -83,7 +83,7 @@ it.each([
   [
     "failed",
     { alert: { episode: 2, openedAtMs: nowMs, reason: "no ping", locations: [] } },
-    "#2 since 2026-01-05 12:00: no ping",
+    "#2 since 2026-01-05 12:00:00 UTC: no ping",
   ],
   ["failed", { suppressed: { by: "database", reason: "no ping" } }, "suppressed by database"],
   ["paused", { missing: ["acme.names"] }, "off: set acme.names"],
@@ -114,9 +114,9 @@ it("drills are listed alone, with what they test and how long the channels have"
     [
       "weekly",
       "ok",
-      "2026-01-04 12:00",
-      "2026-01-05 11:00",
-      "2026-01-12 09:00",
+      "2026-01-04 12:00:00 UTC",
+      "2026-01-05 11:00:00 UTC",
+      "2026-01-12 09:00:00 UTC",
       "0 9 * * 1 UTC, grace 15 min",
       "production",
     ],

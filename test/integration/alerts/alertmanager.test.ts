@@ -1,7 +1,7 @@
 /** Our events for an alert manager's source beside those of a real Alertmanager. */
 import { expect, it, onTestFinished } from "vitest";
 import { renderEvent } from "#alerts/payload.ts";
-import { buildEpisode } from "../../support/alerts/alert-builders.ts";
+import { buildEpisode, exampleLinks } from "../../support/alerts/alert-builders.ts";
 import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
 import { hasAlertmanager, startAlertmanager } from "../../support/alerts/alert-systems.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -31,7 +31,7 @@ it.skipIf(!hasAlertmanager())(
     const ours = buildEpisode({ checkId }).map((order) =>
       renderEvent(order, {
         kind: "alertmanager",
-        linkTo: (id) => `https://vedette.example.com/console/checks/${id}`,
+        linkTo: exampleLinks,
       }),
     );
 

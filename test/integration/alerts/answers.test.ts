@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { createAttempt } from "#alerts/attempt.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
-import { buildOrder } from "../../support/alerts/alert-builders.ts";
+import { buildOrder, noLinks } from "../../support/alerts/alert-builders.ts";
 import {
   buildMessage,
   pagerDutyChannel,
@@ -26,7 +26,7 @@ const deliverTo = async (answer: (outgoing: ServerResponse) => void) =>
 
 function deliverAt(url: string) {
   const source = { url, kind: "http", readToken: () => "token" } as const;
-  const parts = { sourceOf: () => source, linkTo: () => undefined, timeoutMs: 1_000 };
+  const parts = { sourceOf: () => source, linkTo: noLinks, timeoutMs: 1_000 };
   const direct = { send: neverAsked, findChannel: neverAsked };
   return createAttempt({ ...parts, ...direct })(buildOrder());
 }

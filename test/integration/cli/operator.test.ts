@@ -277,7 +277,9 @@ describe("vedette cron", () => {
 
     const listed = async () => (await run("cron", "list")).stdout;
 
-    await expect.poll(listed).toMatch(/key-refill .* ingress-token .* succeeded/);
+    await expect
+      .poll(listed)
+      .toMatch(/key-refill .* the ingress token \(no operator\) .* succeeded/);
   });
 
   it("refuses a job that is off", async () => {

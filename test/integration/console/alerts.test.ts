@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("an alert", () => {
     await page.getByRole("button", { name: "Acknowledge…" }).click();
     await page.getByRole("button", { name: "Acknowledge", exact: true }).click();
 
-    await page.getByText("Acknowledged by ingress-token").waitFor();
+    await page.getByText("Acknowledged by the ingress token (no operator)").waitFor();
     await page.getByText(/^accepted/).waitFor();
     expect(eventsOf(receiver, "certificate-workflow").map(({ eventId }) => eventId)).toEqual([
       "certificate-workflow:1:opened",

@@ -203,7 +203,7 @@ describe.skipIf(!hasBrowser)("checks", () => {
     await page.getByText(/^local: ok in /).waitFor();
     await page.getByRole("button", { name: "Mute…" }).click();
     await page.getByRole("button", { name: "Mute for 2 hours" }).click();
-    await page.getByText(/^Quiet until .+, by ingress-token\.$/).waitFor();
+    await page.getByText(/^Quiet until .+, by the ingress token \(no operator\)\.$/).waitFor();
     await page.getByRole("button", { name: "Unmute…" }).click();
     await page.getByRole("button", { name: "Unmute", exact: true }).click();
     await page.getByRole("button", { name: "Mute…" }).waitFor();

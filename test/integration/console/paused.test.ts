@@ -111,7 +111,7 @@ it.skipIf(!hasBrowser)("a rollout that an operator has paused is resumed first",
   await heading(page, /Soaking after wave 1 of 2/);
   await confirm(page, "Pause…", "Pause the rollout");
 
-  await heading(page, "Paused after wave 1 by ingress-token");
+  await heading(page, "Paused after wave 1 by the ingress token (no operator)");
 
   expect(await actionsOf(page)).toEqual(["Resume…", "Roll back…", "Cancel…"]);
 });

@@ -80,7 +80,9 @@ describe.skipIf(!hasBrowser)("pins", () => {
 
     expect([first, second]).toEqual(["labels", "id"]);
     expect(barriers).toEqual([]);
-    expect(await row.textContent()).toMatch(/until Jan 1, 2099.*memory leak.* by ingress-token/);
+    expect(await row.textContent()).toMatch(
+      /until Jan 1, 2099.*memory leak.* by the ingress token \(no operator\)/,
+    );
     expect(await page.getByRole("alert").count()).toBe(0);
     const words = await confirm(page, "Remove debug…", "Remove it", { reason: "it is found" });
     expect(words).toContain("It holds in eu, us; tier=canary until Jan 1, 2099");

@@ -80,7 +80,9 @@ describe.skipIf(!hasBrowser)("windows", () => {
 
     expect(focused).toBe("id");
     expect(barriers).toEqual([]);
-    expect(await row.textContent()).toMatch(/allowed.*somebody is there.* by ingress-token/);
+    expect(await row.textContent()).toMatch(
+      /allowed.*somebody is there.* by the ingress token \(no operator\)/,
+    );
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(await remove(page, "every-day")).toContain("It is the only allowed window");
   });

@@ -113,7 +113,9 @@ describe("the program", () => {
     const { code, stderr } = await run(["rollout", "start", image("v4"), "--wait"]);
 
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^vedette: Rollout is not legal in state paused; .*\n$/);
+    expect(stderr).toMatch(
+      /^vedette: The rollout of \S+ is paused \(.*\)\. Next: vedette rollout status\. Rollout is not legal in state paused; .*\n$/,
+    );
   });
 
   it("rolls back, and prints JSON for programs", async () => {

@@ -31,7 +31,12 @@ it("the one in progress is named, although another ended just now", async () => 
   await insert(database, "r-over", minutesAgo(1));
   await insert(database, "r-active", null);
 
-  expect(await readRecentRollout(database)).toEqual({ rolloutId: "r-active", wave: 2 });
+  expect(await readRecentRollout(database)).toEqual({
+    rolloutId: "r-active",
+    fleet: "singleton",
+    image: "a",
+    wave: 2,
+  });
 });
 
 it("else the last that ended within the hour", async () => {
@@ -42,7 +47,13 @@ it("else the last that ended within the hour", async () => {
 
   const found = await readRecentRollout(database);
 
-  expect(found).toEqual({ rolloutId: "r-last", wave: 2, endedAtMs: endedAt.getTime() });
+  expect(found).toEqual({
+    rolloutId: "r-last",
+    fleet: "singleton",
+    image: "a",
+    wave: 2,
+    endedAtMs: endedAt.getTime(),
+  });
 });
 
 it("none after an hour", async () => {

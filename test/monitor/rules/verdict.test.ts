@@ -113,7 +113,7 @@ describe("one location", () => {
   });
 
   it("an alert names the rollout in progress", () => {
-    const rollout = { rolloutId: "ro_1", wave: 3 };
+    const rollout = { rolloutId: "ro_1", fleet: "singleton", image: "a", wave: 3 };
 
     const { transition } = decide(
       newCheckState(0),

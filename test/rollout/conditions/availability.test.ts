@@ -67,7 +67,7 @@ describe("judgeAvailability", () => {
     expect(judge({ fleet: { unhealthy: 2, ofNext: 0 } })).toEqual({
       action: "stop",
       cause: "fleet",
-      reason: "2 sentinels are unhealthy, max_unavailable allows 2",
+      reason: "2 unhealthy, 2 are allowed (max_unavailable)",
       isOfImage: false,
     });
   });

@@ -174,7 +174,7 @@ describe("a failure budget", () => {
 
   it("says which limit was passed, and by how many", () => {
     expect(afterFailures(4, { per_wave: "2%" })).toMatchObject({
-      reason: "4 sentinels failed, max_failed.per_wave allows 3 (2% of 150)",
+      reason: "4 failed, 3 are allowed (2% of 150, max_failed.per_wave)",
     });
   });
 

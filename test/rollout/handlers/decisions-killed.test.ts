@@ -108,7 +108,7 @@ describe("the timer without a run's name", () => {
 
 function refusal() {
   try {
-    nextState("Resume", "idle");
+    nextState("Resume", null);
   } catch (error) {
     return error as Parameters<typeof toTerminalError>[0];
   }

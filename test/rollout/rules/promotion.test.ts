@@ -31,7 +31,7 @@ describe("an image goes on to the next fleet", () => {
     ["in_progress", image, "its rollout to staging is in progress"],
     ["paused", image, "its rollout to staging is paused"],
     ["cancelled", image, "its rollout to staging is cancelled"],
-    ["rolling_back", image, "its rollout to staging is being rolled back"],
+    ["rolling_back", image, "its rollout to staging is rolling back"],
   ] as const)("not while that is %s with %s", (state, newest, words) => {
     expect(hindrance(state, newest)).toBe(words);
   });

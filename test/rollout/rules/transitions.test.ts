@@ -7,6 +7,7 @@ import {
   rolloutStates,
 } from "#rollout/contract.ts";
 import { legalOperations, nextState } from "#rollout/rules/transitions.ts";
+import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 /** The table of docs/architecture.md, "States and transitions", written down once more by hand. */
 const legal: Record<RolloutStateName, Partial<Record<Operation, RolloutStateName>>> = {
@@ -27,25 +28,42 @@ const pairs = rolloutStates.flatMap((state) =>
   operations.map((operation): [RolloutStateName, Operation] => [state, operation]),
 );
 
+const headIn = (state: RolloutStateName) => (state === "idle" ? null : buildHead({ state }));
+
 describe("nextState", () => {
   it.each(pairs)("in %s treats %s as the documented table does", (state, operation) => {
     const expected = legal[state][operation];
 
     if (expected === undefined) {
-      expect(() => nextState(operation, state)).toThrow(ProblemError);
+      expect(() => nextState(operation, headIn(state))).toThrow(ProblemError);
     } else {
-      expect(nextState(operation, state)).toBe(expected);
+      expect(nextState(operation, headIn(state))).toBe(expected);
     }
   });
 
   it("names the state and what is legal now in its refusal", () => {
-    expect(() => nextState("Resume", "cancelled")).toThrow(
+    expect(() => nextState("Resume", buildHead({ state: "cancelled" }))).toThrow(
       "Resume is not legal in state cancelled; legal now: Rollout, RollbackAll",
     );
   });
 
+  it("names the rollout there is, its wave, its start, its starter and the command that follows it", () => {
+    const head = buildHead({ currentWave: 2, startedBy: "ingress-token", fleet: "staging" });
+
+    expect(() => nextState("Rollout", head)).toThrow(
+      "The rollout of registry.example.com/vedette/sentinel:v2 is in progress (wave 2 of 2, started " +
+        "2026-01-01 00:00:00 UTC by the ingress token (no operator)). Follow it: vedette rollout watch --fleet staging. ",
+    );
+  });
+
+  it("says that there was none, and how to start one", () => {
+    expect(() => nextState("Resume", null)).toThrow(
+      "There was no rollout yet. Start one: vedette rollout start <image>. Resume is not legal in state idle",
+    );
+  });
+
   it("refuses with 409", () => {
-    expect(() => nextState("Rollout", "in_progress")).toThrow(
+    expect(() => nextState("Rollout", buildHead())).toThrow(
       expect.objectContaining({ status: 409, code: "illegal_operation" }),
     );
   });

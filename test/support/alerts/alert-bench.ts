@@ -1,4 +1,5 @@
 /** The delivery of alert events on a real Restate and a real database, in front of a receiver of ours. */
+
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
@@ -24,6 +25,7 @@ import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
+import { exampleLinks } from "./alert-builders.ts";
 import { startAlertReceiver } from "./alert-receiver.ts";
 
 type BenchOptions = {
@@ -71,7 +73,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
   };
   const services = createAlertDelivery({
     sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
-    linkTo: (id) => `https://vedette.example.com/console/checks/${id}`,
+    linkTo: exampleLinks,
     attemptTimeoutMs: options.attemptTimeoutMs ?? 1_000,
     giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
     keepDays: 30,

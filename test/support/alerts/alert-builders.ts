@@ -1,6 +1,7 @@
 /** Alert events as tests need them. */
 
 import { type AlertOrder, directQueueKey, formatEventId } from "#alerts/contract.ts";
+import type { LinkTo } from "#alerts/payload.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 
 type Event = {
@@ -11,6 +12,14 @@ type Event = {
   atMs?: number;
   openedAtMs?: number;
   reason?: string;
+};
+
+/** The links of a program whose console has no address. */
+export const noLinks: LinkTo = { check: () => undefined, rollout: () => undefined };
+
+export const exampleLinks: LinkTo = {
+  check: (id) => `https://vedette.example.com/console/checks/${id}`,
+  rollout: ({ rolloutId }) => `https://vedette.example.com/console/history/${rolloutId}`,
 };
 
 /** 2026-01-01T00:00:00Z */

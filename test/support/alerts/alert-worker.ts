@@ -1,4 +1,5 @@
 /** Heartbeats and the delivery of their alerts, in a process that can be killed. Prints its port. */
+
 import { flushCompileCache } from "node:module";
 import { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerts/services.ts";
@@ -13,6 +14,7 @@ import { createResultWriter } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { always } from "../monitor/standard-definitions.ts";
 import { readActor } from "../signed-call.ts";
+import { noLinks } from "./alert-builders.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
@@ -46,7 +48,7 @@ const { url } = await serveEndpoint({
       send: async () => ({ kind: "unconfigured" }),
       readChannels: async () => [],
       sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
-      linkTo: () => undefined,
+      linkTo: noLinks,
       attemptTimeoutMs: 1_000,
       giveUpAfterMs: 3_600_000,
       keepDays: 30,

@@ -1,4 +1,5 @@
 /** An API check with the delivery of its alerts, in a process that can be killed. Prints its port. */
+
 import { flushCompileCache } from "node:module";
 import { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerts/services.ts";
@@ -13,6 +14,7 @@ import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
+import { noLinks } from "../alerts/alert-builders.ts";
 import { readActor } from "../signed-call.ts";
 import { anApiCheck } from "./check-builders.ts";
 import { always } from "./standard-definitions.ts";
@@ -68,7 +70,7 @@ const { url } = await serveEndpoint({
       send: async () => ({ kind: "unconfigured" }),
       readChannels: async () => [],
       sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
-      linkTo: () => undefined,
+      linkTo: noLinks,
       attemptTimeoutMs: 1_000,
       giveUpAfterMs: 3_600_000,
       keepDays: 30,

@@ -1,4 +1,5 @@
 /** The monitor on a real Restate and a real database, watching a server of ours that does as it is told. */
+
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,6 +26,7 @@ import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { noLinks } from "../alerts/alert-builders.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
@@ -210,7 +212,7 @@ function realDelivery(
   return createAlertDelivery({
     ...parts,
     sourceOf: () => undefined,
-    linkTo: () => undefined,
+    linkTo: noLinks,
     attemptTimeoutMs: 1_000,
     giveUpAfterMs: 3_600_000,
     keepDays: 30,

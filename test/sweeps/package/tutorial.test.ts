@@ -97,7 +97,7 @@ it("the page of the bad image names the rollout", () => {
   const [, stopped, bad] = failures().map(({ payload }) => payload?.custom_details["rollout"]);
 
   expect(stopped).toBeUndefined();
-  expect(bad).toMatch(/^During rollout [\da-f-]{36}, wave 1$/);
+  expect(bad).toMatch(/^During wave 1 of the rollout of \S+$/);
 });
 
 it("every page is resolved, and has the key that was typed", () => {

@@ -1,8 +1,9 @@
 /** An event as a mail: one for each recipient, the mails of an episode in one thread. */
 import { createHash } from "node:crypto";
 import type { AlertMessage } from "#alerts/channels/message.ts";
-import { factsOf, headline, markOf, oneLine, shorten, utc } from "#alerts/channels/words.ts";
+import { factsOf, headline, linksOf, markOf, oneLine, shorten } from "#alerts/channels/words.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
+import { formatUtc } from "#kernel/time.ts";
 
 const textLength = 10_000;
 
@@ -60,34 +61,31 @@ function linesOf(message: AlertMessage): Line[] {
   return [
     ...factsOf(message),
     { name: kind === "firing" ? "Reason" : "It had failed", text: shorten(reason, textLength) },
-    { name: "As of", text: utc(atMs) },
+    { name: "As of", text: formatUtc(atMs) },
     { name: "Event", text: eventId },
   ];
 }
 
 function textOf(message: AlertMessage): string {
-  const { url } = message;
   return [
     `${markOf(message)} ${headline(message)}`,
     "",
     ...linesOf(message).map(({ name, text }) => `${name}: ${text.toWellFormed()}`),
-    ...(url === null ? [] : ["", `Open check: ${url}`]),
+    ...linksOf(message).map(({ text, href }) => `\n${text}: ${href}`),
     "",
   ].join("\n");
 }
 
 function htmlOf(message: AlertMessage): string {
-  const { url } = message;
   const title = escapeHtml(`${markOf(message)} ${headline(message)}`);
   const rows = linesOf(message).map(
     ({ name, text }) => `<tr><td>${escapeHtml(name)}</td><td>${escapeHtml(text)}</td></tr>`,
   );
-  const link = url === null ? [] : [`<p><a href="${escapeHtml(url)}">Open check</a></p>`];
   return [
     '<!doctype html><html><head><meta charset="utf-8"></head><body>',
     `<p><strong>${title}</strong></p>`,
     `<table cellpadding="4">${rows.join("")}</table>`,
-    ...link,
+    ...linksOf(message).map(({ text, href }) => `<p><a href="${escapeHtml(href)}">${text}</a></p>`),
     "</body></html>",
   ].join("\n");
 }

@@ -8,6 +8,7 @@ import { Notice } from "#console/web/parts/notice.tsx";
 import { when } from "#console/web/times.ts";
 import type { AlertState, RunNowAnswer } from "#monitor/operations/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
+import { checkTones } from "./tone.ts";
 
 type Props = { check: CheckView; reload: () => void };
 
@@ -149,9 +150,8 @@ export function RunNow({ check }: { check: CheckView }) {
 
 function RunResult({ run }: { run: RunNowAnswer | string }) {
   if (typeof run === "string") return <Notice tone="warn">{run}</Notice>;
-  const tone = run.grade === "failed" ? "bad" : run.grade === "degraded" ? "warn" : "good";
   return (
-    <Notice tone={tone}>
+    <Notice tone={checkTones[run.grade]}>
       {`${run.location}: ${run.grade} in ${ms(run.duration_ms)}`}
       {run.status !== null && `, status ${run.status}`}
       {run.reason !== null && `. ${run.reason}`}

@@ -6,6 +6,7 @@ import { duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Time } from "#console/web/parts/time.tsx";
+import { callerWords, eventWords } from "#kernel/words.ts";
 import { retryWords } from "./retry-words.ts";
 
 const kinds = { opened: "Failure", resolved: "Recovery" } as const;
@@ -16,14 +17,6 @@ const tones: Record<AlertEventView["status"], string> = {
   dead: "t-bad",
   superseded: "",
   not_posted: "",
-};
-
-const words: Record<AlertEventView["status"], string> = {
-  accepted: "accepted",
-  pending: "pending",
-  dead: "dead letter",
-  superseded: "superseded",
-  not_posted: "not posted",
 };
 
 type Props = { events: readonly AlertEventView[]; withCheck: boolean; reload: () => void };
@@ -58,10 +51,10 @@ export function Deliveries({ events, withCheck, reload }: Props) {
               </td>
               <td data-name="State">
                 <span>
-                  <span class={`tag ${tones[event.status]}`}>{words[event.status]}</span>
+                  <span class={`tag ${tones[event.status]}`}>{eventWords(event.status)}</span>
                   {event.delay_ms !== null && ` after ${duration(event.delay_ms / 1_000)}`}
                   {event.cause !== null && <span class="reason"> {event.cause}</span>}
-                  {event.retried_by != null && ` sent again by ${event.retried_by}`}
+                  {event.retried_by != null && ` sent again by ${callerWords(event.retried_by)}`}
                 </span>
               </td>
               <td data-name="Attempts">{event.attempts}</td>

@@ -1,7 +1,10 @@
 import type { ComponentChildren } from "preact";
+import { addressOf } from "#console/web/address.ts";
+import { withFleet } from "#console/web/chosen-fleet.ts";
 import { duration } from "#console/web/format.ts";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
+import { rolloutOfAlert } from "#kernel/words.ts";
 import type { CheckEpisode, CheckEpisodes, CheckSuppression } from "#monitor/results/contract.ts";
 
 /** `goesOn`: what it is while `until` is null. */
@@ -72,8 +75,25 @@ function lineOfSuppression(suppression: CheckSuppression): Line {
   return { name: "Suppressed", from, until, goesOn: "still suppressed", reason };
 }
 
-function reasonOf({ reason, rollout, missed_pings: missed }: CheckEpisode): string {
-  const inRollout = rollout === null ? "" : ` · in or soon after wave ${rollout.wave} of a rollout`;
+function reasonOf({ reason, rollout, missed_pings: missed, opened_at: at }: CheckEpisode) {
   const pings = missed === null ? "" : ` · ${missed} ping${missed === 1 ? "" : "s"} missed`;
-  return `${reason}${pings}${inRollout}`;
+  return (
+    <span>
+      {`${reason}${pings}`}
+      {rollout !== null && <OfRollout {...rollout} openedAt={at} />}
+    </span>
+  );
+}
+
+type OfRolloutProps = NonNullable<CheckEpisode["rollout"]> & { openedAt: string };
+
+/** Which rollout may have caused an alert, and its page. */
+export function OfRollout({ openedAt, rollout_id: id, fleet, ...mark }: OfRolloutProps) {
+  const to = addressOf(withFleet(`/history/${id}`, fleet));
+  return [
+    " · ",
+    <a key={id} href={to}>
+      {rolloutOfAlert(mark, openedAt)}
+    </a>,
+  ];
 }

@@ -4,6 +4,7 @@ import { count, duration, ms, uptime } from "#console/web/format.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import type { CheckView } from "#monitor/results/contract.ts";
+import { checkTones } from "./tone.ts";
 
 type Fact = [name: string, value: ComponentChildren];
 
@@ -56,8 +57,6 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): Fac
   ];
 }
 
-const tones = { ok: "good", degraded: "warn", failed: "bad", silent: "calm" } as const;
-
 export function Locations({ check }: { check: CheckView }) {
   if (check.locations.length === 0) return null;
   return (
@@ -69,7 +68,7 @@ export function Locations({ check }: { check: CheckView }) {
         {check.locations.map(({ location, status, reported_at, duration_ms, reason }) => (
           <li key={location}>
             <span class="badge">
-              <Sign tone={tones[status]} />
+              <Sign tone={checkTones[status]} />
               {location}
             </span>
             <span class="quiet">

@@ -1,16 +1,17 @@
 /** What is compared of two rollouts, in words. Pure. */
 import type { PastRollout } from "#console/contract.ts";
-import { count, duration, outcomeName } from "#console/web/format.ts";
+import { count, duration } from "#console/web/format.ts";
 import { approvalNames } from "#console/web/rollout/approval.ts";
 import { choiceLine } from "#console/web/rollout/choice-words.ts";
 import { evidenceLine } from "#console/web/rollout/evidence-words.ts";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
+import { callerWords, capitalize, stateWords } from "#kernel/words.ts";
 
 export type Property = { name: string; of: (rollout: PastRollout) => string };
 
 export const properties: readonly Property[] = [
-  { name: "Outcome", of: ({ detail }) => outcomeName(detail.status) },
-  { name: "Started by", of: ({ detail }) => detail.started_by ?? "not known" },
+  { name: "Outcome", of: ({ detail }) => capitalize(stateWords(detail.status)) },
+  { name: "Started by", of: ({ detail }) => callerWords(detail.started_by ?? "not known") },
   { name: "Waves", of: ({ detail }) => `${detail.wave_percentages.map(count).join(", ")} %` },
   { name: "Reason", of: ({ detail }) => detail.status.policy?.reason ?? "none" },
   {

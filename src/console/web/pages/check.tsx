@@ -2,13 +2,12 @@
 
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
-import { Episodes } from "#console/web/checks/episodes.tsx";
+import { Episodes, OfRollout } from "#console/web/checks/episodes.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
-import { offWords } from "#console/web/checks/off.ts";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
-import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
+import { checkTones } from "#console/web/checks/tone.ts";
 import { quietEnd } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
@@ -18,6 +17,7 @@ import { Time } from "#console/web/parts/time.tsx";
 import { path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
+import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 export function CheckPage() {
@@ -83,14 +83,14 @@ function Maintenance(props: Pick<Props, "check" | "reload">) {
 function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
   const { name, status, alert, reason, kind, quiet_until: quietUntil } = check;
   const off = offWords(check);
-  const quietBy = check.quiet_by == null ? "" : `, by ${check.quiet_by}`;
+  const quietBy = check.quiet_by == null ? "" : `, by ${callerWords(check.quiet_by)}`;
   return (
     <section class="state-head">
       <div class="page-head">
         <div>
           <div class="state-title">
-            <Sign tone={toneOfCheck(status)} />
-            <h1>{`${name}: ${statusWord(status)}`}</h1>
+            <Sign tone={checkTones[status]} />
+            <h1>{`${name}: ${capitalize(checkWords[status])}`}</h1>
           </div>
           {check.since !== null && (
             <p>
@@ -103,8 +103,9 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       {alert !== null && (
         <Notice tone="bad">
           Alert #{alert.episode}, open since <Time iso={alert.opened_at} />. {reason}
-          {alert.rollout !== null && <OfRollout {...alert.rollout} />}
-          {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
+          {alert.rollout !== null && <OfRollout {...alert.rollout} openedAt={alert.opened_at} />}
+          {alert.acknowledged_by !== null &&
+            ` Acknowledged by ${callerWords(alert.acknowledged_by)}.`}
         </Notice>
       )}
       {check.suppressed_by != null && (
@@ -122,18 +123,6 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
         </Notice>
       )}
     </section>
-  );
-}
-
-type OpenRollout = NonNullable<NonNullable<CheckView["alert"]>["rollout"]>;
-
-function OfRollout({ wave, ended_at: endedAt }: OpenRollout) {
-  if (endedAt === undefined) return <> It opened in wave {wave} of a rollout.</>;
-  return (
-    <>
-      {" "}
-      It opened soon after a rollout, which ended <Time iso={endedAt} />.
-    </>
   );
 }
 

@@ -2,9 +2,8 @@
 
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Nobody } from "#console/web/checks/nobody.tsx";
-import { offWords } from "#console/web/checks/off.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
-import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
+import { byUrgency, checkTones } from "#console/web/checks/tone.ts";
 import { duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
@@ -13,6 +12,7 @@ import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
+import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 export function ChecksPage() {
@@ -82,8 +82,8 @@ function Row({ check }: { check: CheckView }) {
   return (
     <li class="check">
       <span class="badge check-state">
-        <Sign tone={toneOfCheck(status)} />
-        {statusWord(status)}
+        <Sign tone={checkTones[status]} />
+        {capitalize(checkWords[status])}
       </span>
       <div class="check-name">
         <Link to={`/checks/${id}`}>{name}</Link> <span class="tag">{environment}</span>
@@ -116,7 +116,8 @@ function describe(check: CheckView): string {
   if (alert !== null)
     parts.push(`Alert #${alert.episode} since ${when(alert.opened_at, nowMs.value)}`);
   if (reason !== null) parts.push(reason);
-  if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
+  if (alert?.acknowledged_by != null)
+    parts.push(`acknowledged by ${callerWords(alert.acknowledged_by)}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
   if (off !== undefined) parts.push(off);
   if (parts.length === 0 && dueAt !== null)

@@ -2,7 +2,7 @@
 
 import { doneIn } from "#console/counts.ts";
 import { query } from "#console/web/address.ts";
-import { count, duration, outcomeName } from "#console/web/format.ts";
+import { count, duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
@@ -10,6 +10,7 @@ import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { capitalize, stateWords } from "#kernel/words.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 
 type Past = RolloutHistory["rollouts"][number];
@@ -109,7 +110,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Outcome">
         <span class="badge">
           <Sign tone={toneOfState(rollout)} />
-          {outcomeName(rollout)}
+          {capitalize(stateWords(rollout))}
         </span>
       </td>
       <td data-name="Image">

@@ -2,6 +2,7 @@
 import type { LiveRollout, Session } from "#console/contract.ts";
 import { sentinels, shortImage } from "#console/web/format.ts";
 import { isAllowed } from "#console/web/may.ts";
+import { callerWords } from "#kernel/words.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { Approvals } from "#rollout/policy/contract.ts";
 import type { ApproveRequest } from "#rollout/requests/contract.ts";
@@ -50,7 +51,8 @@ function startLine({ status, waves }: LiveRollout): string {
 
 function starterLine({ started_by: by, status: { policy } }: LiveRollout): string {
   const why = policy?.reason === undefined ? "" : ` Reason: ${policy.reason}.`;
-  return by === null ? `It is not known who started it.${why}` : `Started by ${by}.${why}`;
+  if (by === null) return `It is not known who started it.${why}`;
+  return `Started by ${callerWords(by)}.${why}`;
 }
 
 function evidenceLine({ succeeded, failed, current_wave: current }: RolloutStatus): string {

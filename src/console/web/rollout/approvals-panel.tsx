@@ -1,5 +1,6 @@
 /** Which waves need an approval, and who has approved which. */
 import { Time } from "#console/web/parts/time.tsx";
+import { callerWords } from "#kernel/words.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { approvalNames } from "./approval.ts";
 
@@ -37,7 +38,7 @@ export function ApprovalsPanel({ status }: { status: RolloutStatus }) {
 function Line({ approval: { wave, by, at, reason } }: { approval: Given }) {
   return (
     <li>
-      <b>Wave {wave}</b> by {by}, <Time iso={at} />
+      <b>Wave {wave}</b> by {callerWords(by)}, <Time iso={at} />
       {reason !== undefined && `: ${reason}`}
     </li>
   );

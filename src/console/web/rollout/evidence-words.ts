@@ -1,6 +1,8 @@
 /** The words of what shows that an image has passed CI. Pure. */
-import type { CiEvidence, CiKind, CiResult } from "#ci/contract.ts";
+
+import type { CiEvidence, CiKind } from "#ci/contract.ts";
 import type { Tone } from "#console/web/parts/mark.tsx";
+import { evidenceWords } from "#kernel/words.ts";
 
 export const kindNames: Record<CiKind, string> = {
   commit: "Commit",
@@ -9,18 +11,8 @@ export const kindNames: Record<CiKind, string> = {
   label: "Labels",
 };
 
-const resultWords: Record<CiResult, string> = {
-  passed: "passed",
-  failed: "failed",
-  pending: "not ended",
-  missing: "missing",
-  unverifiable: "not verifiable",
-  unavailable: "could not be asked",
-};
-
-export function wordsOfEvidence({ kind, result, passes }: CiEvidence): string {
-  const isLetPass = passes && result !== "passed";
-  return `${kindNames[kind]} ${resultWords[result]}${isLetPass ? ", which the settings let pass" : ""}`;
+export function wordsOfEvidence(evidence: CiEvidence): string {
+  return `${kindNames[evidence.kind]} ${evidenceWords(evidence)}`;
 }
 
 export function toneOfEvidence({ result, passes }: CiEvidence): Tone {

@@ -7,6 +7,7 @@ import { counts, nowMs } from "#console/web/live.ts";
 
 export function Facts({ rollout }: { rollout: LiveRollout }) {
   const { status, per_second: perSecond, ended_at: endedAt } = rollout;
+  if (status.state === "completed" && status.total === 0) return null;
   const isMoving = status.state === "in_progress" || status.state === "rolling_back";
   const endMs = endedAt === null ? nowMs.value : Date.parse(endedAt);
   const took = status.started_at === null ? 0 : (endMs - Date.parse(status.started_at)) / 1_000;

@@ -1,8 +1,9 @@
 /** The fields of a new rollout about the gate between its waves. */
-import { offWords } from "#console/web/checks/off.ts";
+
 import { Fault, Field } from "#console/web/parts/field.tsx";
 import { type FormPart, faultOf, markOf } from "#console/web/parts/text-field.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { offWords } from "#kernel/words.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 import type { StartFields } from "./request.ts";
 

@@ -8,6 +8,7 @@ import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
+import { callerWords } from "#kernel/words.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { situationOf } from "./situation.ts";
@@ -34,7 +35,7 @@ export function Heading({ detail, children }: Props) {
           {status.started_at !== null && (
             <p>
               Started <Time iso={status.started_at} isAge />
-              {by !== null && ` by ${by}`}
+              {by !== null && ` by ${callerWords(by)}`}
             </p>
           )}
           {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}

@@ -1,5 +1,6 @@
 /** The state of a rollout in a few words, for the heading and for the tab. Pure. */
-import { count, percent, sentinels, shortImage, stateName } from "#console/web/format.ts";
+import { count, percent, sentinels, shortImage } from "#console/web/format.ts";
+import { callerWords, capitalize, stateWords } from "#kernel/words.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { awaitedWave } from "./approval.ts";
 import { downOf } from "./situation.ts";
@@ -12,7 +13,7 @@ export function titleOf(detail: Shown): string {
   if (status.state === "in_progress") return runningTitle(status);
   if (status.state === "paused") return `${pausedWhere(status)}${pausedWhy(detail)}`;
   if (status.outcome === "rolled_back") return rolledBackTitle(detail);
-  const name = stateName(status.state);
+  const name = capitalize(stateWords({ state: status.state }));
   return status.state === "completed" && status.failed > 0 ? `${name}, with failures` : name;
 }
 
@@ -28,7 +29,7 @@ function tabState(detail: Shown): string {
   const { state, succeeded, failed, total, waiting_for: wait } = status;
   const down = downOf(status);
   if (down !== undefined && (state === "paused" || state === "cancelled")) {
-    return `${stateName(state)}: ${down.brief}`;
+    return `${capitalize(stateWords({ state }))}: ${down.brief}`;
   }
   if (state === "paused") return `Paused${pausedWhy(detail)}`;
   if (state !== "in_progress") return titleOf(detail);
@@ -65,7 +66,7 @@ function downAfter(status: Status): string {
 
 function pausedBy(messages: Shown["messages"]): string {
   const by = messages.find(({ event }) => event === "paused")?.actor;
-  return by == null ? " by an operator" : ` by ${by}`;
+  return by == null ? " by an operator" : ` by ${callerWords(by)}`;
 }
 
 function gateWords({ gate }: Status): string {
@@ -89,7 +90,7 @@ function runningTitle(status: Status): string {
     return current === 0 ? "Waiting to start the first wave" : `Waiting for a window after ${wave}`;
   }
   if (what === "approval") return `Waiting for an approval of ${awaitedWave(status)}`;
-  const name = stateName(status.state);
+  const name = capitalize(stateWords({ state: status.state }));
   if (total === 0) return `${name}: no wave started yet`;
   if (what === "soak") return `Soaking after ${wave}`;
   return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { RoutingView } from "#console/contract.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
+import { callerWords } from "#kernel/words.ts";
 
 type Status = NonNullable<RoutingView["sync"]>;
 
@@ -21,7 +22,7 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
         {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
         {sync?.applying != null && (
           <Notice tone="info">
-            {`An apply is running, by ${sync.applying.by}: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
+            {`An apply is running, by ${callerWords(sync.applying.by)}: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
           </Notice>
         )}
         {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
@@ -80,7 +81,7 @@ function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
   return (
     <details>
       <summary>
-        Last apply: {result.outcome}, <Time iso={result.ended_at} />, by {result.by}
+        Last apply: {result.outcome}, <Time iso={result.ended_at} />, by {callerWords(result.by)}
       </summary>
       <List>
         {result.doubled.map(({ name, advice }) => (

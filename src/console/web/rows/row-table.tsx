@@ -6,6 +6,7 @@ import { localZone } from "#console/web/local-time.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 import { Time } from "#console/web/parts/time.tsx";
+import { callerWords } from "#kernel/words.ts";
 
 type Listed = {
   id: string;
@@ -96,7 +97,7 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
       </td>
       <td data-name="Added">
         <span>
-          <Time iso={at} /> by {by}
+          <Time iso={at} /> by {callerWords(by)}
         </span>
       </td>
       {may("operate") && (

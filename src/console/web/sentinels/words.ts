@@ -14,7 +14,7 @@ export const stateWords: Record<ImageState, { name: string; tone: Tone }> = {
 export const healthWords: Record<FoundSentinel["health"], { name: string; tone: Tone }> = {
   healthy: { name: "Healthy", tone: "good" },
   unhealthy: { name: "Unhealthy", tone: "bad" },
-  unknown: { name: "Not known", tone: "mute" },
+  unknown: { name: "Unknown", tone: "mute" },
 };
 
 /** null: it has no outcome yet. */

@@ -146,13 +146,18 @@ describe("an API check", () => {
 
   it("names the rollout in progress when an alert opens", async () => {
     const bench = await startMonitorBench({ apiChecks: [check] });
-    bench.situation.rollout = { rolloutId: "ro_1", wave: 2 };
+    bench.situation.rollout = { rolloutId: "ro_1", fleet: "singleton", image: "a", wave: 2 };
     bench.target.fails();
 
     await bench.start();
     await bench.untilOrders(1);
 
-    expect(bench.orders[0]?.transition.rollout).toEqual({ rolloutId: "ro_1", wave: 2 });
+    expect(bench.orders[0]?.transition.rollout).toEqual({
+      rolloutId: "ro_1",
+      fleet: "singleton",
+      image: "a",
+      wave: 2,
+    });
   });
 
   it("does not run while its settings are missing", async () => {

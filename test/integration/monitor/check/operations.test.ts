@@ -56,10 +56,12 @@ describe("mute, maintenance and acknowledge", () => {
     const planned = await vedette("checks", "maintenance", "liveness", ...window);
     const dropped = await vedette("checks", "end-maintenance", "liveness");
 
-    expect(muted.stdout).toContain("liveness: muted until it is unmuted, by ingress-token");
+    expect(muted.stdout).toContain(
+      "liveness: muted until it is unmuted, by the ingress token (no operator)",
+    );
     expect(unmuted.stdout).toContain("liveness: not muted");
     expect(planned.stdout).toContain(
-      "2099-01-31T02:00:00.000Z to 2099-01-31T02:30:00.000Z: upgrade, by ingress-token",
+      "2099-01-31 02:00:00 UTC to 2099-01-31 02:30:00 UTC: upgrade, by the ingress token (no operator)",
     );
     expect(dropped.stdout).not.toContain("upgrade");
   });

@@ -50,7 +50,7 @@ describe.each(modes)("a rollout with max_unavailable, $mode", ({ alwaysReplay })
     const status = await rollout({ max_unavailable: 3 });
 
     expect(status).toMatchObject({ state: "paused", cause: "budget", failed: 3, in_flight: 0 });
-    expect(status.reason).toBe("unhealthy or failed: 3, max_unavailable allows 3");
+    expect(status.reason).toBe("3 unhealthy or failed, 3 are allowed (max_unavailable)");
     expect(applied().length - before).toBe(3);
   });
 
@@ -73,7 +73,7 @@ describe.each(modes)("a rollout with max_unavailable, $mode", ({ alwaysReplay })
     bench.fleet.forgetMaxInFlight();
     const { body } = await bench.call("Resume");
 
-    const reason = "2 sentinels are unhealthy, max_unavailable allows 2";
+    const reason = "2 unhealthy, 2 are allowed (max_unavailable)";
     expect(paused).toMatchObject({ state: "paused", cause: "fleet", reason, current_wave: 0 });
     expect(again).toMatchObject({ state: "paused", cause: "fleet", reason });
     expect(ordered).toBe(0);

@@ -57,7 +57,7 @@ describe.each(modes)("a rollout with failures, $mode", ({ alwaysReplay }) => {
     const status = await rollout({ ...halves, max_failed: { per_wave: 1 } });
 
     expect(status).toMatchObject({ state: "paused", cause: "budget", current_wave: 1 });
-    expect(status.reason).toContain("max_failed.per_wave allows 1");
+    expect(status.reason).toContain("1 is allowed (max_failed.per_wave)");
     // Two at a time: besides the two that failed only one that was in flight then.
     expect((await untilStill(bench)).failed).toBeLessThanOrEqual(3);
     expect(bench.fleet.applied.length - appliedBefore).toBeLessThanOrEqual(3);

@@ -94,7 +94,9 @@ describe("alert routes", () => {
 
     const { stdout } = await routes.run("status");
 
-    expect(stdout).toMatch(/^last apply: applied at \S+, by ingress-token$/m);
+    expect(stdout).toMatch(
+      /^last apply: applied at \S+ \S+ UTC, by the ingress token \(no operator\)$/m,
+    );
     const lines = routes.program.output().split("\n");
     const line = lines.find((text) => text.includes("alert routes apply started"));
     expect(JSON.parse(line ?? "{}")).toMatchObject({ by: "ingress-token", adopt: false });

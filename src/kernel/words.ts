@@ -1,0 +1,85 @@
+/** The words for states and callers that people read: the same on the command line, in the console, in chat and on public pages. */
+import { formatSpan } from "./duration.ts";
+import { shortenImage } from "./image-reference.ts";
+
+export const checkWords = {
+  ok: "ok",
+  degraded: "degraded",
+  failed: "failed",
+  late: "late",
+  silent: "silent",
+  pending: "waiting",
+  paused: "off",
+} as const;
+
+/** Of the delivery of an alert event. */
+export function eventWords(status: string): string {
+  return status === "dead" ? "dead letter" : status.replace("_", " ");
+}
+
+const evidenceResults = {
+  passed: "passed",
+  failed: "failed",
+  pending: "not ended",
+  missing: "missing",
+  unverifiable: "not verifiable",
+  unavailable: "could not be asked",
+} as const;
+
+type Evidence = { result: keyof typeof evidenceResults; passes: boolean };
+
+/** Of what shows that an image has passed CI. */
+export function evidenceWords({ result, passes }: Evidence): string {
+  const isLetPass = passes && result !== "passed";
+  return `${evidenceResults[result]}${isLetPass ? ", which the settings let pass" : ""}`;
+}
+
+type Stand = { state: string; outcome?: string | null | undefined };
+
+/** How a rollout stands or has ended. One that was rolled back is in the state `cancelled`, too. */
+export function stateWords({ state, outcome }: Stand): string {
+  if (state === "idle") return "no rollout yet";
+  return (outcome === "rolled_back" ? outcome : state).replace("_", " ");
+}
+
+/** Callers that are nobody in particular, by the names that are recorded. */
+const impersonal = new Map([
+  ["ingress-token", "the ingress token (no operator)"],
+  ["local-caller", "a caller on this machine (no operator)"],
+  ["restate-console", "the Restate console (no operator)"],
+]);
+
+export function isPersonal(name: string): boolean {
+  return !impersonal.has(name);
+}
+
+/** Who it was, to follow "by". A name in brackets was given by a caller with the ingress token. */
+export function callerWords(name: string): string {
+  return impersonal.get(name) ?? name.replace(/^ingress-token(?= \()/, "the ingress token");
+}
+
+type Check = { status: keyof typeof checkWords; missing_settings?: string[] | undefined };
+
+/** What to set; undefined: the check is not off. */
+export function offWords({ status, missing_settings: missing = [] }: Check): string | undefined {
+  if (missing.length > 0) return `off: set ${missing.join(" and ")}`;
+  // It has just got them.
+  return status === "paused" ? "off until its next run" : undefined;
+}
+
+type AlertRollout = { image: string; wave: number; ended_at?: string | number | undefined };
+
+/** Which rollout may have caused an alert that opened at `openedAt`. */
+export function rolloutOfAlert(
+  { image, wave, ended_at }: AlertRollout,
+  openedAt: string | number,
+): string {
+  const of = `the rollout of ${shortenImage(image)}`;
+  if (ended_at === undefined) return `during wave ${wave} of ${of}`;
+  return `${of} had ended ${formatSpan(ended_at, openedAt)} before`;
+}
+
+/** The first letter large. */
+export function capitalize(text: string): string {
+  return text === "ok" ? "OK" : text.charAt(0).toUpperCase() + text.slice(1);
+}
