@@ -142,7 +142,7 @@ async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
-  const refused = `${url} refused the token (from the input ingress-token)`;
+  const refused = `the token was refused (from the input ingress-token) by ${url}`;
   if (answer.status === 401) throw new AnswerError(refused, 401);
   throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
 }

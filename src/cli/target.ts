@@ -45,7 +45,7 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
 /** What a caller may do whose token is refused. */
 export function tokenRefused({ url, source, isSession = false }: Target): string {
   if (isSession) return sessionEnded(url);
-  return `${url} refused the token (from ${source}): run \`vedette login\`, or name another token`;
+  return `the token was refused (from ${source}) by ${url}: run \`vedette login\`, or name another`;
 }
 
 /** The address of control, without a trailing slash. */

@@ -111,7 +111,7 @@ export function describeStatus(status: RoutesStatus): string {
 }
 
 function describeCreation(name: string, since: string): string {
-  const what = `the creation of ${plain(name)} was requested at ${since} and not confirmed`;
+  const what = `the creation of ${plain(name)} was requested at ${formatUtc(since)} and not confirmed`;
   return `${what}: the next alerts apply looks for the route`;
 }
 
@@ -120,7 +120,7 @@ function describeDrift(drift: RoutesStatus["drift"]): string {
   const { state, routes, reason, checked_at } = drift;
   const which = routes.map(({ name, why }) => `${plain(name)} (${why.replace("_", " ")})`);
   const detail = reason === undefined ? which.join(", ") : plain(reason);
-  return `drift: ${state.replace("_", " ")} at ${checked_at}${detail === "" ? "" : `: ${detail}`}`;
+  return `drift: ${state.replace("_", " ")} at ${formatUtc(checked_at)}${detail === "" ? "" : `: ${detail}`}`;
 }
 
 function describeValue(value: Json, names: Names): string {

@@ -4,6 +4,8 @@ import { type Connection, ConnectionError, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
+import { checkWords } from "#kernel/words.ts";
 import type { CheckList, CheckView } from "#monitor/results/contract.ts";
 import { reportChecks } from "./report.ts";
 
@@ -110,8 +112,8 @@ function alertChange(before: CheckView, now: CheckView): CheckChange["alert"] {
 }
 
 function describeChange({ at, check, from, to, alert, reason }: CheckChange): string {
-  const states = from === to ? to : `${from} -> ${to}`;
+  const states = [...new Set([from, to])].map((status) => checkWords[status]).join(" -> ");
   const parts = [alert === null ? "" : `alert ${alert}`, plain(reason ?? "")];
   const why = parts.filter((part) => part !== "").join(": ");
-  return `${at.slice(0, 19)}Z  ${check}: ${states}${why === "" ? "" : ` (${why})`}`;
+  return `${formatUtc(at)}  ${check}: ${states}${why === "" ? "" : ` (${why})`}`;
 }

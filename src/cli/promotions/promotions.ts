@@ -4,6 +4,7 @@ import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { callerWords } from "#kernel/words.ts";
 import {
   type ListedPromotion,
   promotionHandlers,
@@ -46,7 +47,7 @@ function tableOf(promotions: readonly ListedPromotion[]): string {
   if (promotions.length === 0) return "There are no promotions: each fleet takes any image.";
   const table = createTable(["promotion", "fleet", "after", "reason", "by"]);
   for (const { id, fleet, after, reason, added_by: by } of promotions)
-    table.push([id, fleet, after, plain(reason), plain(by)]);
+    table.push([id, fleet, after, plain(reason), plain(callerWords(by))]);
   return String(table);
 }
 

@@ -1,5 +1,4 @@
 /** Prints what shows that an image has passed CI. */
-
 import type { CiEvidence } from "#ci/contract.ts";
 import { plain } from "#cli/table.ts";
 import { evidenceWords } from "#kernel/words.ts";

@@ -2,21 +2,14 @@
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { formatUtc } from "#kernel/time.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
 
 export function reportPlan(plan: RolloutPlan): string {
   const hasTimes = !startsAtOnce(plan);
-  const times = hasTimes ? ["not before"] : [];
-  const table = createTable([
-    "wave",
-    "percent",
-    "sentinels",
-    "covered",
-    "regions",
-    ...times,
-    "conditions",
-  ]);
+  const first = ["wave", "percent", "sentinels", "covered", "regions"];
+  const table = createTable([...first, ...(hasTimes ? ["not before"] : []), "conditions"]);
   for (const wave of plan.waves) {
     const { percentage, size, covered, regions, earliest_start: start } = wave;
     const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
@@ -26,7 +19,7 @@ export function reportPlan(plan: RolloutPlan): string {
       size,
       `${covered}/${plan.total}`,
       spread.join(", "),
-      ...(hasTimes ? [start ?? "not within a year"] : []),
+      ...(hasTimes ? [formatUtc(start) || "not within a year"] : []),
       stepsOf(wave),
     ]);
   }

@@ -4,6 +4,7 @@ import { complain, print, printJson } from "#cli/print.ts";
 import { hasEnded, prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
 import type { SessionAnswer } from "#control/sign-in/contract.ts";
+import { formatUtc } from "#kernel/time.ts";
 import { Refusal } from "./ask-control.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByCode } from "./by-code.ts";
@@ -54,7 +55,10 @@ function prepareEnd(url: string): () => Promise<void> {
 function report(url: string, signedIn: SessionAnswer, { json }: LoginOptions): void {
   const { actor, roles, ends_at } = signedIn;
   if (json) printJson({ url, actor, roles, ends_at });
-  else print(`signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${ends_at}`);
+  else
+    print(
+      `signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${formatUtc(ends_at)}`,
+    );
   const other = ["INGRESS_TOKEN", "INGRESS_TOKEN_FILE"].find((name) => process.env[name]);
   if (other !== undefined) complain(`${other} is set: commands use that token, not this session`);
 }

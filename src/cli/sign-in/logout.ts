@@ -3,6 +3,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { deleteSession, hasEnded, readSession, type SavedSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
+import { formatUtc } from "#kernel/time.ts";
 import { endSession } from "./end-session.ts";
 
 /** Exit code 1: the session is deleted here, but `control` could not be told, for which it goes on. */
@@ -19,7 +20,7 @@ export async function logout(options: GlobalOptions): Promise<number> {
   else print(actor === null ? `nobody is signed in at ${url}` : `signed out ${actor} at ${url}`);
   if (isTold) return 0;
   complain(
-    `${url} could not be told: the session, which is deleted here, goes on there and ends there at ${session.ends_at}`,
+    `${url} could not be told: the session, which is deleted here, goes on there and ends there at ${formatUtc(session.ends_at)}`,
   );
   return 1;
 }

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DrillNews } from "#alerts/contract.ts";
 import { formatDuration } from "#kernel/duration.ts";
-import { toIso } from "#kernel/time.ts";
+import { formatUtc, toIso } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
 import type { CronSchedule, Heartbeat } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/related.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
@@ -95,7 +96,7 @@ export function whyBusy(run: DrillRun | null): string | null {
   if (run === null || !isOpen(run)) return null;
   const { dueAtMs, by = "the schedule" } = run;
   const channels = missingOf(run).join(", ");
-  return `a run that ${by} began at ${toIso(dueAtMs)} still waits for ${channels}`;
+  return `a run that ${callerWords(by)} began at ${formatUtc(dueAtMs)} still waits for ${channels}`;
 }
 
 /** Nothing about another run, or about a channel that this one does not test, changes it. */

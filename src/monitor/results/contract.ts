@@ -16,7 +16,6 @@ const Mark = z.object({
   /** Absent: it was in progress. */
   ended_at: z.string().optional(),
 });
-export type Mark = z.infer<typeof Mark>;
 
 export const CheckEpisode = z.object({
   check_id: z.string(),

@@ -14,7 +14,7 @@ import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
-import type { CheckList, CheckView, Mark } from "./contract.ts";
+import type { CheckEpisode, CheckList, CheckView } from "./contract.ts";
 import { describeCheck } from "./describe-check.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
@@ -218,7 +218,7 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
   };
 }
 
-export function viewRollout(mark: RolloutMark | null): Mark | null {
+export function viewRollout(mark: RolloutMark | null): CheckEpisode["rollout"] {
   if (mark === null) return null;
   const { rolloutId, endedAtMs, ...rest } = mark;
   const ended = endedAtMs === undefined ? {} : { ended_at: toIso(endedAtMs) };

@@ -1,5 +1,6 @@
 /** When the ping of a heartbeat is expected, and the words for one that is missing. Pure. */
 import { formatDuration } from "#kernel/duration.ts";
+import { formatUtc } from "#kernel/time.ts";
 import type { Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
 import { owedAtMs } from "./occurrences.ts";
 
@@ -33,14 +34,14 @@ export function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): st
   const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;
   const since =
     lastPingAtMs === null
-      ? `never pinged since ${toSecond(createdAtMs)}`
-      : `no ping since ${toSecond(lastPingAtMs)}`;
+      ? `never pinged since ${formatUtc(createdAtMs)}`
+      : `no ping since ${formatUtc(lastPingAtMs)}`;
   const run =
-    startedAtMs === null ? "" : `; a run that began ${toSecond(startedAtMs)} has not ended`;
+    startedAtMs === null ? "" : `; a run that began ${formatUtc(startedAtMs)} has not ended`;
   const away =
     held === null
       ? ""
-      : `; the monitor was away ${toSecond(held.awayFromMs)} to ${toSecond(held.awayToMs)} and waited for the grace period again`;
+      : `; the monitor was away ${formatUtc(held.awayFromMs)} to ${formatUtc(held.awayToMs)} and waited for the grace period again`;
   return `${since} (${describeSchedule(heartbeat, state)})${run}${away}`;
 }
 
@@ -48,11 +49,6 @@ function describeSchedule(heartbeat: Heartbeat, state: HeartbeatState): string {
   const { periodSeconds = 0, schedule } = heartbeat;
   const grace = `grace ${formatDuration(graceMsOf(heartbeat))}`;
   if (schedule === undefined) return `period ${formatDuration(periodSeconds * 1_000)}, ${grace}`;
-  const expected = toSecond(expectedAtMs(heartbeat, state));
+  const expected = formatUtc(expectedAtMs(heartbeat, state));
   return `expected ${expected} by "${schedule.cron}" ${schedule.timezone}, ${grace}`;
-}
-
-/** ISO 8601 to the second. */
-function toSecond(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -71,6 +71,17 @@ describe("describeStatus", () => {
   });
 });
 
+it("describeStatus of a paused rollout says what runs where, as chat and console do", () => {
+  const standing = [
+    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0 },
+    { text: "1 failed and still serves v2.", brief: "1 failed and still serves v2", down: 0 },
+  ];
+
+  expect(describeStatus(buildStatus({ state: "paused", failed: 1, standing }))).toBe(
+    "paused: 3 of 8 run v3. 1 failed and still serves v2.",
+  );
+});
+
 describe("describeStatus of a rollback", () => {
   it("counts down the sentinels that still have the new image", () => {
     expect(describeStatus(buildStatus({ state: "rolling_back", succeeded: 7 }))).toBe(

@@ -179,6 +179,20 @@ it("ends with 2 when the rollout pauses", async () => {
   expect({ code, outputs }).toMatchObject({ code: 2, outputs: expect.stringContaining("=paused") });
 });
 
+it("says in its log and its summary what runs where when the rollout pauses", async () => {
+  const standing = [
+    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0 },
+    { text: "1 failed and serves nothing: gw-2.", brief: "1 failed and serves nothing", down: 1 },
+  ];
+  const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }] as never;
+  const control = await startScriptedControl({ scenes });
+
+  const { output, summary } = await runStep(control.url);
+
+  expect(output).toContain("paused: 3 of 8 run v3. 1 failed and serves nothing: gw-2.\n");
+  expect(summary).toContain(": 3 of 8 run v3. 1 failed and serves nothing: gw-2.\n");
+});
+
 it("names failed sentinels in the summary, whatever their reasons have", async () => {
   const control = await startScriptedControl({ scenes: pausing });
 
@@ -332,7 +346,11 @@ it("follows the rollout by its state when the call itself was killed", async () 
 });
 
 it.each([
-  ["a wrong token", { INGRESS_TOKEN: "wrong" }, "no"],
+  [
+    "a wrong token",
+    { INGRESS_TOKEN: "wrong" },
+    "the token was refused (from the input ingress-token) by http",
+  ],
   ["a setting that is missing", { VEDETTE_IMAGE: "" }, "VEDETTE_IMAGE is not set"],
   [
     "a wrong on-failure",

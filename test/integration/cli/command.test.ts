@@ -144,6 +144,17 @@ describe("rollout start --wait", () => {
     expect(stderr).toBe("vedette: Rollout is not legal in state in_progress; legal now: Cancel\n");
   });
 
+  it("says where a token that is refused was found", async () => {
+    control.reply("Status", refusal(401, "send the ingress token"));
+
+    const { stderr, code } = await run(["rollout", "status"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^vedette: the token was refused \(from INGRESS_TOKEN\) by http\S+: run `vedette login`, or name another\n$/,
+    );
+  });
+
   it("repeats the call under the same key when its connection breaks", async () => {
     control.reply("Rollout", "reset", refusal(503, "Restate cannot be reached"));
     control.play({ state: "completed", succeeded: 10 });
@@ -189,7 +200,7 @@ describe("rollout start without --wait", () => {
     const { stdout, code } = await run(["rollout", "start", image]);
 
     expect(code).toBe(0);
-    expect(stdout).toContain("in_progress");
+    expect(stdout).toContain("in progress");
     expect(stdout).toContain("npx vedette rollout watch");
   });
 

@@ -1,9 +1,11 @@
 /** `vedette login`, `logout` and `whoami` before the whole program and a real identity provider. */
+
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
+import { formatUtc } from "#kernel/time.ts";
 import { freePort } from "../../support/free-port.ts";
 import { enterCode, signInAs } from "../../support/http/form-browser.ts";
 import { runVedette, startVedette } from "../../support/program/command.ts";
@@ -106,7 +108,7 @@ describe("vedette login", () => {
       "You are signed in as ada@example.com. Close this page, and go back to the terminal.\n",
     );
     expect(signedIn.stdout).toMatch(
-      /^signed in at http:\S+ as ada@example\.com, who may read, operate, until 20\S+Z\n$/,
+      /^signed in at http:\S+ as ada@example\.com, who may read, operate, until 20\S+ \S+ UTC\n$/,
     );
     expect(whoami.stdout).toMatch(
       /^ada@example\.com may read, operate at .* \(by a sign-in, until /,
@@ -228,7 +230,7 @@ describe("a session of the command line", () => {
     const { code, stderr } = await runVedette(["logout", "--url", url], home);
 
     expect(code).toBe(1);
-    expect(stderr).toContain(`ends there at ${ends_at}`);
+    expect(stderr).toContain(`ends there at ${formatUtc(ends_at)}`);
     expect(readSession(url, home)).toBeUndefined();
   });
 

@@ -37,7 +37,7 @@ describe("vedette pins", () => {
 
     expect(added).toMatchObject({
       code: 0,
-      stdout: `The pin leak is added: sentinel-02, sentinel-03, until 2099-01-01T00:00:00.000Z.\n`,
+      stdout: `The pin leak is added: sentinel-02, sentinel-03, until 2099-01-01 00:00:00 UTC.\n`,
     });
     expect(stdout).toMatch(/leak.*sentinel-02, sentinel-03.*until 2099.*a leak is looked at/);
     expect(stdout).toMatch(/old.*in eu-central-1; kernel=5; tier=stable.*until it is removed/);

@@ -70,7 +70,7 @@ describe("the status", () => {
   it("says with exit code 0 that nothing is wrong", async () => {
     const { code, stdout } = await statusWith(/Nothing is wrong/);
 
-    expect(stdout).toMatch(/singleton +none yet +3 +0 /);
+    expect(stdout).toMatch(/singleton +no rollout yet +3 +0 /);
     expect(stdout).toMatch(/open alerts: 0/);
     expect(code).toBe(0);
   });

@@ -1,5 +1,7 @@
 /** `vedette windows`, and a rollout that waits, before the whole program. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { formatUtc } from "#kernel/time.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -100,8 +102,8 @@ describe("a rollout in a freeze", () => {
 
     const skipped = await run("rollout", "skip", "--reason", "incident 4711");
 
-    expect(plan.stdout).toContain(ends);
-    expect(status).toContain(`waits for  the window, until ${ends}`);
+    expect(plan.stdout).toContain(formatUtc(ends));
+    expect(status).toContain(`waits for  the window, until ${formatUtc(ends)}`);
     expect(status).toContain("waits, since the freeze hour is in force: the shop is busy");
     expect(skipped.code).toBe(0);
     expect((await waiting).code).toBe(0);

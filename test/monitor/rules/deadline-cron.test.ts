@@ -40,7 +40,7 @@ describe("the deadline by a cron", () => {
     expect(dueAtMs(nightly, made)).toBe(third + hour);
     expect(expire(nightly, made, now(third + hour - 1)).transition).toBeNull();
     expect(expire(nightly, made, now(third + hour)).transition?.reason).toBe(
-      'never pinged since 2026-11-23T21:00:00Z (expected 2026-11-24T02:00:00Z by "0 3 * * *" Europe/Berlin, grace 60 min)',
+      'never pinged since 2026-11-23 21:00:00 UTC (expected 2026-11-24 02:00:00 UTC by "0 3 * * *" Europe/Berlin, grace 60 min)',
     );
   });
 

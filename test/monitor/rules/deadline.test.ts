@@ -56,7 +56,7 @@ describe("the deadline", () => {
 
     expect(transition).toMatchObject({
       eventId: "count-keys:1:opened",
-      reason: "never pinged since 1970-01-01T00:00:00Z (period 5 min, grace 60 s)",
+      reason: "never pinged since 1970-01-01 00:00:00 UTC (period 5 min, grace 60 s)",
     });
   });
 
@@ -221,7 +221,7 @@ describe("after the monitor was away", () => {
     const { transition } = expire(heartbeat, state, { ...back, nowMs: 11 * minute });
 
     expect(transition?.reason).toContain(
-      "the monitor was away 1970-01-01T00:06:00Z to 1970-01-01T00:10:00Z and waited for the grace period again",
+      "the monitor was away 1970-01-01 00:06:00 UTC to 1970-01-01 00:10:00 UTC and waited for the grace period again",
     );
   });
 

@@ -1,5 +1,4 @@
 /** The words of what shows that an image has passed CI. Pure. */
-
 import type { CiEvidence, CiKind } from "#ci/contract.ts";
 import type { Tone } from "#console/web/parts/mark.tsx";
 import { evidenceWords } from "#kernel/words.ts";

@@ -1,5 +1,4 @@
 /** The fields of a new rollout about the gate between its waves. */
-
 import { Fault, Field } from "#console/web/parts/field.tsx";
 import { type FormPart, faultOf, markOf } from "#console/web/parts/text-field.tsx";
 import { useRead } from "#console/web/use-read.ts";

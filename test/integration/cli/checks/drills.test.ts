@@ -46,7 +46,7 @@ it("runs a drill, which is ok once its channel has accepted the alert", async ()
 
   const isOk = async () => /weekly +ok /.test((await vedette("drills", "list")).stdout);
   await waitFor(isOk, { withinMs: 20_000, what: "the drill to be ok" });
-  expect(before.stdout).toMatch(/weekly +pending .*0 9 29 2 \* UTC, grace 10 min +hook/);
+  expect(before.stdout).toMatch(/weekly +waiting .*0 9 29 2 \* UTC, grace 10 min +hook/);
   expect(begun).toMatchObject({ code: 0, stderr: "" });
   expect(begun.stdout).toContain(
     "weekly has begun: its test alert has to be accepted by hook until 20",
@@ -66,7 +66,9 @@ it("refuses a second run while one waits, and says what for", async () => {
     channels: ["hook"],
   });
   expect(second.code).toBe(1);
-  expect(second.stderr).toContain("the drill weekly is busy: a run that ingress-token began at");
+  expect(second.stderr).toContain(
+    "the drill weekly is busy: a run that the ingress token (no operator) began at",
+  );
   expect(second.stderr).toContain("still waits for hook");
 });
 

@@ -138,7 +138,9 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
     expect(messages[1]?.line).toBe(
       "It waits, since the freeze year-end is in force: nobody is here.",
     );
-    expect(messages[2]?.line).toBe("local-caller ended the wait: incident 4711.");
+    expect(messages[2]?.line).toBe(
+      "a caller on this machine (no operator) ended the wait: incident 4711.",
+    );
   });
 
   it("has told the chat channel who removed the freeze, and why", async () => {
@@ -166,9 +168,13 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
     const told = lines().filter((line) => /removed the freeze|is in force/.test(line));
     expect(told).toEqual([
       expect.stringContaining("the freeze a is in force"),
-      expect.stringContaining("local-caller removed the freeze a: it is over."),
+      expect.stringContaining(
+        "a caller on this machine (no operator) removed the freeze a: it is over.",
+      ),
       expect.stringContaining("the freeze b is in force"),
-      expect.stringContaining("local-caller removed the freeze b: it is over."),
+      expect.stringContaining(
+        "a caller on this machine (no operator) removed the freeze b: it is over.",
+      ),
     ]);
   });
 
