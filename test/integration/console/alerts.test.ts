@@ -73,6 +73,28 @@ describe.skipIf(!hasBrowser)("an alert", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("an alert after a rollout", () => {
+  it("names it by its image, says that it had ended, and leads to its page", async () => {
+    const console = await startConsoleProgram(fleet);
+    onTestFinished(console.stop);
+    const image = "registry.example.com/vedette/sentinel:v7";
+    const { body } = await console.program.call("Rollout", { image, wave_percentages: [100] });
+    expect(body["state"]).toBe("completed");
+    await failJob(console, "certificate-workflow");
+    const { page } = await console.open("/checks/certificate-workflow");
+
+    const words = new RegExp(`^the rollout of ${image}\\S* had ended .+ before$`);
+    await page.getByRole("row").getByRole("link", { name: words }).waitFor();
+    await page.getByRole("link", { name: words }).first().click();
+
+    await page.getByRole("heading", { name: "Completed" }).waitFor();
+    await page
+      .getByText(/ by the ingress token \(no operator\)/)
+      .first()
+      .waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("a failure that was suppressed", () => {
   it("is listed among the alerts of its check, with a link to what had failed", async () => {
     const console = await startConsoleProgram(fleet);

@@ -210,6 +210,9 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
 
     const row = page.getByRole("row", { name: /v5/ }).first();
     await row.getByText("nothing to do").waitFor();
+    await page.getByRole("link", { name: "Rollout", exact: true }).click();
+    await page.getByText(reason).first().waitFor();
+    expect(await page.locator("dl.tiles").count()).toBe(0);
     expect(await row.textContent()).toContain("Completed");
   });
 

@@ -101,10 +101,10 @@ it("an operator can begin none while one waits for a channel", () => {
   const confirmed = takeNews(given, news("production", "accepted"));
 
   expect(whyBusy(begun)).toBe(
-    "a run that the schedule began at 2026-01-05T08:00:00.000Z still waits for production, chat",
+    "a run that the schedule began at 2026-01-05 08:00:00 UTC still waits for production, chat",
   );
   expect(whyBusy(given)).toBe(
-    "a run that ada began at 2026-01-05T08:00:00.000Z still waits for production",
+    "a run that ada began at 2026-01-05 08:00:00 UTC still waits for production",
   );
   expect([null, confirmed, { ...begun, isJudged: true }].map(whyBusy)).toEqual([null, null, null]);
 });
