@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
-import { isPage } from "#kernel/body.ts";
+import { isPage, parseJsonText } from "#kernel/body.ts";
 import { maskSecrets } from "#kernel/mask-secrets.ts";
 import { ClosedAddressError } from "#kernel/reach.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
@@ -134,7 +134,7 @@ type Content = {
 };
 
 function readEnvelope(body: string): Content {
-  const json = parseJson(body);
+  const json = parseJsonText(body);
   const { data } = Envelope.safeParse(json);
   const error = data?.errors?.[0];
   // Codes only: free text may quote what was sent.
@@ -166,15 +166,6 @@ const errorStatus = /^(?:error|fail(?:ed|ure)?)$/i;
 function hasContent(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return Boolean(value);
   return Object.keys(value).length > 0;
-}
-
-/** undefined: it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };

@@ -1,6 +1,6 @@
 /** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
-import { readBody } from "#kernel/body.ts";
+import { parseJsonText, readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -200,7 +200,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
   const id = answer.headers["x-restate-id"];
   return {
     status: answer.statusCode,
-    body: readJson(await readAnswer(answer.body)),
+    body: parseJsonText(await readAnswer(answer.body)),
     invocationId: typeof id === "string" ? id : undefined,
   };
 }
@@ -235,14 +235,6 @@ async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
   if (read !== undefined) return read.toString("utf8");
   const detail = "the call was made, but its answer is larger than 64 MiB and cannot be forwarded";
   throw new ProblemError({ status: 502, code: "bad_gateway", detail });
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const unavailable = (detail: string) =>

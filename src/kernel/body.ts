@@ -34,8 +34,13 @@ export function parseJson(bytes: Buffer, most = mostParts): unknown {
     // , [ {
     if (byte === 44 || byte === 91 || byte === 123) left -= 1;
   }
+  return left < 0 ? undefined : parseJsonText(bytes.toString());
+}
+
+/** For texts of a few KiB, and for those that may be any JSON. undefined: it is none. */
+export function parseJsonText(text: string): unknown {
   try {
-    return left < 0 ? undefined : JSON.parse(bytes.toString());
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,9 +1,9 @@
 /** PagerDuty's Events API v2 (developer.pagerduty.com/docs/send-alert-event). */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type Outcome, parseJson, transient } from "#alerts/outcome.ts";
+import { type Outcome, transient } from "#alerts/outcome.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
-import { isPage } from "#kernel/body.ts";
+import { isPage, parseJsonText } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
 import type { AlertMessage } from "./message.ts";
@@ -103,6 +103,6 @@ const Errors = z.object({ errors: z.array(z.string()) });
 
 /** Its texts are not repeated: they may quote what was sent. */
 function isAboutKey(body: string): boolean {
-  const { data } = Errors.safeParse(parseJson(body));
+  const { data } = Errors.safeParse(parseJsonText(body));
   return data?.errors.some((text) => /routing[ _]key/i.test(text)) ?? false;
 }

@@ -1,10 +1,12 @@
 /** The trusted root that an instance of Sigstore publishes by TUF, refreshed daily, with a copy for when it is away. */
+
 import { createHash } from "node:crypto";
 import { globSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrustedRoot } from "@sigstore/protobuf-specs";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { parseJsonText } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
@@ -99,16 +101,7 @@ async function fetchRoot(source: Source, nowMs: () => number): Promise<Copy> {
 function removeDamagedRoots(cachePath: string): void {
   for (const file of globSync("*/root.json", { cwd: cachePath })) {
     const root = join(cachePath, file);
-    if (!isJson(readIfThere(root) ?? "")) rmSync(root, { force: true });
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    if (parseJsonText(readIfThere(root) ?? "") === undefined) rmSync(root, { force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 /** Adds a row to the file of definitions of a directory, or says how it is written there. */
+
 import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -9,6 +10,7 @@ import { type NewRow, type ReadRequest, readDefinitions } from "#definitions/fil
 import { loadSource, type Source } from "#definitions/file/source.ts";
 import { yamlOptions } from "#definitions/file/yaml.ts";
 import { type DefinitionSet, keyOf, sections } from "#definitions/rows/contract.ts";
+import { parseJsonText } from "#kernel/body.ts";
 
 export type AddedRow = {
   /** The name of the file. */
@@ -88,11 +90,7 @@ function render(document: Document.Parsed, { file, text }: Source): string {
 /** Comments of JSON would be lost. */
 function isEditable({ file, text }: Source): boolean {
   if (!file.endsWith(".json")) return /\.ya?ml$/.test(file);
-  try {
-    return Boolean(JSON.parse(text));
-  } catch {
-    return false;
-  }
+  return Boolean(parseJsonText(text));
 }
 
 /** The row for an object in which its key is the name. */

@@ -1,4 +1,5 @@
 /** Judges the answer of a request by its assertions, and takes values from it. */
+import { parseJsonText } from "#kernel/body.ts";
 import { codingsOf, findUnknown } from "#kernel/content-coding.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
@@ -60,16 +61,8 @@ function findInJson(response: Response, text: string): unknown {
 const parsed = new WeakMap<Response, unknown>();
 
 function parseBody(response: Response): unknown {
-  if (!parsed.has(response)) parsed.set(response, parseJson(response.body));
+  if (!parsed.has(response)) parsed.set(response, parseJsonText(response.body));
   return parsed.get(response);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Quotes a value of an answer; truncated, since that of a broken server may be long. */

@@ -4,6 +4,7 @@
  * write, but without waiting for the disk (fsync): it survives a kill of the process, but perhaps not a
  * failure of the machine.
  */
+
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
@@ -17,6 +18,7 @@ import {
   type RecordedTable,
   recordedTables,
 } from "#api/analytics/batch.ts";
+import { parseJsonText } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createIsLoopBusy } from "#kernel/loop-load.ts";
 import type { Spool } from "./spool.ts";
@@ -253,19 +255,10 @@ function readLines(text: string) {
   for (const [index, entry] of entries.entries()) {
     const table = recordedTables.find((one) => entry.startsWith(`${one} `));
     const line = table === undefined ? "" : entry.slice(table.length + 1);
-    if (table !== undefined && isJson(line)) lines[table].push(line);
+    if (table !== undefined && parseJsonText(line) !== undefined) lines[table].push(line);
     else if (index < entries.length - 1) unreadable += 1;
   }
   return { lines, unreadable };
-}
-
-function isJson(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Where the loop is busy, less work makes answers earlier than this makes them late. */
