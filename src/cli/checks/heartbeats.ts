@@ -1,9 +1,10 @@
 /** `vedette heartbeats`: their status, and the ping URL that a job calls when it ran. */
-
-import { connect } from "#cli/connection.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
+import { hintOf } from "#kernel/nearest.ts";
 import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
 import { heartbeatsOf, reportHeartbeats } from "./report-heartbeats.ts";
 
@@ -19,9 +20,8 @@ export async function listHeartbeats(options: GlobalOptions): Promise<number> {
 export async function registerHeartbeat(id: string, options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const list = await connection.checks("List", {});
-  const ids = list.checks.flatMap(({ kind, id: known }) => (kind === "heartbeat" ? [known] : []));
-  if (!ids.includes(id))
-    throw new Error(`there is no heartbeat ${id}; there are ${ids.join(", ")}`);
+  const ids = heartbeatsOf(list).map((heartbeat) => heartbeat.id);
+  if (!ids.includes(id)) throw new Error(`there is no heartbeat ${id}${hintOf(id, ids)}`);
   const { token, hash } = makeToken();
   const { output } = heartbeatHandlers.Register;
   const address = `${heartbeatService}/${id}/Register`;
@@ -31,8 +31,19 @@ export async function registerHeartbeat(id: string, options: GlobalOptions): Pro
   const url = `${(answer.ping_url ?? connection.url).replace(/\/+$/, "")}/${token}`;
   if (options.json) printJson({ check: id, url, replaced: answer.replaced });
   else print(`${url}\n${answer.replaced ? "The earlier address is void. " : ""}${how}`);
+  await untilListed(connection, id);
   return 0;
 }
+
+/** Lists lag behind by seconds: the next command shows the heartbeat with its deadline. */
+async function untilListed(connection: Connection, id: string): Promise<void> {
+  const untilMs = performance.now() + listedWithinMs;
+  const isListed = async () =>
+    (await connection.checks("List", {})).checks.some((one) => one.id === id && one.since !== null);
+  while (!(await isListed()) && performance.now() < untilMs) await delay(200);
+}
+
+const listedWithinMs = 6_000;
 
 const how =
   "Save it: it is shown once. Call it when the job has succeeded; or append /start, /fail or /<exit code>.";

@@ -2,9 +2,10 @@
 
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { complain, print, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
-import type { Labels } from "#fleet/contract.ts";
+import { plain } from "#cli/table.ts";
+import type { FleetList, Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
 import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
@@ -141,8 +142,10 @@ async function beginAndWait(
   shown: ShowOptions,
 ): Promise<number> {
   const { progress } = shown;
+  const complainOnce = createListComplaint(connection);
   const isEnd = (status: RolloutStatus) => {
     progress.show(status);
+    complainOnce(status);
     return false;
   };
   const follow = async (signal: AbortSignal) => {
@@ -174,11 +177,22 @@ async function beginOnly(
       performance.now() > untilMs;
     const wanted = { everyMs: beginPollEveryMs, signal, isEnd, note };
     const status = await callAndPoll(connection, begin, wanted);
-    if (json) printJson(status);
-    else print(reportStatus(status));
-    return 0;
+    createListComplaint(connection)(status);
+    return showAnswer(status, { json });
   };
   return untilDetached(follow, { cleanUp: () => {}, fleet: connection.fleet });
+}
+
+/** Says once why a rollout without waves waits: its fleet cannot be listed. */
+function createListComplaint(connection: Connection): (status: RolloutStatus) => void {
+  let isAsked = false;
+  return ({ total_waves, waiting_for, ...status }) => {
+    if (isAsked || isStopped(status) || total_waves > 0 || waiting_for != null) return;
+    isAsked = true;
+    const complainOf = ({ list_problem: problem }: FleetList) =>
+      problem && complain(`The fleet cannot be listed: ${plain(problem)}`);
+    connection.sentinels({ limit: 1 }).then(complainOf, () => {});
+  };
 }
 
 /** Follows the current rollout until it stops. Returns at once when none runs. */
@@ -228,7 +242,7 @@ export async function showStatus(options: GlobalOptions): Promise<number> {
   return showAnswer(await connect(options).rollout("Status", {}), options);
 }
 
-function showAnswer(status: RolloutStatus, { json }: GlobalOptions): number {
+function showAnswer(status: RolloutStatus, { json }: Pick<GlobalOptions, "json">): number {
   if (json) printJson(status);
   else print(reportStatus(status));
   return 0;

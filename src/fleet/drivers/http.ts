@@ -1,4 +1,5 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
+
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
@@ -129,7 +130,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       try {
         return await readFleetLog(asked, deployId);
       } catch (error) {
-        throw unreachable(error as Error);
+        throw unreachable(error as Error, settings);
       }
     },
     start: async () => {},
@@ -234,12 +235,13 @@ async function callFleet(
     return { status: answer.statusCode, body: parseJson(bytes), chars: bytes.length };
   } catch (error) {
     if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
-    throw unreachable(error as Error);
+    throw unreachable(error as Error, { url });
   }
 }
 
-function unreachable(error: Error): UnreachableError {
-  return new UnreachableError(`unreachable: ${describeFailure(error)}`, { cause: error });
+function unreachable(error: Error, { url }: Pick<HttpDriverSettings, "url">): UnreachableError {
+  const words = `unreachable: ${describeFailure(error)} at ${new URL(url).origin}`;
+  return new UnreachableError(words, { cause: error });
 }
 
 function describeFailure(error: Error & { code?: unknown }): string {

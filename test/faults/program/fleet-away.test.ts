@@ -1,6 +1,7 @@
 /** The program while the API of its fleet is down. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../../support/free-port.ts";
+import { runVedette } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -27,6 +28,10 @@ afterAll(async () => {
   await fleet?.stop();
 });
 
+const fault = () => `unreachable: ECONNREFUSED on the way to the fleet at http://127.0.0.1:${port}`;
+
+const vedette = (...args: string[]) => runVedette(args, { VEDETTE_DATA_DIR: program.dataDir });
+
 const list = async () => {
   const { control } = program.endpoints();
   const answer = await fetch(`${control}/vedette.v1.FleetService/List`, {
@@ -43,8 +48,24 @@ it("starts, serves its API and reports why it has no sentinels", async () => {
   expect(liveness.status).toBe(200);
   expect(await list()).toEqual({
     sentinels: [],
-    list_problem: "unreachable: ECONNREFUSED on the way to the fleet",
+    list_problem: fault(),
   });
+});
+
+it("the plan of a rollout says which fleet cannot be listed, and why", async () => {
+  const { code, stderr } = await vedette("rollout", "plan", image);
+
+  expect(code).toBe(1);
+  expect(stderr).toContain(`the fleet cannot be listed now (${fault()})`);
+});
+
+it("the start of a rollout says which fleet it waits for, and why", async () => {
+  const { code, stdout, stderr } = await vedette("rollout", "start", image);
+  await vedette("rollout", "cancel");
+
+  expect(code).toBe(0);
+  expect(stdout).toContain("waits for the fleet's list");
+  expect(stderr).toContain(`The fleet cannot be listed: ${fault()}`);
 });
 
 it("pauses a rollout that cannot list its fleet, which can be cancelled", async () => {

@@ -33,7 +33,7 @@ export function createDockerDriver(settings: DockerDriverSettings): Driver {
   const { log, stableMs, readyTimeoutMs } = settings;
   const hosts = new Map(
     settings.hosts.map((one) => {
-      const engine = createEngine(one.name, createConnect(one));
+      const engine = createEngine(one.name, createConnect(one), one.url);
       const limits = { stableMs, readyTimeoutMs };
       const host = new DockerHost({ ...settings, ...one, engine, limits });
       return [one.name, { ...one, host }];

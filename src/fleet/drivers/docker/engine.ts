@@ -40,7 +40,8 @@ const everyNetworkVersion = "1.44";
 
 export type Engine = ReturnType<typeof createEngine>;
 
-export function createEngine(host: string, connect: Connect) {
+/** `at`: the address, for its errors. */
+export function createEngine(host: string, connect: Connect, at: string) {
   let version: Promise<string> | undefined;
 
   const send = async (path: string, asked: Omit<EngineRequest, "path">) => {
@@ -73,7 +74,7 @@ export function createEngine(host: string, connect: Connect) {
       version = undefined;
       connect.reset();
     }
-    const words = describeFailure(error as Error);
+    const words = `${describeFailure(error as Error)} at ${at}`;
     return new UnreachableError(`unreachable: the engine of ${host}: ${words}`, { cause: error });
   };
 

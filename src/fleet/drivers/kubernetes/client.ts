@@ -116,7 +116,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
         judgeStatus(answer, asked.method);
         return answer;
       } catch (error) {
-        throw describe(error as Error);
+        throw describe(error as Error, access);
       }
     },
     /** The lines of an answer as they come, until it ends or `limitMs` has passed. */
@@ -129,7 +129,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       }
       yield* linesOf(answer.body, maxLineBytes);
     },
-    readEnd: createTexts(open),
+    readEnd: createTexts(open, access),
     /** By whichever is behind of our clock and the API server's; and by the other one (Unix ms). */
     nowMs: () => Date.now() + Math.min(0, clock.aheadMs()),
     orderedAtMs: () => Date.now() + Math.max(0, clock.aheadMs()),
@@ -140,7 +140,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
 type OpenCall = (asked: ClusterRequest, whole: AbortSignal) => Promise<Dispatcher.ResponseData>;
 
 /** Reads the end of an answer that is text, whatever its status. What came until the signal ended the call counts. */
-function createTexts(open: OpenCall) {
+function createTexts(open: OpenCall, access: ClusterAccess) {
   const limit = pLimit(mostTexts);
   return async ({ path, signal, keepBytes, maxBytes }: TextRequest) => {
     // With connections of its own, and few at once: one that drips must not keep other calls waiting.
@@ -152,7 +152,7 @@ function createTexts(open: OpenCall) {
     try {
       return await limit(turn);
     } catch (error) {
-      throw describe(error as Error);
+      throw describe(error as Error, access);
     }
   };
 }
@@ -230,7 +230,7 @@ function judgeStatus(answer: ClusterAnswer, method: string): void {
   }
 }
 
-function describe(error: Error & { code?: unknown }): Error {
+function describe(error: Error & { code?: unknown }, { server }: ClusterAccess): Error {
   const isTold = [UnreachableError, UnwantedError, ForbiddenError].some(
     (one) => error instanceof one,
   );
@@ -241,7 +241,7 @@ function describe(error: Error & { code?: unknown }): Error {
       : error.name === "AbortError"
         ? "the call was ended"
         : String(error.code ?? error.message);
-  return new UnreachableError(`unreachable: the API server: ${words}`, { cause: error });
+  return new UnreachableError(`unreachable: the API server ${server}: ${words}`, { cause: error });
 }
 
 /** The words of a refusal. */

@@ -92,3 +92,13 @@ it("lists the heartbeats alone", async () => {
   expect(stdout).not.toContain("liveness");
   expect(heartbeats.map(({ id }: { id: string }) => id)).toContain("weekly");
 });
+
+it("a heartbeat is listed with its deadline right after its ping URL was made", async () => {
+  await vedette("heartbeats", "list");
+  await vedette("heartbeats", "register", "key-refill-staging");
+
+  const { heartbeats } = JSON.parse((await vedette("heartbeats", "list", "--json")).stdout);
+
+  const found = heartbeats.find(({ id }: { id: string }) => id === "key-refill-staging");
+  expect(found).toMatchObject({ status: "pending", reason: null, due_at: expect.any(String) });
+});
