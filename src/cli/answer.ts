@@ -1,6 +1,8 @@
-/** Reads the answer to a call within limits: the address may be that of any server. */
+/** Asks control, and reads its answer within limits: the address may be that of any server. */
 import type { Dispatcher } from "undici";
-import { readBody } from "#kernel/body.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
+import { request } from "#kernel/http.ts";
+import { ProblemError } from "#kernel/problem.ts";
 
 type Body = Dispatcher.ResponseData["body"];
 
@@ -18,14 +20,81 @@ export const answerLimits: AnswerLimits = { withinMs: 60_000, bytes: 64 * mib };
 /** The answer is not from Vedette; retrying does not help. */
 export class OversizeError extends Error {}
 
-/** The text of an answer. Throws `OversizeError`, or another error when the answer does not end in time. */
-export async function readAnswer(body: Body, limits: AnswerLimits): Promise<string> {
+/** The program did not answer; a retry may succeed. */
+export class ConnectionError extends Error {
+  readonly code: string;
+
+  constructor(
+    message: string,
+    { code = "unreachable", ...options }: ErrorOptions & { code?: string } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export type Question = {
+  method: "GET" | "POST" | "DELETE";
+  /** After the address of control, with a slash. */
+  path: string;
+  token?: string;
+  body?: object;
+  headers?: Record<string, string>;
+  /** 0: it waits for as long as the work takes. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+};
+
+/** A little longer than control takes at most, so that the command shows its refusal. */
+const answerTimeoutMs = 40_000;
+
+/** `body`: undefined if it is no JSON. Throws `ConnectionError` without an answer. */
+export async function ask(url: string, question: Question) {
+  const { path, token, body, headers, timeoutMs = answerTimeoutMs, ...others } = question;
+  try {
+    const answer = await request(`${url}${path}`, {
+      ...others,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    const bytes = await readAnswer(answer.body, answerLimits);
+    return { status: answer.statusCode, body: parseJson(bytes) };
+  } catch (cause) {
+    if (cause instanceof OversizeError) throw cause;
+    const { code = "no answer" } = cause as { code?: string };
+    throw new ConnectionError(`${url} cannot be reached (${code})`, { cause });
+  }
+}
+
+/** The gateway, or a proxy before it, answers 502 to 504 while something behind it is down; `lasting`: the code of such a refusal that no retry changes. */
+export function refusalOf(
+  url: string,
+  { status, body }: { status: number; body: unknown },
+  lasting: string,
+): Error {
+  const given = (body ?? {}) as { detail?: unknown; code?: unknown };
+  const detail = typeof given.detail === "string" ? given.detail : `${url} answered ${status}`;
+  const code = typeof given.code === "string" ? given.code : "unexpected_answer";
+  const mayRetry = [502, 503, 504].includes(status) && code !== lasting;
+  return mayRetry
+    ? new ConnectionError(detail, { code })
+    : new ProblemError({ status, code, detail });
+}
+
+/** The body of an answer. Throws `OversizeError`, or another error when the answer does not end in time. */
+export async function readAnswer(body: Body, limits: AnswerLimits): Promise<Buffer> {
   const late = new Error("the answer does not end");
   const timer = setTimeout(() => body.destroy(late), limits.withinMs);
   try {
     const whole = await readBody(body, limits.bytes);
     if (whole === undefined) throw tooLarge(limits);
-    return whole.toString();
+    return whole;
   } finally {
     clearTimeout(timer);
   }

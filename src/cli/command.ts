@@ -8,13 +8,13 @@ import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
 import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
-import { withConnection } from "./connection-options.ts";
+import { settingsFile, withConnection, withSettings } from "./connection-options.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
-import { complain } from "./print.ts";
+import { complain, printJson } from "./print.ts";
 import { addPromotionCommands } from "./promotions/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
@@ -31,17 +31,43 @@ export async function runCommand(argv: string[]): Promise<number> {
     exitCode = code;
   });
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(withoutHelpOfNone(program, argv));
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    for (const line of messageOf(error).split("\n")) complain(`vedette: ${line}`);
-    return 1;
+    return report(error, argv.includes("--json"));
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Returns the exit code. The help that was asked for is an error of commander, too. */
+function report(error: unknown, isJson: boolean): number {
+  const isByCommander = error instanceof CommanderError;
+  const code = isByCommander ? error.exitCode : 1;
+  const message = error instanceof Error ? error.message : String(error);
+  // Commander has written its own already.
+  if (!isByCommander) for (const line of message.split("\n")) complain(`vedette: ${line}`);
+  if (isJson && code !== 0) printJson({ code: codeOf(error), message });
+  return code;
+}
+
+/** The code of a refusal, also of one that caused the error; else `usage`, `unreachable` or `failed`. */
+function codeOf(error: unknown): string {
+  if (error instanceof CommanderError) return "usage";
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  if (typeof code === "string" && /^[a-z_]+$/.test(code)) return code;
+  return cause === undefined ? "failed" : codeOf(cause);
+}
+
+/** Without the option for help if there is no such command: commander would print the help of all. */
+function withoutHelpOfNone(program: Command, argv: string[]): string[] {
+  const [node = "", file = "", ...words] = argv;
+  const given = words[0] === "help" ? words.slice(1) : words;
+  const isKnown = (command: Command, [name = "-", ...rest]: string[]): boolean => {
+    if (name.startsWith("-") || command.commands.length === 0) return true;
+    const found = command.commands.find((one) => one.name() === name);
+    return found !== undefined && isKnown(found, rest);
+  };
+  if (isKnown(program, given)) return argv;
+  return [node, file, ...given.filter((word) => word !== "--help" && word !== "-h")];
 }
 
 /** All commands; `exit` gets the exit code of the one that was called. */
@@ -55,7 +81,7 @@ export function createProgram(exit: (code: number) => void): Command {
   program
     .command("start")
     .description("run the program until SIGTERM or SIGINT")
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--config <file>", settingsFile)
     .addOption(
       new Option("--role <role...>", "only these parts (default: all)").choices([
         "worker",
@@ -67,7 +93,7 @@ export function createProgram(exit: (code: number) => void): Command {
   program
     .command("migrate")
     .description("bring the schema of a Postgres of your own up to date, without a start")
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--config <file>", settingsFile)
     .action(load(exit, async () => (await import("./migrate.ts")).migrateDatabase));
   program
     .command("init")
@@ -108,14 +134,11 @@ function addHealthCommands(program: Command, exit: Exit): void {
       "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
     )
     .action(load(exit, async () => (await import("./status.ts")).showStatus));
-  program
-    .command("doctor")
+  withSettings(program.command("doctor"))
     .description(
       "find what this installation lacks, also while it does not run (exit code 1: there is a fault)",
     )
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--data-dir <directory>", "of a local Vedette (default: that of the settings)")
-    .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./doctor.ts")).runDoctor));
 }
 

@@ -20,6 +20,14 @@ export function withAddress(command: Command): Command {
     .option("--json", "print JSON for programs", false);
 }
 
+/** Those of a command that reads the settings, and needs no running Vedette; `file`: what `--config` names. */
+export function withSettings(command: Command, file = settingsFile): Command {
+  return command.option("--config <file>", file).option("--json", "print JSON for programs", false);
+}
+
+export const settingsFile = "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)";
+export const definitionsFile = "the definitions (default: definitions.file, else vedette.config.*)";
+
 /** Those of a command about one of several fleets; `otherwise`: what it is about without the option. */
 export function withFleet(command: Command, otherwise = "the default one"): Command {
   const fleet = new Option("--fleet <name>", `which of several fleets (default: ${otherwise})`);

@@ -4,24 +4,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { defaultFleet, FleetList, fleetService } from "#fleet/contract.ts";
-import { parseJson } from "#kernel/body.ts";
-import { request } from "#kernel/http.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { type RolloutHandlerName, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
-import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
+import { ask, ConnectionError, refusalOf } from "./answer.ts";
 import { findTarget, type Target, type TargetOptions, tokenRefused } from "./target.ts";
-
-/** The program did not answer; a retry may succeed. */
-export class ConnectionError extends Error {}
 
 type Output<Handler extends RolloutHandlerName> = z.infer<
   (typeof rolloutHandlers)[Handler]["output"]
 >;
 
 export type Connection = ReturnType<typeof connect>;
-
-/** A little longer than the gateway's own timeout, so that the command shows the gateway's refusal. */
-const answerTimeoutMs = 40_000;
 
 const retryEveryMs = 1_000;
 
@@ -146,43 +138,22 @@ type Call = {
   idempotencyKey?: string;
 };
 
-type Answer = { status: number; text: string };
-
 async function post(target: Target, address: string, call: Call): Promise<unknown> {
-  const answer = await send(target, address, call);
-  const body = parseJson(Buffer.from(answer.text));
-  if (answer.status < 300) return body;
-  if (answer.status === 401) throw new Error(tokenRefused(target));
-  const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
-  const message = detail ?? `${target.url} answered ${answer.status}`;
-  // The gateway, or a proxy in front of it, answers so while something behind it is down. A refusal by the
-  // rollout itself is stored under its idempotency key: a retry would get the same refusal.
-  const mayRetry = [502, 503, 504].includes(answer.status) && code !== "registry_unavailable";
-  throw mayRetry ? new ConnectionError(message) : new Error(message);
-}
-
-async function send(target: Target, address: string, call: Call): Promise<Answer> {
-  const { signal, idempotencyKey } = call;
-  const timeoutMs = idempotencyKey === undefined ? answerTimeoutMs : 0;
-  try {
-    const answer = await request(`${target.url}/${address}`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${target.token}`,
-        "content-type": "application/json",
-        ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-      },
-      body: JSON.stringify(call.body),
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      ...(signal !== undefined && { signal }),
-    });
-    return { status: answer.statusCode, text: await readAnswer(answer.body, answerLimits) };
-  } catch (cause) {
-    if (cause instanceof OversizeError) throw cause;
-    const { code = "no answer" } = cause as { code?: string };
-    throw new ConnectionError(`${target.url} cannot be reached (${code})`, { cause });
-  }
+  const { idempotencyKey, body, signal } = call;
+  const { url, token } = target;
+  const answer = await ask(url, {
+    method: "POST",
+    path: `/${address}`,
+    token,
+    body,
+    ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
+    ...(idempotencyKey !== undefined && { timeoutMs: 0 }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (answer.status < 300) return answer.body;
+  if (answer.status === 401) throw tokenRefused(target);
+  // A refusal by the rollout itself is stored under its idempotency key: a retry would get the same refusal.
+  throw refusalOf(url, answer, "registry_unavailable");
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.infer<Schema> {

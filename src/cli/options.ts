@@ -128,10 +128,13 @@ export function parseWave(text: string): number {
   return parseBy(wave, numberIn(text), "For example: 2");
 }
 
-export function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
-  throw new InvalidArgumentError("expected a whole number from 1 to 100.");
+/** Makes the parser of a whole number. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
+  };
 }
 
 /** `count` is null for "none". */
@@ -144,14 +147,11 @@ export function parseCount(text: string): Count {
   throw new InvalidArgumentError("expected a whole number, or none.");
 }
 
-const spansMs: Record<string, number> = { h: 3_600_000, d: 86_400_000 };
-
 /** A date (`2027-01-31`, with or without a time) or a span from now (`90d`, `12h`). */
 export function parseExpiry(text: string): Date {
-  const [, amount, unit = ""] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
-  const at =
-    amount === undefined ? parseIso(text) : Date.now() + Number(amount) * (spansMs[unit] ?? 0);
-  if (at > Date.now()) return new Date(at);
+  const span = parseDuration(text);
+  const at = span === undefined ? parseIso(text) : Date.now() + span;
+  if (at > Date.now() && at < 8.64e15) return new Date(at);
   throw new InvalidArgumentError(
     "expected a time in the future, such as 2027-01-31, or a span such as 90d.",
   );
@@ -172,12 +172,6 @@ export function parsePast(text: string): Date {
   throw new InvalidArgumentError(
     "expected a time such as 2027-01-31, or a span back from now such as 7d.",
   );
-}
-
-export function parsePageSize(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= 1_000) return count;
-  throw new InvalidArgumentError("expected a whole number from 1 to 1000.");
 }
 
 /** A port to listen on; it has to be known at the provider, so none is 0. */

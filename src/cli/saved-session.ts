@@ -1,9 +1,11 @@
 /** The sessions of `vedette login`: one file for each address, which its owner alone can read. */
+
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { parseJsonText } from "#kernel/body.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 
 const SavedSession = z.object({
@@ -22,7 +24,7 @@ export function readSession(url: string, environment: Environment): SavedSession
   const file = fileOf(url, environment);
   const text = file === undefined ? undefined : readIfThere(file);
   if (text === undefined) return undefined;
-  const found = SavedSession.safeParse(parseJson(text));
+  const found = SavedSession.safeParse(parseJsonText(text));
   if (!found.success) throw new Error(`${file} is damaged: run \`vedette login\``);
   return found.data.url === url ? found.data : undefined;
 }
@@ -62,12 +64,4 @@ function fileOf(url: string, environment: Environment): string | undefined {
   const config = path.isAbsolute(named) ? named : path.join(home, ".config");
   const name = createHash("sha256").update(url).digest("hex").slice(0, 32);
   return path.join(config, "vedette", "sessions", `${name}.json`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

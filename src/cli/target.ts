@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine, portOf } from "#kernel/address.ts";
 import { isGone } from "#kernel/owned-process.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
 import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
@@ -38,14 +39,16 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
     return { url, token: readLocalToken(dataDir, url), source: `${dataDir}/credentials.json` };
   }
   // Not the local token instead, which would make this call in another name.
-  if (hasEnded(session, Date.now())) throw new Error(sessionEnded(url));
+  if (hasEnded(session, Date.now())) throw sessionEnded(url);
   return { url, token: session.token, source: "vedette login", isSession: true };
 }
 
-/** What a caller may do whose token is refused. */
-export function tokenRefused({ url, source, isSession = false }: Target): string {
+/** Says what a caller may do whose token is refused. */
+export function tokenRefused({ url, source, isSession = false }: Target): ProblemError {
   if (isSession) return sessionEnded(url);
-  return `the token was refused (from ${source}) by ${url}: run \`vedette login\`, or name another`;
+  return unauthorized(
+    `the token was refused (from ${source}) by ${url}: run \`vedette login\`, or name another`,
+  );
 }
 
 /** The address of control, without a trailing slash. */
@@ -55,9 +58,15 @@ export function findUrl(options: TargetOptions, environment: Environment): strin
   return checkUrl(text).href.replace(/\/+$/, "");
 }
 
-/** What to do about a session that has ended. */
-function sessionEnded(url: string): string {
-  return `your session at ${url} has ended: run \`vedette login\`, or \`vedette logout\` to go on without one`;
+/** Says what to do about a session that has ended. */
+function sessionEnded(url: string): ProblemError {
+  return unauthorized(
+    `your session at ${url} has ended: run \`vedette login\`, or \`vedette logout\` to go on without one`,
+  );
+}
+
+function unauthorized(detail: string): ProblemError {
+  return new ProblemError({ status: 401, code: "unauthorized", detail });
 }
 
 function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string {
@@ -83,9 +92,8 @@ function readToken(file: string): string {
 function readControlUrl(dataDir: string): string {
   const running = findRunning(dataDir);
   if (running !== undefined) return running;
-  throw new Error(
-    `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`,
-  );
+  const detail = `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`;
+  throw new ProblemError({ status: 503, code: "unreachable", detail });
 }
 
 /** A killed Vedette leaves its file: another program may have its port now and must not get the token. */
@@ -105,7 +113,7 @@ function readLocalToken(dataDir: string, href: string): string {
       ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
       : undefined;
   if (found !== undefined) return found.ingress_token;
-  throw new Error(
+  throw unauthorized(
     `no token for ${url.origin}: run \`vedette login\`, set INGRESS_TOKEN, or name a file with --token-file`,
   );
 }

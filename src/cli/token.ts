@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { ConnectionError } from "./connection.ts";
+import { ConnectionError } from "./answer.ts";
 
 /** 32 bytes of randomness in base64url, and their SHA-256 in hex. */
 export function makeToken(): { token: string; hash: string } {

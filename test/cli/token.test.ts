@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ConnectionError } from "#cli/connection.ts";
+import { ConnectionError } from "#cli/answer.ts";
 import { registerToken } from "#cli/token.ts";
 
 const failing = (error: Error) => async () => {

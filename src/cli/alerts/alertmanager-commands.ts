@@ -1,6 +1,8 @@
 /** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: configures the senders of alerts. */
+
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { environments } from "#alerts/contract.ts";
+import { withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 
 export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
@@ -37,10 +39,4 @@ function readVersion(text: string): string {
 
 function environmentOption(description: string): Option {
   return new Option("--environment <name>", description).choices(environments);
-}
-
-function withSettings(command: Command): Command {
-  return command
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--json", "print JSON for programs", false);
 }

@@ -1,8 +1,10 @@
 /** `vedette alerts`: who is notified of an alert. */
+
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { eventStatuses } from "#alerts/contract.ts";
-import { withConnection } from "#cli/connection-options.ts";
+import { withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
+import { wholeNumber } from "#cli/options.ts";
 import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
@@ -13,23 +15,17 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     )
     .addHelpText("after", examples);
   const from = () => import("./routes.ts");
-  alerts
-    .command("lint")
+  withSettings(alerts.command("lint"))
     .description(
       "look for faults in the routes, and for alerts that no route takes; exit code 1: faults",
     )
     .option("--strict", "exit code 1 for warnings too", false)
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).lint));
-  alerts
-    .command("simulate")
+  withSettings(alerts.command("simulate"))
     .description("show which routes take an alert, who is paged, and which channel gets it")
     .option("--source <name>", "where the alert comes from")
     .option("--label <name=value>", "a label that it carries; may be repeated", addLabel, {})
     .option("--checks", "instead: every check and heartbeat, from its channel to the page", false)
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
   addAlertSyncCommands(alerts, exit);
   addAlertEventCommands(alerts, exit);
@@ -92,13 +88,7 @@ function addAlertEventCommands(alerts: Command, exit: Exit): void {
 function withFilter(command: Command): Command {
   return command
     .option("--check <id>", "only events of this check")
-    .option("--limit <count>", "how many, 1000 at most", parseLimit, 100);
-}
-
-function parseLimit(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= 1_000) return value;
-  throw new InvalidArgumentError("expected a whole number from 1 to 1000.");
+    .option("--limit <count>", "how many, 1000 at most", wholeNumber(1, 1_000), 100);
 }
 
 function addAlertSyncCommands(alerts: Command, exit: Exit): void {

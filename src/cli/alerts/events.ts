@@ -8,7 +8,8 @@ import {
   alertEvents,
   type EventStatus,
 } from "#alerts/contract.ts";
-import { ConnectionError, connect } from "#cli/connection.ts";
+import { ConnectionError } from "#cli/answer.ts";
+import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";

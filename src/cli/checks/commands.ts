@@ -1,8 +1,8 @@
 /** `vedette checks`: definitions, status and results of checks. */
 import { type Command, InvalidArgumentError } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
-import { parseMs, parseUrl } from "#cli/options.ts";
+import { parseMs, parseUrl, wholeNumber } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
 import { addCheckRowCommand } from "./row-commands.ts";
@@ -28,7 +28,7 @@ function addReadingCommands(checks: Command, exit: Exit): void {
   withConnection(checks.command("history <check>"))
     .description("response times with percentiles, alerts and the last results of a check")
     .option("--since <span>", "how far back, for example 6h or 7d (default: 24h)", parseHours)
-    .option("--limit <count>", "results and alerts shown, 1000 at most", parseLimit, 20)
+    .option("--limit <count>", "results and alerts shown, 1000 at most", wholeNumber(1, 1_000), 20)
     .option("--location <name>", "only results of this location")
     .option("--grade <grade>", "only results that are ok, degraded or failed", parseGrade)
     .action(load(exit, async () => (await from()).showHistory));
@@ -44,11 +44,11 @@ function addReplayCommand(checks: Command, exit: Exit): void {
     .option("--since <span>", "how far back, for example 7d (default: 7d)", parseHours)
     .option("--failed-above <time>", "slower than this is failed, for example 2s", parseMs)
     .option("--degraded-above <time>", "slower than this is degraded", parseMs)
-    .option("--failed-runs <count>", "failed runs in a row that open an alert", parseFailedRuns)
+    .option("--failed-runs <count>", "failed runs in a row that open an alert", wholeNumber(1, 100))
     .option(
       "--failed-at-percent <percent>",
       "a run fails when so many locations do; 0: when any does",
-      parsePercent,
+      wholeNumber(0, 100),
     )
     .action(load(exit, async () => (await import("./checks.ts")).replay));
 }
@@ -75,12 +75,6 @@ function withExport(command: Command): Command {
   );
 }
 
-function withSettings(command: Command): Command {
-  return command
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--json", "print JSON for programs", false);
-}
-
 /** 400 days, the limit of the handlers that read results. */
 const maxHours = 9_600;
 
@@ -91,28 +85,10 @@ function parseHours(text: string): number {
   throw new InvalidArgumentError("expected a span such as 6h or 7d, 400d at most.");
 }
 
-function parseLimit(text: string): number {
-  return parseWhole(text, { min: 1, max: 1_000 });
-}
-
 function parseGrade(text: string): Grade {
   const grade = grades.find((name) => name === text);
   if (grade !== undefined) return grade;
   throw new InvalidArgumentError(`expected one of ${grades.join(", ")}.`);
-}
-
-function parseFailedRuns(text: string): number {
-  return parseWhole(text, { min: 1, max: 100 });
-}
-
-function parsePercent(text: string): number {
-  return parseWhole(text, { min: 0, max: 100 });
-}
-
-function parseWhole(text: string, { min, max }: { min: number; max: number }): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
 }
 
 const examples = `

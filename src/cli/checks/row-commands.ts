@@ -1,5 +1,7 @@
 /** `vedette checks add` and `vedette heartbeats add`: rows of the file of definitions. */
+
 import { type Command, InvalidArgumentError } from "commander";
+import { definitionsFile, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseMs } from "#cli/options.ts";
 import { parseDuration } from "#kernel/duration.ts";
@@ -38,24 +40,19 @@ export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
 }
 
 export function addNextTimesCommand(heartbeats: Command, exit: Exit): void {
-  heartbeats
-    .command("next <id>")
+  withSettings(heartbeats.command("next <id>"), definitionsFile)
     .description(
       "show the next five times of a heartbeat by cron, as the file of definitions has it",
     )
-    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
-    .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./heartbeat-times.ts")).nextTimes));
 }
 
 function withRow(command: Command): Command {
-  return command
+  return withSettings(command, definitionsFile)
     .option("--id <id>", "lower-case letters, digits and hyphens (default: made of the argument)")
     .option("--name <name>", "as people see it")
     .option("--environment <environment>", "production or staging (default: production)")
-    .option("--channel <id>", "the channel that is notified (default: nobody is)")
-    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
-    .option("--json", "print JSON for programs", false);
+    .option("--channel <id>", "the channel that is notified (default: nobody is)");
 }
 
 function parseSeconds(text: string): number {

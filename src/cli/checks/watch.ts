@@ -1,6 +1,7 @@
 /** Follows the checks: prints their status, then a line for every change. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Connection, ConnectionError, connect } from "#cli/connection.ts";
+import { ConnectionError } from "#cli/answer.ts";
+import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";

@@ -1,6 +1,6 @@
 /** `vedette config`: the definitions of checks, heartbeats, channels and routes. */
 import type { Command } from "commander";
-import { withConnection } from "#cli/connection-options.ts";
+import { definitionsFile, withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 
 export function addConfigCommands(program: Command, exit: Exit): void {
@@ -14,14 +14,7 @@ export function addConfigCommands(program: Command, exit: Exit): void {
 function addFileCommands(config: Command, exit: Exit): void {
   const from = () => import("./file.ts");
   const add = (name: string, description: string) =>
-    config
-      .command(name)
-      .description(description)
-      .option(
-        "--config <file>",
-        "the definitions (default: definitions.file, else vedette.config.*)",
-      )
-      .option("--json", "print JSON for programs", false);
+    withSettings(config.command(name), definitionsFile).description(description);
   add("check", "look for mistakes in the file; exit code 1 when there are any").action(
     load(exit, async () => (await from()).check),
   );
@@ -42,6 +35,6 @@ function addApplyCommands(config: Command, exit: Exit): void {
 
 function withFile(command: Command): Command {
   return command
-    .option("--config <file>", "the definitions (default: definitions.file, else vedette.config.*)")
+    .option("--config <file>", definitionsFile)
     .option("--prune", "also remove the rows that the file lacks", false);
 }

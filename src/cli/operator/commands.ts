@@ -1,15 +1,17 @@
 /** The commands that work directly on the database, for the person who runs the program. */
+
 import { type Command, Option } from "commander";
+import { withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import {
   parseAddresses,
   parseCount,
   parseExpiry,
   parseGrace,
-  parsePageSize,
   parsePast,
   parsePermissions,
   parseSwitch,
+  wholeNumber,
 } from "#cli/options.ts";
 
 export function addOperatorCommands(program: Command, exit: Exit): void {
@@ -79,7 +81,7 @@ function addAuditCommands(program: Command, exit: Exit): void {
     .option("--target <id>", "the id of the changed key, API or workspace")
     .option("--since <when>", "a time (2027-01-31) or a span back from now (7d)", parsePast)
     .option("--until <when>", "before this: a time, or a span back from now", parsePast)
-    .option("--limit <count>", "how many, 1000 at most", parsePageSize, 50)
+    .option("--limit <count>", "how many, 1000 at most", wholeNumber(1, 1_000), 50)
     .option("--cursor <cursor>", "the next page: the cursor that the last page ended with")
     .action(load(exit, async () => (await import("./audit.ts")).listAudit));
 }
@@ -120,8 +122,8 @@ function addWorkspaceCommands(program: Command, exit: Exit): void {
 }
 
 function withDatabase(command: Command): Command {
-  return command
-    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
-    .option("--data-dir <directory>", "of the Vedette on this machine (default: by the settings)")
-    .option("--json", "print JSON for programs", false);
+  return withSettings(command).option(
+    "--data-dir <directory>",
+    "of the Vedette on this machine (default: by the settings)",
+  );
 }

@@ -8,13 +8,13 @@ import {
   parseGateRuns,
   parseGateTimeout,
   parseLabels,
-  parseLimit,
   parseList,
   parseNotBefore,
   parseReason,
   parseSoak,
   parseWave,
   parseWaves,
+  wholeNumber,
 } from "#cli/options.ts";
 import { withSelector } from "#cli/selector.ts";
 import { Approvals, OnFailure } from "#rollout/policy/contract.ts";
@@ -64,7 +64,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .option("--include-failed", "also on sentinels that failed")
     .action(load(exit, async () => (await from()).rollBack));
   add("history", "list past rollouts, newest first")
-    .option("--limit <count>", "how many, 100 at most", parseLimit, 20)
+    .option("--limit <count>", "how many, 100 at most", wholeNumber(1, 100), 20)
     .action(load(exit, async () => (await from()).showHistory));
 }
 

@@ -1,6 +1,7 @@
 /** Follows a rollout by polling its status, alone or beside the call that started it. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Connection, ConnectionError } from "#cli/connection.ts";
+import { ConnectionError } from "#cli/answer.ts";
+import type { Connection } from "#cli/connection.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
 import type {
   RolloutHandlerName,

@@ -1,9 +1,10 @@
 /** Signs in by a code that is entered in a browser anywhere (RFC 8628). */
 import { setTimeout as delay } from "node:timers/promises";
-import { ConnectionError } from "#cli/connection.ts";
+import { ConnectionError } from "#cli/answer.ts";
 import { complain } from "#cli/print.ts";
 import { DeviceAnswer, PollAnswer, type SessionAnswer } from "#control/sign-in/contract.ts";
-import { askControl, Refusal } from "./ask-control.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { askControl } from "./ask-control.ts";
 import type { Secret } from "./secret.ts";
 
 /** Throws when the person refuses, or when the code has expired. */
@@ -30,7 +31,7 @@ export async function signInByCode(url: string, secret: Secret): Promise<Session
 function askOnce(url: string, body: { flow: string; verifier: string }) {
   const poll = { method: "POST", path: "device/poll", body } as const;
   return askControl(url, poll, PollAnswer).catch((error: unknown) => {
-    const isForNow = error instanceof Refusal && [429, 503].includes(error.status);
+    const isForNow = error instanceof ProblemError && [429, 503].includes(error.status);
     if (isForNow || error instanceof ConnectionError) return undefined;
     throw error;
   });

@@ -4,8 +4,8 @@ import { complain, print, printJson } from "#cli/print.ts";
 import { hasEnded, prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
 import type { SessionAnswer } from "#control/sign-in/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { Refusal } from "./ask-control.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByCode } from "./by-code.ts";
 import { endSession } from "./end-session.ts";
@@ -34,7 +34,7 @@ async function signIn(url: string, { device = false, port, browser }: LoginOptio
       : await signInByBrowser(url, secret, { port, opensBrowser: browser });
   } catch (error) {
     // A control that is older, or has no provider, knows no such address.
-    const isUnknown = error instanceof Refusal && [401, 404].includes(error.status);
+    const isUnknown = error instanceof ProblemError && [401, 404].includes(error.status);
     throw isUnknown ? new Error(`signing in is not set up at ${url} (${error.message})`) : error;
   }
 }

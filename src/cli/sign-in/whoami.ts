@@ -3,16 +3,17 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { findTarget, tokenRefused } from "#cli/target.ts";
 import { WhoAmI } from "#control/sign-in/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { askControl, Refusal } from "./ask-control.ts";
+import { askControl } from "./ask-control.ts";
 
 export async function whoAmI(options: GlobalOptions): Promise<number> {
   const target = findTarget(options, process.env);
   const { url, token } = target;
   const question = { method: "GET", path: "session", token } as const;
   const found = await askControl(url, question, WhoAmI).catch((error: unknown) => {
-    const isRefused = error instanceof Refusal && error.status === 401;
-    throw isRefused ? new Error(tokenRefused(target)) : error;
+    const isRefused = error instanceof ProblemError && error.status === 401;
+    throw isRefused ? tokenRefused(target) : error;
   });
   const { actor, roles, by, ends_at } = found;
   if (options.json) {
