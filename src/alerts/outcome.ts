@@ -1,5 +1,4 @@
 /** What an answer of the incident service means for an event, and the backoff before the next attempt. */
-
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";

@@ -10,7 +10,7 @@ import { toMonitored } from "#definitions/rules/monitored.ts";
 import { findBinaries } from "#embedded/postgres-cluster.ts";
 import { restateBinary } from "#embedded/restate.ts";
 import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
-import { defaultFleet } from "#fleet/contract.ts";
+import { fleetOption } from "#fleet/contract.ts";
 import { FleetSearch } from "#fleet/overview/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { readBeginning } from "#kernel/body.ts";
@@ -64,9 +64,11 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   };
   await note("Node", "", () => process.versions.node);
   await note("libatomic", "apt-get install libatomic1", findLibatomic);
-  const config = await note("settings", "edit vedette.toml, or the environment", () =>
-    readSettings(of.config),
-  );
+  const config = await note("settings", "edit vedette.toml, or the environment", () => {
+    const read = readConfig({ file: of.config, environment: process.env });
+    refuseSettings(read, roles);
+    return read;
+  });
   if (config === undefined) return findings;
   const dataDir = path.resolve(of.dataDir ?? config.data_dir);
   const running = await note("program", "vedette start", () => unseen(() => readRunning(dataDir)));
@@ -76,8 +78,7 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   const database = await note("Postgres", "vedette start", () => findPostgres(config, dataDir));
   if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
   for (const fleet of fleetsOf(config)) {
-    const option = fleet.name === defaultFleet ? "" : ` --fleet ${fleet.name}`;
-    const list = `vedette sentinels list${option}`;
+    const list = `vedette sentinels list${fleetOption(fleet.name)}`;
     await note(`list of fleet ${fleet.name}`, list, () => findList(fleet.name, database));
     await note("registry", "curl -I https://…/v2/", () =>
       findRegistries(fleet, { config, database }),
@@ -86,12 +87,6 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   const rows = await note("rows", "vedette config check", () => findRows(config, database));
   await database?.end();
   return [...findings, ...(rows ?? [])];
-}
-
-function readSettings(file: string | undefined): Config {
-  const config = readConfig({ file, environment: process.env });
-  refuseSettings(config, roles);
-  return config;
 }
 
 function unseen<T>(look: () => T): T {

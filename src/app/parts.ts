@@ -3,6 +3,7 @@ import { createLogouts } from "#console/logouts.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import { requireHealth } from "#kernel/restate-address.ts";
+import { nobodyOf } from "#monitor/results/list.ts";
 import { readActorKey } from "./actor-key.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
@@ -13,6 +14,7 @@ import { openData } from "./data.ts";
 import { createDefinitions, readGiven } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
+import { createWhyNobody } from "./monitor-secrets.ts";
 import { createMissingOfJob } from "./own-jobs.ts";
 import { startCheckKey } from "./own-keys.ts";
 import { postgresServer } from "./own-services.ts";
@@ -92,8 +94,11 @@ export async function startParts(
     api?.populate();
     durable.populate();
   };
+  const whyNobody = createWhyNobody(base.config);
   const readNobody = async () =>
-    wanted.includes("worker") ? (await results.viewChecks()).reaches_nobody : undefined;
+    wanted.includes("worker")
+      ? nobodyOf(await definitions.readDefinitions(), whyNobody)
+      : undefined;
   return { endpoints, issueTicket: durable.issueTicket, readNobody, populate };
 }
 

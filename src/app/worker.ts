@@ -1,6 +1,7 @@
 /** Wires the worker: the services that Restate calls. */
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { createEventStore } from "#alerts/store.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -10,6 +11,7 @@ import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
+import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { type Actor, createReadActor, type ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { readInstallation } from "#kernel/installation.ts";
@@ -20,9 +22,11 @@ import { createChatLog } from "#notify/chat-log.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import type { RolloutFleet } from "#rollout/fleets.ts";
 import { requireOperator } from "#rollout/fleets.ts";
+import { rolloutObject } from "#rollout/internal.ts";
 import type { GateChecks } from "#rollout/rules/gate-checks.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/start.ts";
+import { createStatusReads } from "#status/service.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
@@ -39,7 +43,6 @@ import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
-import { createStatus } from "./status.ts";
 import type { Stops } from "./stops.ts";
 import { createRenewal } from "./tls.ts";
 import { readIdentityKeys } from "./unsigned-worker.ts";
@@ -148,9 +151,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
-    ...createFleetServices(parts, readActor),
+    ...createFleetServices(base, parts, readActor),
     results.reads,
-    createStatus({ config, database, results }),
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createChatChannel({
@@ -205,7 +207,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
 }
 
 function createFleetServices(
-  { store, fleets, database }: ServiceParts,
+  { config }: Base,
+  { store, fleets, database, results }: ServiceParts,
   readActor: ReadActor,
 ): EndpointOptions["services"] {
   return [
@@ -219,6 +222,14 @@ function createFleetServices(
       }),
       readActor,
       requireOperator: (actor, fleet) => requireOperatorOf(fleets, actor, fleet),
+    }),
+    createStatusReads({
+      fleets: fleets.map(({ name }) => name),
+      readRollout: (ctx, fleet) => ctx.client(rolloutObject, fleet).Status({}),
+      readFleet: createFleetOverview(database),
+      readChecks: results.viewChecks,
+      listEvents: createEventStore(database, { keepDays: config.alerts.keep_days }).list,
+      nowMs: Date.now,
     }),
   ];
 }

@@ -15,7 +15,7 @@ export type AnswerLimits = {
 const mib = 1024 * 1024;
 
 /** A list of checks with their results may be long; a fleet is read in pages. */
-export const answerLimits: AnswerLimits = { withinMs: 60_000, bytes: 64 * mib };
+const answerLimits: AnswerLimits = { withinMs: 60_000, bytes: 64 * mib };
 
 /** The answer is not from Vedette; retrying does not help. */
 export class OversizeError extends Error {}

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import { examine, type Finding } from "#app/doctor.ts";
 import type { DatabaseOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { printAnswer } from "./print.ts";
 import { plain } from "./table.ts";
 
 const colours = { ok: "green", warning: "yellow", fault: "red", unknown: "cyan" } as const;
@@ -10,8 +10,7 @@ const colours = { ok: "green", warning: "yellow", fault: "red", unknown: "cyan" 
 /** Exit code 0: no fault; 1: there is one. Warnings are none. */
 export async function runDoctor(options: DatabaseOptions): Promise<number> {
   const findings = await examine(options);
-  if (options.json) printJson({ findings });
-  else print(findings.map(describe).join("\n"));
+  printAnswer({ findings }, options.json, () => findings.map(describe).join("\n"));
   return findings.some(({ grade }) => grade === "fault") ? 1 : 0;
 }
 

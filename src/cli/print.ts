@@ -14,6 +14,13 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${toJsonLine(value)}\n`);
 }
 
+/** JSON for programs, else what `report` makes of it. Returns exit code 0. */
+export function printAnswer<T>(answer: T, isJson: boolean, report: (answer: T) => string): number {
+  if (isJson) printJson(answer);
+  else print(report(answer));
+  return 0;
+}
+
 /** Escapes what `JSON.stringify` leaves: control characters beyond ASCII, and marks of text direction. */
 export function toJsonLine(value: unknown): string {
   return JSON.stringify(value).replace(unfit, escapeUnit);

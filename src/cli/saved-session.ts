@@ -1,5 +1,4 @@
 /** The sessions of `vedette login`: one file for each address, which its owner alone can read. */
-
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";

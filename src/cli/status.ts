@@ -6,15 +6,14 @@ import { checkWords, stateWords } from "#kernel/words.ts";
 import { type StatusView, statusHandlers, statusReads } from "#status/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { printAnswer } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
 /** Exit code 0: nothing is wrong; 2: something is. */
 export async function showStatus(options: GlobalOptions): Promise<number> {
   const { output } = statusHandlers.Read;
   const status = await connect(options).call(`${statusReads.name}/Read`, {}, output);
-  if (options.json) printJson(status);
-  else print(reportStatus(status));
+  printAnswer(status, options.json, () => reportStatus(status));
   return status.wrong.length === 0 ? 0 : 2;
 }
 

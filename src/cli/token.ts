@@ -7,6 +7,14 @@ export function makeToken(): { token: string; hash: string } {
   return { token, hash: createHash("sha256").update(token).digest("hex") };
 }
 
+/** The verifier stays here until the sign-in is finished: nobody else can finish it. */
+export type Secret = { verifier: string; challenge: string };
+
+export function makeSecret(): Secret {
+  const { token: verifier } = makeToken();
+  return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
+}
+
 /**
  * Makes the call that sends Vedette a token's hash. Without an answer Vedette may still have stored it, and
  * the earlier token may be void: then the error contains `secret`, which is stored nowhere else.

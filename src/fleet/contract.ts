@@ -6,6 +6,11 @@ import { isPersonal } from "#kernel/words.ts";
 /** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */
 export const defaultFleet = "singleton";
 
+/** What a command about the fleet has at its end. */
+export function fleetOption(fleet: string): string {
+  return fleet === defaultFleet ? "" : ` --fleet ${fleet}`;
+}
+
 /** Of a fleet: `singleton`, or a name of the settings `[fleets]`. */
 export const FleetName = z.string().regex(/^(?!.*__)[a-z][a-z0-9_-]{0,39}$/, {
   error: "must be the name of a fleet: lower-case letters, digits, dashes and single underscores",

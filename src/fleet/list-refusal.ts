@@ -1,6 +1,6 @@
 /** Refuses a list with far fewer sentinels than before: most likely the fleet's API is failing. */
 import { ProblemError } from "#kernel/problem.ts";
-import { defaultFleet, type FleetProblemCode } from "./contract.ts";
+import { type FleetProblemCode, fleetOption } from "./contract.ts";
 
 /** Counts of a fleet's sentinels: known so far, of those missing in a new list, and listed in it. */
 export type ListCounts = { fleet: string; known: number; missing: number; listed: number };
@@ -11,13 +11,12 @@ export function refuseList(
   maxMissingPercent: number,
 ): void {
   if (missing * 100 <= known * maxMissingPercent) return;
-  const which = fleet === defaultFleet ? "" : ` --fleet ${fleet}`;
   throw new ProblemError<FleetProblemCode>({
     status: 409,
     code: "fleet_list_refused",
     detail:
       `the fleet lists ${listed} sentinels and lacks ${missing} of the ${known} known ones: ` +
-      `it was not accepted. If it is correct, confirm it: vedette sentinels confirm ${listed}${which}`,
+      `it was not accepted. If it is correct, confirm it: vedette sentinels confirm ${listed}${fleetOption(fleet)}`,
   });
 }
 

@@ -1,5 +1,7 @@
 /** What was expected and what came instead: a fault of a value in words, as people write them. */
+
 import { z } from "zod";
+import { someOf } from "#kernel/nearest.ts";
 import { cleanText } from "./clean-text.ts";
 
 type RawIssue = z.core.$ZodRawIssue;
@@ -131,9 +133,8 @@ function describeUnion(branches: readonly Issue[][]): string | undefined {
 const namesAtMost = 10;
 
 function describeStrangers(names: readonly string[]): string {
-  const first = names.slice(0, namesAtMost).map(nameWords).join(", ");
-  const more = names.length - namesAtMost;
-  return `unknown ${names.length > 1 ? "names" : "name"} ${first}${more > 0 ? ` and ${more} more` : ""}`;
+  const first = names.slice(0, namesAtMost).map(nameWords);
+  return `unknown ${names.length > 1 ? "names" : "name"} ${someOf(first, namesAtMost, names.length)}`;
 }
 
 function quoted(text: string): string {

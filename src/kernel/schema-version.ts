@@ -1,7 +1,9 @@
 /** Compares a database's schema with the migrations of this version, which go forward only. */
+
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ClientBase, Pool } from "pg";
+import { someOf } from "#kernel/nearest.ts";
 
 export const migrationsDir = fileURLToPath(new URL("../../migrations", import.meta.url));
 
@@ -27,7 +29,7 @@ export async function readMissingMigrations(
   const { unknown, missing } = await readSchema(connection);
   if (unknown.length === 0) return missing;
   throw new Error(
-    `the database was migrated by a newer Vedette (${list(unknown)}), which this one does not know: ` +
+    `the database was migrated by a newer Vedette (${someOf(unknown, 3)}), which this one does not know: ` +
       "start that version, or restore the backup from before its start",
   );
 }
@@ -37,13 +39,8 @@ export async function requireKnownSchema(connection: ClientBase | Pool): Promise
   const missing = await readMissingMigrations(connection);
   if (missing.length === 0) return;
   throw new Error(
-    `the database is that of an older Vedette (${list(missing)} not run): start this version first`,
+    `the database is that of an older Vedette (${someOf(missing, 3)} not run): start this version first`,
   );
-}
-
-function list(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join(", ");
-  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
 }
 
 async function readSchema(connection: ClientBase | Pool) {

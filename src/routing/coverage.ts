@@ -3,7 +3,6 @@
  * they name, so all unnamed values of a label are equivalent and one of them represents the rest.
  * Trying every named value, one unnamed value and no value is therefore a proof, not a sample.
  */
-
 import type { AlertRoute, AlertSource } from "./contract.ts";
 import { simulate } from "./match.ts";
 
@@ -29,20 +28,27 @@ export type Coverage = {
 /** More combinations than this are more than a table of routes for people needs. */
 const maxCombinations = 20_000;
 
+/** Takes the work for one source from what is left; false: it is too much. */
+export type Spend = (domain: Domain, combinations: number) => boolean;
+
 /** Bounds the work for all sources of a table: combinations, times the text that is compared with each. */
-export const startBudget = (routes: readonly AlertRoute[]) => ({
-  left: 1_000_000_000,
-  cost: 10_000 + JSON.stringify(routes).length,
-});
+export function createBudget(routes: readonly AlertRoute[]): Spend {
+  const cost = 10_000 + JSON.stringify(routes).length;
+  let left = 1_000_000_000;
+  return (domain, combinations) => {
+    left -= combinations * (cost + JSON.stringify(domain).length);
+    return left >= 0;
+  };
+}
 
 /** Throws a RangeError when a source's labels have more combinations than can be tried. */
 export function coverSource(
   source: AlertSource,
   routes: readonly AlertRoute[],
-  budget = startBudget(routes),
+  spend = createBudget(routes),
 ): Coverage {
   const domain = domainOf(source, routes);
-  const kinds = combineDomain(domain, budget).map((labels) => ({
+  const kinds = combineDomain(domain, spend).map((labels) => ({
     labels,
     takers: takersOf(source, labels, routes),
   }));
@@ -82,10 +88,9 @@ function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
 }
 
 /** Every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
-export function combineDomain(domain: Domain, budget = { left: 1, cost: 0 }): Labels[] {
+export function combineDomain(domain: Domain, spend: Spend = () => true): Labels[] {
   const size = Object.values(domain).reduce((product, values) => product * values.length, 1);
-  budget.left -= budget.cost && size * (budget.cost + JSON.stringify(domain).length);
-  if (size > maxCombinations || budget.left < 0) {
+  if (size > maxCombinations || !spend(domain, size)) {
     const names = Object.keys(domain).join(", ");
     throw new RangeError(`${names}: ${size} combinations of values are too many to try`);
   }

@@ -1,7 +1,7 @@
 /** Finds mistakes in the rows of routes and sources, without calling any service. */
 import { printRow, suggestCatchAll } from "./catch-all.ts";
 import type { AlertRoute, AlertSource } from "./contract.ts";
-import { type Coverage, coverSource, type Region, startBudget } from "./coverage.ts";
+import { type Coverage, coverSource, createBudget, type Region, type Spend } from "./coverage.ts";
 import { simulate } from "./match.ts";
 import type { leftOut, mustPage } from "./requirements.ts";
 
@@ -32,8 +32,8 @@ export type LintReport = {
 
 /** Errors first. */
 export function lintRoutes(table: Table): LintReport {
-  const budget = startBudget(table.routes);
-  const covered = table.sources.map((source) => lintCoverage(source, table, budget));
+  const spend = createBudget(table.routes);
+  const covered = table.sources.map((source) => lintCoverage(source, table, spend));
   const findings = [
     ...lintNames(table),
     ...table.routes.flatMap((route) => lintRoute(route, table)),
@@ -144,14 +144,14 @@ function describeLabels(labels: Record<string, string>): string {
   return pairs.length === 0 ? "" : ` with ${pairs.join(" and ")}`;
 }
 
-function lintCoverage(source: AlertSource, table: Table, budget: ReturnType<typeof startBudget>) {
+function lintCoverage(source: AlertSource, table: Table, spend: Spend) {
   const isTaken = table.routes.some((route) =>
     route.sources.some((entry) => entry.source === source.name),
   );
   // A source that no route takes is an error already.
   if (!isTaken) return { findings: [], tried: 0 };
   try {
-    const coverage = coverSource(source, table.routes, budget);
+    const coverage = coverSource(source, table.routes, spend);
     return { findings: describeCoverage(source, coverage, table), tried: coverage.tried };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;

@@ -1,15 +1,14 @@
 /** Decides what of a status is wrong, in the order in which it hurts customers. Pure. */
-import { defaultFleet } from "#fleet/contract.ts";
+import { defaultFleet, fleetOption } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import { oldListMs, type StatusView, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
-
-const namedAtMost = 5;
 
 export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
   const { fleets, alerts, deliveries, checks, taken_at } = status;
@@ -26,10 +25,11 @@ export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
 
 function findDown({ name, overview: { unhealthy, total, sentinels } }: Fleet): Wrong[] {
   if (unhealthy === 0) return [];
-  const ids = sentinels.slice(0, namedAtMost).map(({ id }) => id);
-  const more = unhealthy > ids.length ? ` and ${unhealthy - ids.length} more` : "";
-  const text = `${unhealthy} of ${total} sentinels${ofFleet(name)} ${unhealthy === 1 ? "is" : "are"} down: ${ids.join(", ")}${more}`;
-  return [{ about: "sentinels", fleet: name, text, next: `vedette sentinels list${option(name)}` }];
+  const ids = sentinels.map(({ id }) => id);
+  const text = `${unhealthy} of ${total} sentinels${ofFleet(name)} ${unhealthy === 1 ? "is" : "are"} down: ${someOf(ids, 5, unhealthy)}`;
+  return [
+    { about: "sentinels", fleet: name, text, next: `vedette sentinels list${fleetOption(name)}` },
+  ];
 }
 
 function describeAlert(check: StatusView["alerts"][number]): Wrong {
@@ -48,7 +48,9 @@ function describeAlert(check: StatusView["alerts"][number]): Wrong {
 function findPaused({ name, rollout }: Fleet): Wrong[] {
   if (rollout.state !== "paused") return [];
   const text = `${describePaused(rollout)}${ofFleet(name)}`;
-  return [{ about: "rollout", fleet: name, text, next: `vedette rollout status${option(name)}` }];
+  return [
+    { about: "rollout", fleet: name, text, next: `vedette rollout status${fleetOption(name)}` },
+  ];
 }
 
 /** One line of a paused rollout. */
@@ -81,10 +83,6 @@ function findSilent(count: number): Wrong[] {
 
 function ofFleet(name: string): string {
   return name === defaultFleet ? "" : ` of fleet ${name}`;
-}
-
-function option(name: string): string {
-  return name === defaultFleet ? "" : ` --fleet ${name}`;
 }
 
 /** A reason quotes other programs. */

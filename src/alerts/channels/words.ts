@@ -1,5 +1,6 @@
 /** What an event says, for people: the same words in every channel. */
 import { formatSpan } from "#kernel/duration.ts";
+import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import type { AlertMessage } from "./message.ts";
 
@@ -55,9 +56,8 @@ export function linksOf({ url, rollout }: AlertMessage): { text: string; href: s
 const mostPlaces = 10;
 
 function placesOf(locations: readonly string[]): string {
-  const more = locations.length - mostPlaces;
-  const shown = locations.slice(0, mostPlaces).map((place) => shorten(oneLine(place), 100));
-  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const places = locations.slice(0, mostPlaces).map((place) => shorten(oneLine(place), 100));
+  return someOf(places, mostPlaces, locations.length);
 }
 
 function lastedWords({ openedAtMs, atMs }: AlertMessage): string {

@@ -1,6 +1,8 @@
 /** Whether a commit's statuses and check runs are green. Pure. */
+
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
+import { someOf } from "#kernel/nearest.ts";
 
 /** One status or check run of a commit. `void`: it was skipped or cancelled, and has shown nothing, good or bad. */
 export type CommitStatus = { name: string; state: "green" | "pending" | "red" | "void" };
@@ -22,10 +24,7 @@ export function judgeStatuses(
   return { result: "passed", detail: `green: ${listNames(green)}` };
 }
 
-const namedAtMost = 5;
-
 function listNames(names: readonly string[]): string {
-  const named = names.slice(0, namedAtMost).map((name) => cleanText(name, 60));
-  const more = names.length - named.length;
-  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
+  const clean = names.map((name) => cleanText(name, 60));
+  return someOf(clean, 5);
 }

@@ -1,5 +1,4 @@
 /** The trusted root that an instance of Sigstore publishes by TUF, refreshed daily, with a copy for when it is away. */
-
 import { createHash } from "node:crypto";
 import { globSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
 /** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: configures the senders of alerts. */
-
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { environments } from "#alerts/contract.ts";
 import { withSettings } from "#cli/connection-options.ts";

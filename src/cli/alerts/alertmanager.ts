@@ -1,6 +1,6 @@
 /** Commands about the metrics alert manager, and tokens. They never print a token. */
 import type { Environment } from "#alerts/contract.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
@@ -47,9 +47,11 @@ export async function exportRoutes(options: ExportOptions): Promise<number> {
   const { left_out, ...made } = await exportForAlertmanager(await settingsOf(options), options);
   const files = writeExport(out, made.files);
   for (const line of left_out) complain(plain(line));
-  if (json) printJson({ directory: out, files, left_out });
-  else print(`${files.length} files in ${out}; its README.md says what to do with them`);
-  return 0;
+  return printAnswer(
+    { directory: out, files, left_out },
+    json,
+    () => `${files.length} files in ${out}; its README.md says what to do with them`,
+  );
 }
 
 /** Exit code 0: in step; 2: not in step; 1: the running alert manager could not be asked. */

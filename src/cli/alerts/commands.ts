@@ -1,5 +1,4 @@
 /** `vedette alerts`: who is notified of an alert. */
-
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { eventStatuses } from "#alerts/contract.ts";
 import { withConnection, withSettings } from "#cli/connection-options.ts";

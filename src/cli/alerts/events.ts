@@ -11,7 +11,7 @@ import {
 import { ConnectionError } from "#cli/answer.ts";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -38,9 +38,7 @@ export async function listEvents(options: ListOptions): Promise<number> {
   const { status, check, limit } = options;
   const filter = { ...(status !== undefined && { status }), ...(check !== undefined && { check }) };
   const list = await alertEventsOf(options)("List", { ...filter, limit });
-  if (options.json) printJson(list);
-  else print(reportEvents(list.events));
-  return 0;
+  return printAnswer(list, options.json, () => reportEvents(list.events));
 }
 
 export async function listDeadLetters(options: ListOptions): Promise<number> {
@@ -49,9 +47,7 @@ export async function listDeadLetters(options: ListOptions): Promise<number> {
 
 export async function showEvent(eventId: string, options: GlobalOptions): Promise<number> {
   const event = await alertEventsOf(options)("Show", { event_id: eventId });
-  if (options.json) printJson(event);
-  else print(reportEvent(event));
-  return 0;
+  return printAnswer(event, options.json, reportEvent);
 }
 
 type RedeliverOptions = GlobalOptions & { all: boolean; tokenRefused: boolean; check?: string };
@@ -68,8 +64,7 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
   const call = alertEventsOf(options);
   const wanted = isMany ? await findDead(call, { check, tokenRefused }) : events;
   const outcome = await sendAgain(call, wanted);
-  if (json) printJson(outcome);
-  else print(reportOutcome(outcome));
+  printAnswer(outcome, json, () => reportOutcome(outcome));
   return outcome.refused.length === 0 ? 0 : 1;
 }
 

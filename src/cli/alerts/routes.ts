@@ -1,6 +1,5 @@
 /** Commands that read the rows of alert routes. */
-
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
 import { readFileChecks, readFileRows } from "#definitions/commands.ts";
@@ -61,9 +60,11 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   for (const name of unasked) {
     complain(`no route matches on the label ${name} of ${source}`);
   }
-  if (json) printJson(simulation);
-  else print(`${describeSimulation(simulation)}${describeUnset(settings)}`);
-  return 0;
+  return printAnswer(
+    { ...simulation, ...nobodyOf(settings) },
+    json,
+    () => `${describeSimulation(simulation)}${describeUnset(settings)}`,
+  );
 }
 
 function describeSimulation({ routes, pages, channels }: Simulation): string {
@@ -85,7 +86,7 @@ async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   const { rows, apiChecks, heartbeats } = await readFileChecks(settings);
   const walks = walkAll(rows, [...apiChecks, ...heartbeats]);
   if (json) {
-    printJson({ checks: walks });
+    printJson({ checks: walks, ...nobodyOf(settings) });
     return 0;
   }
   const table = createTable(["check", "channel", "source", "route", "pages", "posted to"]);
@@ -100,8 +101,16 @@ async function showWalks({ config, json }: SimulateOptions): Promise<number> {
   return 0;
 }
 
+type Settings = ReturnType<typeof readConfig>;
+
 /** Rows name people before anything is sent to them. */
-function describeUnset({ incident }: ReturnType<typeof readConfig>): string {
-  if (incident.url !== "") return "";
-  return "\nNot yet: nobody is notified there, because incident.url is not set (npx vedette doctor)";
+function nobodyOf({ incident }: Settings): { reaches_nobody?: string } {
+  return incident.url === "" ? { reaches_nobody: "incident.url is not set" } : {};
+}
+
+function describeUnset(settings: Settings): string {
+  const { reaches_nobody: why } = nobodyOf(settings);
+  return why === undefined
+    ? ""
+    : `\nNot yet: nobody is notified there, because ${why} (npx vedette doctor)`;
 }

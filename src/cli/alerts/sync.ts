@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
 import { readFileRows } from "#definitions/commands.ts";
@@ -35,8 +35,7 @@ export async function plan(options: PlanOptions): Promise<number> {
 }
 
 function showPlan(planned: Plan, { json }: GlobalOptions): number {
-  if (json) printJson(planned);
-  else print(describePlan(planned));
+  printAnswer(planned, json, () => describePlan(planned));
   const isChange = planned.routes.some(({ action }) => action !== "none");
   return isChange || planned.doubled.length > 0 ? 2 : 0;
 }
@@ -85,9 +84,7 @@ export async function listBackups(options: GlobalOptions): Promise<number> {
 
 export async function showStatus(options: GlobalOptions): Promise<number> {
   const status = await ask(connect(options), "Status", {});
-  if (options.json) printJson(status);
-  else print(describeStatus(status));
-  return 0;
+  return printAnswer(status, options.json, describeStatus);
 }
 
 async function applyPlan(
@@ -97,8 +94,7 @@ async function applyPlan(
 ): Promise<ApplyResult> {
   const { output } = alertRoutesHandlers.Apply;
   const result = await connection.callToEnd(addressOf("Apply"), request, output);
-  if (json) printJson(result);
-  else print(describeApply(result, request.plan));
+  printAnswer(result, json, () => describeApply(result, request.plan));
   return result;
 }
 

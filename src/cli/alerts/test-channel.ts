@@ -2,15 +2,14 @@
 import { AlertTest, alertEvents } from "#alerts/contract.ts";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 
 export async function testChannel(channel: string, options: GlobalOptions): Promise<number> {
   const { callToEnd } = connect(options);
   const result = await callToEnd(`${alertEvents.name}/Test`, { channel }, AlertTest);
-  if (options.json) printJson(result);
-  else print(result.messages.map(report).join("\n"));
+  printAnswer(result, options.json, () => result.messages.map(report).join("\n"));
   return result.messages.every(({ outcome }) => outcome === "accepted") ? 0 : 1;
 }
 

@@ -2,14 +2,12 @@
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { reportChecks, reportHistory, reportReplay } from "./report.ts";
 
 export async function listChecks(options: GlobalOptions): Promise<number> {
   const list = await connect(options).checks("List", {});
-  if (options.json) printJson(list);
-  else print(reportChecks(list));
-  return 0;
+  return printAnswer(list, options.json, reportChecks);
 }
 
 type HistoryOptions = GlobalOptions & {
@@ -36,9 +34,7 @@ export async function showHistory(check: string, options: HistoryOptions): Promi
     suppressions: suppressions.filter(({ ended_at }) => isInSpan(ended_at)),
     results,
   };
-  if (options.json) printJson(history);
-  else print(reportHistory(history, limit));
-  return 0;
+  return printAnswer(history, options.json, () => reportHistory(history, limit));
 }
 
 type ReplayOptions = GlobalOptions & {
@@ -59,7 +55,5 @@ export async function replay(check: string, options: ReplayOptions): Promise<num
     ...(failedRuns !== undefined && { failed_run_threshold: failedRuns }),
     ...(failedAtPercent !== undefined && { failed_at_percent: failedAtPercent }),
   });
-  if (options.json) printJson(outcome);
-  else print(reportReplay(outcome));
-  return 0;
+  return printAnswer(outcome, options.json, reportReplay);
 }

@@ -1,7 +1,7 @@
 /** `vedette drills`: the test alerts that are sent by a cron, or now. */
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { type BegunDrill, drillHandlers, drillService } from "#monitor/drills/contract.ts";
@@ -23,9 +23,7 @@ export async function runDrill(drill: string, options: GlobalOptions): Promise<n
   }
   const { output } = drillHandlers.Run;
   const begun = await connect(options).call(`${drillService}/${drill}/Run`, {}, output);
-  if (options.json) printJson(begun);
-  else print(reportBegun(begun));
-  return 0;
+  return printAnswer(begun, options.json, reportBegun);
 }
 
 function reportBegun({ drill, channels, due_at }: BegunDrill): string {

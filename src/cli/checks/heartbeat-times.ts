@@ -1,5 +1,5 @@
 /** `vedette heartbeats next`: the times at which a heartbeat by cron expects pings. */
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import type { CronDialect } from "#kernel/cron-expression.ts";
@@ -15,9 +15,9 @@ export async function nextTimes(id: string, { config, json }: Options): Promise<
   if (row.cron === undefined) throw new Error(`${id} has a period, and no cron`);
   const found = findNext(row.cron, row, Date.now());
   const { cron, timezone, cronDialect, next } = found;
-  if (json) printJson({ heartbeat: id, ...found });
-  else print([`${cron} (${timezone}, ${dialectNames[cronDialect]})`, ...next].join("\n"));
-  return 0;
+  return printAnswer({ heartbeat: id, ...found }, json, () =>
+    [`${cron} (${timezone}, ${dialectNames[cronDialect]})`, ...next].join("\n"),
+  );
 }
 
 const dialectNames = { debian: "as Debian's cron", kubernetes: "as a CronJob of Kubernetes" };

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { hintOf } from "#kernel/nearest.ts";
 import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
@@ -11,9 +11,9 @@ import { heartbeatsOf, reportHeartbeats } from "./report-heartbeats.ts";
 export async function listHeartbeats(options: GlobalOptions): Promise<number> {
   const list = await connect(options).checks("List", {});
   const heartbeats = heartbeatsOf(list);
-  if (options.json) printJson({ taken_at: list.taken_at, heartbeats });
-  else print(reportHeartbeats(heartbeats));
-  return 0;
+  return printAnswer({ taken_at: list.taken_at, heartbeats }, options.json, () =>
+    reportHeartbeats(heartbeats),
+  );
 }
 
 /** The command generates the token: Vedette stores its hash and sees the token in pings only. */
@@ -29,8 +29,11 @@ export async function registerHeartbeat(id: string, options: GlobalOptions): Pro
     connection.call(address, { token_hash: hash }, output),
   );
   const url = `${(answer.ping_url ?? connection.url).replace(/\/+$/, "")}/${token}`;
-  if (options.json) printJson({ check: id, url, replaced: answer.replaced });
-  else print(`${url}\n${answer.replaced ? "The earlier address is void. " : ""}${how}`);
+  printAnswer(
+    { check: id, url, replaced: answer.replaced },
+    options.json,
+    () => `${url}\n${answer.replaced ? "The earlier address is void. " : ""}${how}`,
+  );
   await untilListed(connection, id);
   return 0;
 }

@@ -2,7 +2,7 @@
 
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -21,8 +21,7 @@ import {
 export async function runCheck(check: string, options: GlobalOptions): Promise<number> {
   const { output } = apiCheckHandlers.Run;
   const run = await connect(options).call(`${apiCheckService}/${toKey(check)}/Run`, {}, output);
-  if (options.json) printJson(run);
-  else print(reportRun(run));
+  printAnswer(run, options.json, () => reportRun(run));
   return run.grade === "failed" ? 1 : 0;
 }
 
@@ -66,9 +65,7 @@ async function change(
   const service = await serviceOf(check, connection);
   const { output } = operatorHandlers[handler];
   const state = await connection.call(`${service}/${check}/${handler}`, body, output);
-  if (options.json) printJson(state);
-  else print(reportAlertState(state));
-  return 0;
+  return printAnswer(state, options.json, reportAlertState);
 }
 
 /** Looks the check up in the list of all: API checks and heartbeats are different services. */

@@ -1,5 +1,4 @@
 /** `vedette checks add` and `vedette heartbeats add`: rows of the file of definitions. */
-
 import { type Command, InvalidArgumentError } from "commander";
 import { definitionsFile, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";

@@ -1,5 +1,5 @@
 /** Appends rows to the file of definitions, or prints them to be pasted there, and says what to do next. */
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { type AddedRow, addRowToFile } from "#definitions/commands.ts";
 import { readAddress } from "./address.ts";
@@ -88,9 +88,9 @@ async function append(
   const row = Object.fromEntries(given);
   const settings = readConfig({ environment: process.env });
   const added = await addRowToFile(settings, config, { section, row });
-  if (json) printJson({ file: added.file, section, row, paste: added.paste?.text });
-  else print([describe(added, `${section}.${fields.id}`), ...nextOf(section, row)].join("\n"));
-  return 0;
+  return printAnswer({ file: added.file, section, row, paste: added.paste?.text }, json, () =>
+    [describe(added, `${section}.${fields.id}`), ...nextOf(section, row)].join("\n"),
+  );
 }
 
 function describe({ file, paste }: AddedRow, row: string): string {

@@ -2,7 +2,7 @@
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -17,9 +17,11 @@ export async function addRunner(location: string, options: GlobalOptions): Promi
   const { replaced } = await registerToken(token, () =>
     connect(options).call(`${runnerService}/Add`, body, output),
   );
-  if (options.json) printJson({ location, token, replaced });
-  else print(`${token}\n${replaced ? "The earlier token is void. " : ""}${how(location)}`);
-  return 0;
+  return printAnswer(
+    { location, token, replaced },
+    options.json,
+    () => `${token}\n${replaced ? "The earlier token is void. " : ""}${how(location)}`,
+  );
 }
 
 function how(location: string): string {
@@ -29,9 +31,11 @@ function how(location: string): string {
 export async function removeRunner(location: string, options: GlobalOptions): Promise<number> {
   const { output } = runnerHandlers.Remove;
   const removed = await connect(options).call(`${runnerService}/Remove`, { location }, output);
-  if (options.json) printJson(removed);
-  else print(`${location} is removed: its reports are no longer expected`);
-  return 0;
+  return printAnswer(
+    removed,
+    options.json,
+    () => `${location} is removed: its reports are no longer expected`,
+  );
 }
 
 export async function listRunners(options: GlobalOptions): Promise<number> {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ConnectionError } from "#cli/answer.ts";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { checkWords } from "#kernel/words.ts";
@@ -49,8 +49,7 @@ type Watch = { wanted: string[]; json: boolean; signal: AbortSignal };
 
 async function follow(connection: Connection, { wanted, json, signal }: Watch): Promise<never> {
   let before = choose(await connection.checks("List", {}, signal), wanted);
-  if (json) printJson(before);
-  else print(reportChecks(before));
+  printAnswer(before, json, () => reportChecks(before));
   let isLost = false;
   for (;;) {
     await delay(everyMs, undefined, { signal });

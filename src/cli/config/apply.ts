@@ -1,7 +1,7 @@
 /** Compares the definitions of a file with those of a running program, and applies them. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import {
@@ -18,8 +18,9 @@ type Options = GlobalOptions & { config?: string; prune: boolean };
 /** Exit code 0: the program is as the file says; 2: it is not. */
 export async function plan(options: Options): Promise<number> {
   const planned = await ask(connect(options), await requestOf(options));
-  if (options.json) printJson(planned);
-  else print([describeChanges(planned, "plan"), ...describeWarnings(planned)].join("\n"));
+  printAnswer(planned, options.json, () =>
+    [describeChanges(planned, "plan"), ...describeWarnings(planned)].join("\n"),
+  );
   return planned.changes.length === 0 ? 0 : 2;
 }
 
@@ -29,8 +30,7 @@ export async function apply(options: Options): Promise<number> {
   const request = await requestOf(options);
   const { revision } = await ask(connection, request);
   const applied = await callApply(connection, { ...request, base_revision: revision });
-  if (options.json) printJson(applied);
-  else print(describeChanges(applied, "apply"));
+  printAnswer(applied, options.json, () => describeChanges(applied, "apply"));
   return applied.changes.some(({ kind }) => kind === "leave") ? 2 : 0;
 }
 

@@ -1,6 +1,6 @@
 /** Reads a file of definitions, without a running program. */
 import { stringify } from "yaml";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
 import { type Section, sectionNames } from "#definitions/rows/contract.ts";
@@ -13,8 +13,7 @@ type Rows = Readonly<Record<Section, readonly object[]>>;
 /** Exit code 0: no mistakes; 1: there are some. */
 export async function check({ config, json }: Options): Promise<number> {
   const checked = await checkFile(readConfig({ environment: process.env }), config);
-  if (json) printJson(forPrograms(checked));
-  else print(forPeople(checked));
+  printAnswer(forPrograms(checked), json, () => forPeople(checked));
   return checked.faults.length === 0 ? 0 : 1;
 }
 
@@ -55,7 +54,7 @@ function nounOf(section: string, count: number): string {
 export async function printRows({ config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
   const { set, removed, files } = await readFileDefinitions(settings, config);
-  if (json) printJson({ files, removed, definitions: set });
-  else print(stringify(set, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd());
-  return 0;
+  return printAnswer({ files, removed, definitions: set }, json, () =>
+    stringify(set, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd(),
+  );
 }

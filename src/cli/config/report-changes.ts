@@ -1,6 +1,8 @@
 /** Prints what applying definitions changes. */
+
 import { createTable, plain } from "#cli/table.ts";
 import type { Change, PlanAnswer } from "#definitions/contract.ts";
+import { someOf } from "#kernel/nearest.ts";
 
 type Changes = { revision: number; changes: readonly Change[] };
 
@@ -43,13 +45,6 @@ export function describeWarnings({ warnings }: Pick<PlanAnswer, "warnings">): st
     const [only] = found;
     const names = found.map(({ section, key }) => `${section}.${key}`);
     const message = found.length === 1 && only !== undefined ? only.message : cause;
-    return plain(`warning: ${firstOf(names)}: ${message}`);
+    return plain(`warning: ${someOf(names, 5)}: ${message}`);
   });
-}
-
-const namedRows = 5;
-
-function firstOf(names: readonly string[]): string {
-  const more = names.length > namedRows ? ` and ${names.length - namedRows} more` : "";
-  return `${names.slice(0, namedRows).join(", ")}${more}`;
 }

@@ -1,6 +1,6 @@
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { type CronJobName, type CronStatus, cronJobs } from "#cron/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -10,16 +10,13 @@ import { callerWords } from "#kernel/words.ts";
 export async function listJobs(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const jobs = await Promise.all(cronJobs.map((job) => connection.cronStatus(job)));
-  if (options.json) printJson({ jobs });
-  else print(reportJobs(jobs));
-  return 0;
+  return printAnswer({ jobs }, options.json, () => reportJobs(jobs));
 }
 
 /** Runs a job now and waits for its end. Exit code 0: it succeeded; 1: it failed. */
 export async function runJob(job: CronJobName, options: GlobalOptions): Promise<number> {
   const run = await connect(options).cronRun(job);
-  if (options.json) printJson(run);
-  else print(`${run.outcome}: ${plain(run.summary)}`);
+  printAnswer(run, options.json, () => `${run.outcome}: ${plain(run.summary)}`);
   return run.outcome === "succeeded" ? 0 : 1;
 }
 

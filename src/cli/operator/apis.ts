@@ -1,6 +1,6 @@
 import { withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 
 export type ApiOptions = DatabaseOptions & {
   ipAllowlist?: { addresses: string[] | null };
@@ -23,7 +23,5 @@ export async function setApi(id: string, options: ApiOptions): Promise<number> {
   };
   if (Object.keys(change).length === 0) throw new Error("nothing to set: see --help");
   await withOperator(options, (operator) => operator.changeApi({ id, change }));
-  if (options.json) printJson({ id, ...change });
-  else print(`${id} changed`);
-  return 0;
+  return printAnswer({ id, ...change }, options.json, () => `${id} changed`);
 }

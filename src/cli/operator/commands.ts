@@ -1,5 +1,4 @@
 /** The commands that work directly on the database, for the person who runs the program. */
-
 import { type Command, Option } from "commander";
 import { withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";

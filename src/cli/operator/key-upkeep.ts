@@ -1,6 +1,6 @@
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 
 export type MigrationOptions = DatabaseOptions & {
   workspace: string;
@@ -11,15 +11,12 @@ export async function makeMigration(id: string, options: MigrationOptions): Prom
   const { workspace: workspaceId, algorithm } = options;
   const order = { id, workspaceId, algorithm };
   await withOperator(options, (operator) => operator.createMigration(order));
-  if (options.json) printJson({ id, workspace_id: workspaceId, algorithm });
-  else print(id);
-  return 0;
+  return printAnswer({ id, workspace_id: workspaceId, algorithm }, options.json, () => id);
 }
 
 export async function resealAll(options: DatabaseOptions): Promise<number> {
   const { resealed, unopened } = await withOperator(options, (operator) => operator.resealKeys());
-  if (options.json) printJson({ resealed, unopened });
-  else print(`${resealed} keys sealed again`);
+  printAnswer({ resealed, unopened }, options.json, () => `${resealed} keys sealed again`);
   if (unopened === 0) return 0;
   throw new Error(
     `${unopened} are unchanged, because no key of api.encryption_keys opens them: add the missing key ` +
@@ -29,7 +26,9 @@ export async function resealAll(options: DatabaseOptions): Promise<number> {
 
 export async function forgetEncryptionKeys(options: DatabaseOptions): Promise<number> {
   const forgotten = await withOperator(options, (operator) => operator.forgetEncryptionKeys());
-  if (options.json) printJson({ forgotten });
-  else print(`${forgotten} encryption keys forgotten: the settings of the next start apply`);
-  return 0;
+  return printAnswer(
+    { forgotten },
+    options.json,
+    () => `${forgotten} encryption keys forgotten: the settings of the next start apply`,
+  );
 }

@@ -1,6 +1,6 @@
 import { type Operator, withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 
@@ -63,9 +63,11 @@ export async function listRootKeys(options: DatabaseOptions & { all?: boolean })
 
 export async function revokeRootKey(id: string, options: DatabaseOptions): Promise<number> {
   await withOperator(options, ({ rootKeys }) => rootKeys.revoke(id));
-  if (options.json) printJson({ key_id: id, state: "revoked" });
-  else print(`${id} revoked: every process refuses it within a second`);
-  return 0;
+  return printAnswer(
+    { key_id: id, state: "revoked" },
+    options.json,
+    () => `${id} revoked: every process refuses it within a second`,
+  );
 }
 
 export type RotateOptions = DatabaseOptions & { grace: number };

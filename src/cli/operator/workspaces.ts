@@ -1,13 +1,11 @@
 import { type OperatorSource, withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 
 export async function createWorkspace(name: string, options: DatabaseOptions): Promise<number> {
   const id = await withOperator(options, ({ workspaces }) => workspaces.create(name));
-  if (options.json) printJson({ id, name });
-  else print(id);
-  return 0;
+  return printAnswer({ id, name }, options.json, () => id);
 }
 
 export async function listWorkspaces(options: DatabaseOptions): Promise<number> {

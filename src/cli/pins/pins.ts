@@ -1,7 +1,7 @@
 /** The commands on pins. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, printAnswer } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
@@ -21,9 +21,7 @@ type AddOptions = GlobalOptions & {
 export async function listPins(options: GlobalOptions): Promise<number> {
   const { output } = pinHandlers.List;
   const list = await connect(options).call(`${pinsName}/List`, ofFleet(options), output);
-  if (options.json) printJson(list);
-  else print(tableOf(list.pins));
-  return 0;
+  return printAnswer(list, options.json, () => tableOf(list.pins));
 }
 
 export async function addPin(id: string, options: AddOptions): Promise<number> {
@@ -32,8 +30,11 @@ export async function addPin(id: string, options: AddOptions): Promise<number> {
   if (selector === undefined) throw new Error("a pin needs --ids, --regions or --labels");
   const pin = { id, ...ofFleet(options), ...selector, reason, ...(ends !== undefined && { ends }) };
   const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
-  if (options.json) printJson(added);
-  else print(`The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`);
+  printAnswer(
+    added,
+    options.json,
+    () => `The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`,
+  );
   for (const warning of added.warnings) complain(`warning: ${warning}`);
   return 0;
 }
@@ -45,9 +46,7 @@ export async function removePin(
   const { reason } = options;
   const { output } = pinHandlers.Remove;
   const removed = await connect(options).call(`${pinsName}/Remove`, { id, reason }, output);
-  if (options.json) printJson(removed);
-  else print(`The pin ${id} is removed.`);
-  return 0;
+  return printAnswer(removed, options.json, () => `The pin ${id} is removed.`);
 }
 
 function tableOf(pins: readonly ListedPin[]): string {

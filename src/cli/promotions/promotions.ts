@@ -1,7 +1,7 @@
 /** The commands on promotions. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { callerWords } from "#kernel/words.ts";
@@ -14,9 +14,7 @@ import {
 export async function listPromotions(options: GlobalOptions): Promise<number> {
   const { output } = promotionHandlers.List;
   const list = await connect(options).call(`${promotionsName}/List`, ofFleet(options), output);
-  if (options.json) printJson(list);
-  else print(tableOf(list.promotions));
-  return 0;
+  return printAnswer(list, options.json, () => tableOf(list.promotions));
 }
 
 type AddOptions = GlobalOptions & { after: string; reason: string };
@@ -26,9 +24,7 @@ export async function addPromotion(id: string, options: AddOptions): Promise<num
   const { output } = promotionHandlers.Add;
   const promotion = { id, fleet, after, reason };
   const added = await connect(options).call(`${promotionsName}/Add`, promotion, output);
-  if (options.json) printJson(added);
-  else print(`The promotion ${id} is added: ${wordsOf(added)}.`);
-  return 0;
+  return printAnswer(added, options.json, () => `The promotion ${id} is added: ${wordsOf(added)}.`);
 }
 
 export async function removePromotion(
@@ -38,9 +34,7 @@ export async function removePromotion(
   const { reason } = options;
   const { output } = promotionHandlers.Remove;
   const removed = await connect(options).call(`${promotionsName}/Remove`, { id, reason }, output);
-  if (options.json) printJson(removed);
-  else print(`The promotion ${id} is removed.`);
-  return 0;
+  return printAnswer(removed, options.json, () => `The promotion ${id} is removed.`);
 }
 
 function tableOf(promotions: readonly ListedPromotion[]): string {

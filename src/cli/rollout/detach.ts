@@ -1,5 +1,5 @@
 /** Detaching from a rollout that is followed: the rollout continues. */
-import { withFleetOption } from "./fleet-option.ts";
+import { withFleetOption } from "./report.ts";
 
 /** The shell's exit codes for a program that a signal ended. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;

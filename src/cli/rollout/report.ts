@@ -7,7 +7,6 @@ import { formatUtc } from "#kernel/time.ts";
 import { callerWords, stateWords } from "#kernel/words.ts";
 import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
-import { withFleetOption } from "./fleet-option.ts";
 import { isStopped } from "./follow.ts";
 import { standingOf } from "./progress.ts";
 
@@ -183,4 +182,10 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
 /** Colours only on a terminal; honours `NO_COLOR`. */
 function paint(colour: Colour, text: string): string {
   return styleText(colour, text, { stream: process.stdout });
+}
+
+/** Each command of the text with the option; undefined: the default fleet, which needs none. */
+export function withFleetOption(text: string, fleet: string | undefined): string {
+  if (fleet === undefined) return text;
+  return text.replace(/\bvedette rollout [a-z]+/g, (command) => `${command} --fleet ${fleet}`);
 }

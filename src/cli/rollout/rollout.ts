@@ -1,8 +1,7 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
-
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { plain } from "#cli/table.ts";
 import type { FleetList, Labels } from "#fleet/contract.ts";
@@ -243,16 +242,12 @@ export async function showStatus(options: GlobalOptions): Promise<number> {
 }
 
 function showAnswer(status: RolloutStatus, { json }: Pick<GlobalOptions, "json">): number {
-  if (json) printJson(status);
-  else print(reportStatus(status));
-  return 0;
+  return printAnswer(status, json, reportStatus);
 }
 
 export async function showPlan(image: string, options: StartOptions): Promise<number> {
   const plan = await connect(options).rollout("Plan", requestOf(image, options));
-  if (options.json) printJson(plan);
-  else print(reportPlan(plan));
-  return 0;
+  return printAnswer(plan, options.json, reportPlan);
 }
 
 export async function cancelRollout(options: GlobalOptions): Promise<number> {
@@ -285,7 +280,5 @@ export async function approveWave(options: ApproveOptions): Promise<number> {
 
 export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {
   const history = await connect(options).rollout("History", { limit: options.limit });
-  if (options.json) printJson(history);
-  else print(reportHistory(history));
-  return 0;
+  return printAnswer(history, options.json, reportHistory);
 }

@@ -1,6 +1,6 @@
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, printAnswer } from "#cli/print.ts";
 import { reportSentinels } from "#cli/rollout/report.ts";
 import { plain } from "#cli/table.ts";
 import { ConfirmedList, type FleetList, fleetService } from "#fleet/contract.ts";
@@ -32,9 +32,7 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
     ...(problem && { list_problem: problem }),
     ...(confirmed && { list_confirmed: confirmed }),
   };
-  if (options.json) printJson({ sentinels, ...ofList });
-  else print(reportSentinels(sentinels));
-  return 0;
+  return printAnswer({ sentinels, ...ofList }, options.json, () => reportSentinels(sentinels));
 }
 
 /** Accepts a list that was refused because it lacks too many sentinels, if it still has `count`. */
@@ -42,7 +40,5 @@ export async function confirmSentinels(count: number, options: GlobalOptions): P
   const address = `${fleetService.name}/ConfirmList`;
   const body = { count, ...ofFleet(options) };
   const { total } = await connect(options).call(address, body, ConfirmedList);
-  if (options.json) printJson({ total });
-  else print(`${total} sentinels are known now.`);
-  return 0;
+  return printAnswer({ total }, options.json, () => `${total} sentinels are known now.`);
 }

@@ -1,10 +1,10 @@
 /** Signs in by a browser on this machine. */
 import { spawn } from "node:child_process";
 import { complain } from "#cli/print.ts";
+import type { Secret } from "#cli/token.ts";
 import { BeginAnswer, SessionAnswer } from "#control/sign-in/contract.ts";
 import { askControl } from "./ask-control.ts";
 import { type CallbackServer, openCallbackServer } from "./callback-server.ts";
-import type { Secret } from "./secret.ts";
 
 type BrowserOptions = { port: number | undefined; opensBrowser: boolean };
 

@@ -2,10 +2,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConnectionError } from "#cli/answer.ts";
 import { complain } from "#cli/print.ts";
+import type { Secret } from "#cli/token.ts";
 import { DeviceAnswer, PollAnswer, type SessionAnswer } from "#control/sign-in/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { askControl } from "./ask-control.ts";
-import type { Secret } from "./secret.ts";
 
 /** Throws when the person refuses, or when the code has expired. */
 export async function signInByCode(url: string, secret: Secret): Promise<SessionAnswer> {

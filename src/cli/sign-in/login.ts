@@ -1,15 +1,15 @@
 /** `vedette login`: a session in one's own name, kept for further commands. */
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, printAnswer } from "#cli/print.ts";
 import { hasEnded, prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
+import { makeSecret } from "#cli/token.ts";
 import type { SessionAnswer } from "#control/sign-in/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByCode } from "./by-code.ts";
 import { endSession } from "./end-session.ts";
-import { makeSecret } from "./secret.ts";
 
 type LoginOptions = GlobalOptions & { device?: boolean; port?: number; browser: boolean };
 
@@ -54,11 +54,12 @@ function prepareEnd(url: string): () => Promise<void> {
 /** The token itself is never printed. */
 function report(url: string, signedIn: SessionAnswer, { json }: LoginOptions): void {
   const { actor, roles, ends_at } = signedIn;
-  if (json) printJson({ url, actor, roles, ends_at });
-  else
-    print(
-      `signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${formatUtc(ends_at)}`,
-    );
+  const until = formatUtc(ends_at);
+  printAnswer(
+    { url, actor, roles, ends_at },
+    json,
+    () => `signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${until}`,
+  );
   const other = ["INGRESS_TOKEN", "INGRESS_TOKEN_FILE"].find((name) => process.env[name]);
   if (other !== undefined) complain(`${other} is set: commands use that token, not this session`);
 }

@@ -1,6 +1,6 @@
 /** `vedette logout`: ends the session at `control`, and deletes it here. */
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
+import { complain, printAnswer } from "#cli/print.ts";
 import { deleteSession, hasEnded, readSession, type SavedSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -16,8 +16,9 @@ export async function logout(options: GlobalOptions): Promise<number> {
     hasEnded(session, Date.now()) ||
     (await endSession(url, session.token));
   const actor = session?.actor ?? null;
-  if (options.json) printJson({ url, actor, ended: isTold });
-  else print(actor === null ? `nobody is signed in at ${url}` : `signed out ${actor} at ${url}`);
+  printAnswer({ url, actor, ended: isTold }, options.json, () =>
+    actor === null ? `nobody is signed in at ${url}` : `signed out ${actor} at ${url}`,
+  );
   if (isTold) return 0;
   complain(
     `${url} could not be told: the session, which is deleted here, goes on there and ends there at ${formatUtc(session.ends_at)}`,

@@ -1,7 +1,7 @@
 /** The commands on windows. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { print, printJson } from "#cli/print.ts";
+import { printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
@@ -27,18 +27,14 @@ type AddOptions = GlobalOptions & {
 export async function listWindows(options: GlobalOptions): Promise<number> {
   const { output } = windowHandlers.List;
   const list = await connect(options).call(`${windowsName}/List`, ofFleet(options), output);
-  if (options.json) printJson(list);
-  else print(`${tableOf(list.windows)}\n${openWords(list.now)}`);
-  return 0;
+  return printAnswer(list, options.json, () => `${tableOf(list.windows)}\n${openWords(list.now)}`);
 }
 
 export async function addWindow(id: string, options: AddOptions): Promise<number> {
   const { output } = windowHandlers.Add;
   const window = windowOf(id, options);
   const added = await connect(options).call(`${windowsName}/Add`, window, output);
-  if (options.json) printJson(added);
-  else print(`The window ${id} is added: ${whenOf(added)}.`);
-  return 0;
+  return printAnswer(added, options.json, () => `The window ${id} is added: ${whenOf(added)}.`);
 }
 
 export async function removeWindow(
@@ -48,9 +44,7 @@ export async function removeWindow(
   const { reason } = options;
   const { output } = windowHandlers.Remove;
   const removed = await connect(options).call(`${windowsName}/Remove`, { id, reason }, output);
-  if (options.json) printJson(removed);
-  else print(`The window ${id} is removed.`);
-  return 0;
+  return printAnswer(removed, options.json, () => `The window ${id} is removed.`);
 }
 
 /** Refused here already, with the option's name. */

@@ -1,5 +1,4 @@
 /** Adds a row to the file of definitions of a directory, or says how it is written there. */
-
 import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";

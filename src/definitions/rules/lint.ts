@@ -1,4 +1,5 @@
 /** What rows must not say of each other. Pure. */
+
 import type { CheckRow } from "#definitions/rows/check.ts";
 import {
   type DefinitionSet,
@@ -7,6 +8,7 @@ import {
   sectionNames,
 } from "#definitions/rows/contract.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
+import { someOf } from "#kernel/nearest.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { lintDependencies } from "./dependencies.ts";
 import type { Finding } from "./finding.ts";
@@ -102,8 +104,8 @@ function namesOf(names: readonly string[]): string {
 
 function list(rows: readonly { id: string }[]): string {
   if (rows.length === 0) return ": there are none";
-  const more = rows.length > namedRows ? ` and ${rows.length - namedRows} more` : "";
-  return `; there are ${namesOf(rows.map(({ id }) => id))}${more}`;
+  const names = rows.map(({ id }) => id);
+  return `; there are ${someOf(names, namedRows)}`;
 }
 
 function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Finding[] {

@@ -1,5 +1,4 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
-
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";

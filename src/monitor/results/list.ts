@@ -35,18 +35,28 @@ type Sources = {
 };
 
 export function listChecks(from: Sources): CheckList {
+  const { apiChecks, heartbeats } = from.definitions;
+  const nobody = from.whyNobody && nobodyOf(from.definitions, from.whyNobody);
   const checks = [
-    ...from.definitions.apiChecks.map((check) => viewApiCheck(check, from)),
-    ...from.definitions.heartbeats.map((heartbeat) => viewHeartbeat(heartbeat, from)),
+    ...apiChecks.map((check) => viewApiCheck(check, from)),
+    ...heartbeats.map((heartbeat) => viewHeartbeat(heartbeat, from)),
   ];
-  return { taken_at: toIso(from.nowMs), ...nobodyOf(checks), checks };
+  return {
+    taken_at: toIso(from.nowMs),
+    ...(nobody !== undefined && { reaches_nobody: nobody }),
+    checks,
+  };
 }
 
-/** The reason of a check that has a channel, if one has. */
-function nobodyOf(checks: readonly CheckView[]): Pick<CheckList, "reaches_nobody"> {
-  if (checks.some((check) => check.reaches_nobody === undefined)) return {};
-  const first = checks.find(({ channels }) => channels.length > 0) ?? checks[0];
-  return first?.reaches_nobody === undefined ? {} : { reaches_nobody: first.reaches_nobody };
+/** Why no alert of any check leaves this program: the reason of one with a channel, if one has; undefined: some do. */
+export function nobodyOf(
+  { apiChecks, heartbeats }: Sources["definitions"],
+  whyNobody: WhyNobody,
+): string | undefined {
+  const all = [...apiChecks, ...heartbeats];
+  if (all.some((one) => whyNobody(one) === undefined)) return undefined;
+  const first = all.find((one) => channelNames(one).length > 0) ?? all[0];
+  return first && whyNobody(first);
 }
 
 function viewApiCheck(check: ApiCheck, from: Sources): CheckView {

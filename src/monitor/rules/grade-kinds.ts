@@ -1,4 +1,5 @@
 /** What is wrong with the answers of TCP and DNS servers, and with the days of a certificate. Pure. */
+import { someOf } from "#kernel/nearest.ts";
 import type { Cause, Grade, RunnableOf } from "#monitor/contract.ts";
 import type { RecordType } from "#monitor/kinds/contract.ts";
 import { show } from "./assertions.ts";
@@ -21,9 +22,8 @@ export function faultOfRecords(
   const found = new Set(values.map((value) => normalize(type, value)));
   const missing = expect.find((value) => !found.has(normalize(type, value)));
   if (missing === undefined) return null;
-  const shown = values.slice(0, shownValues).map(show).join(", ");
-  const more = values.length > shownValues ? ` and ${values.length - shownValues} more` : "";
-  return `${type} is ${shown}${more}, expected ${show(missing)} among them`;
+  const shown = values.slice(0, shownValues).map(show);
+  return `${type} is ${someOf(shown, shownValues, values.length)}, expected ${show(missing)} among them`;
 }
 
 /** Names have no case and may end with a dot; an address of IPv6 may have its zeros. */

@@ -1,5 +1,6 @@
 /** Describes the images that a rollout's sentinels run now, in the same words for chat, console and command line. Pure. */
 import { compareImages, parseImageReference, shortenImage } from "#kernel/image-reference.ts";
+import { someOf } from "#kernel/nearest.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 
@@ -51,12 +52,7 @@ function failedParts({ image, failed, serving }: Standing, nameOf: NameOf): Stan
 }
 
 function down(brief: string, ids: readonly string[]): StandingPart {
-  const more = ids.length > namedDown ? ` and ${ids.length - namedDown} more` : "";
-  return {
-    text: `${brief}: ${ids.slice(0, namedDown).join(", ")}${more}.`,
-    brief,
-    down: ids.length,
-  };
+  return { text: `${brief}: ${someOf(ids, namedDown)}.`, brief, down: ids.length };
 }
 
 function part(brief: string): StandingPart {

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { signInByCode } from "#cli/sign-in/by-code.ts";
-import { makeSecret } from "#cli/sign-in/secret.ts";
+import { makeSecret } from "#cli/token.ts";
 
 const begun = {
   provider: "login.example.com",

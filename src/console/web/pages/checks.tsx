@@ -1,7 +1,5 @@
 /** Every check and heartbeat, the worst first. */
-
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
-import { Nobody } from "#console/web/checks/nobody.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, checkTones } from "#console/web/checks/tone.ts";
 import { duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
@@ -10,6 +8,7 @@ import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
+import { Nobody } from "#console/web/routing/route-map.tsx";
 import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts";

@@ -2,12 +2,13 @@
 import { count, duration, sentinels } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { namesOf } from "#console/web/pins/which.ts";
+import { Link } from "#console/web/router.tsx";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import { startWords } from "./earliest.ts";
 import { PlanEvidence } from "./evidence.tsx";
-import { PlanLeftOut } from "./plan-left-out.tsx";
+import { type Cause, causesOf } from "./left-out.ts";
 import { failureWords } from "./start-question.ts";
-import { percentWords } from "./wave-part.ts";
+import { percentWords, startWords } from "./wave-words.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
   return (
@@ -79,4 +80,39 @@ function regionWords(regions: Record<string, number>): string {
   return Object.entries(regions)
     .map(([name, size]) => `${name} ${count(size)}`)
     .join(" · ");
+}
+
+/** So many ids are named of each cause. */
+const mostIds = 10;
+
+/** The sentinels that a plan leaves out, by what leaves them out. */
+function PlanLeftOut({ plan }: { plan: RolloutPlan }) {
+  const { left_out_count: total } = plan;
+  if (total === 0) return null;
+  const { causes, unnamed } = causesOf(plan);
+  return (
+    <section class="left-out" aria-labelledby="left-out-title">
+      <h3 id="left-out-title">Left out: {sentinels(total)}</h3>
+      <ul class="plain-list">
+        {causes.map((cause) => (
+          <li key={`${cause.pin ?? ""} ${cause.reason}`}>
+            <By {...cause} />
+            <span class="mono quiet">{namesOf(cause.ids, mostIds)}</span>
+          </li>
+        ))}
+        {unnamed > 0 && <li class="quiet">and {count(unnamed)} more</li>}
+      </ul>
+    </section>
+  );
+}
+
+function By({ pin, reason }: Cause) {
+  const why = reason === "" ? "" : `: ${reason}`;
+  if (pin === null) return <span>by this request{why}</span>;
+  return (
+    <span>
+      by the pin <Link to="/pins">{pin}</Link>
+      {why}
+    </span>
+  );
 }

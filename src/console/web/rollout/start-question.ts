@@ -1,8 +1,8 @@
 /** What the start of a planned rollout does, in the words of its confirmation. Pure. */
 import { sentinels, shortImage } from "#console/web/format.ts";
 import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
-import { startWords } from "./earliest.ts";
 import type { Words } from "./questions.ts";
+import { startWords } from "./wave-words.ts";
 
 export type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
 

@@ -1,9 +1,8 @@
 /** Waves as bars that fill; the pieces of a bar are the outcomes of its sentinels. */
-
 import type { Counts } from "#console/counts.ts";
 import { count, duration } from "#console/web/format.ts";
 import type { RecordedWave } from "#rollout/history/contract.ts";
-import { percentWords } from "./wave-part.ts";
+import { percentWords } from "./wave-words.ts";
 
 type Props = {
   waves: readonly RecordedWave[];

@@ -1,8 +1,8 @@
 /** The simulation as a diagram: the alert on the left, the routes of its source, who is notified on the right. */
 import type { RoutingView } from "#console/contract.ts";
-import { pagesWords } from "#console/web/checks/nobody.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import type { CheckList } from "#monitor/results/contract.ts";
 
 type Simulation = RoutingView["simulation"];
 
@@ -63,4 +63,22 @@ function Outcome({ pages, channels, nobody }: OutcomeProps) {
       </p>
     </div>
   );
+}
+
+/** While no alert of any check leaves the program: says so, and why. */
+export function Nobody({ checks }: { checks: CheckList | undefined }) {
+  if (checks?.reaches_nobody === undefined) return null;
+  return (
+    <Notice tone="warn">
+      <b>No alert leaves this program yet:</b> {checks.reaches_nobody}. What to set is said by{" "}
+      <code class="mono">npx vedette doctor</code>.
+    </Notice>
+  );
+}
+
+/** Who is paged by the alerts of a check: nobody before its channel is set up. */
+export function pagesWords(pages: readonly string[], why: string | undefined): string {
+  const later = pages.join(", ");
+  if (why === undefined) return later || "nobody";
+  return `nobody (${why}${later === "" ? "" : `; later ${later}`})`;
 }
