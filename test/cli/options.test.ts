@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  parseExpiry,
   parseGateRuns,
   parseGateTimeout,
   parseLabels,
@@ -47,4 +48,10 @@ it.each([
   [parseLabels, "tier", "tier: is missing: expected text. For example: tier=canary"],
 ])("%#: %o says of %j what was expected", (parse, text, words) => {
   expect(() => parse(text)).toThrow(words);
+});
+
+it("an expiry takes every unit of a duration", () => {
+  const before = Date.now();
+
+  expect(parseExpiry("10m").getTime()).toBeGreaterThanOrEqual(before + 600_000);
 });

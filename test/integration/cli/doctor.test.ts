@@ -144,3 +144,36 @@ it("people read each finding with its next command", async () => {
 
   expect(stdout).toMatch(/unknown +program: no Vedette runs on .*\n +npx vedette start/);
 });
+
+it("a registry whose name is a closed address is not asked", async () => {
+  let asked = 0;
+  const image = "169.254.169.254/team/gateway:v1";
+  const sentinels = [{ id: "gw-1", region: "eu", image, running_image: image, healthy: true }];
+  const server = createServer((_, answer) => {
+    asked += 1;
+    answer.writeHead(200, { "content-type": "application/json" });
+    answer.end(JSON.stringify({ sentinels }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const environment = {
+    VEDETTE_FLEET__DRIVER: "http",
+    VEDETTE_FLEET__HTTP__URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    VEDETTE_FLEET__HTTP__TOKEN: "fleet-token-4711",
+  };
+  const program = await startProgram(environment);
+  onTestFinished(program.dispose);
+
+  const { of } = await waitFor(
+    async () => {
+      const end = await examine({ ...environment, VEDETTE_DATA_DIR: program.dataDir });
+      return end.of("list of fleet singleton")?.text.startsWith("1 sentinels") && end;
+    },
+    { withinMs: 60_000, what: "the fleet's list" },
+  );
+
+  expect(asked).toBeGreaterThan(0);
+  expect(of("registry")).toMatchObject({ grade: "fault" });
+  expect(of("registry")?.text).toMatch(/169\.254\.169\.254 does not answer: .*(closed|metadata)/);
+});

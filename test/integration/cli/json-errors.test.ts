@@ -52,6 +52,12 @@ it("with --json a refusal of the program keeps its code", async () => {
   });
 });
 
+it("alerts simulate says in JSON why it reaches nobody yet", async () => {
+  const { stdout } = await run(["alerts", "simulate", "--checks", "--json"]);
+
+  expect(JSON.parse(stdout)).toMatchObject({ reaches_nobody: "incident.url is not set" });
+});
+
 it("without --json an error leaves stdout empty", async () => {
   expect(await run(["status"], nobody)).toMatchObject({ code: 1, stdout: "" });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
-import { listChecks } from "#monitor/results/list.ts";
+import { listChecks, nobodyOf } from "#monitor/results/list.ts";
 import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;
@@ -242,4 +242,15 @@ it("the list says why no alert leaves the program, if none does", () => {
   expect(listWith({ a: nobody, b: nobody })).toHaveProperty("reaches_nobody", nobody);
   expect(listWith({ a: nobody, b: undefined })).not.toHaveProperty("reaches_nobody");
   expect(listWith({})).not.toHaveProperty("reaches_nobody");
+});
+
+it("the reason why no alert leaves follows from the definitions alone", () => {
+  const definitions = {
+    apiChecks: [anApiCheck({ id: "a", channel: null }), anApiCheck({ id: "b" })],
+    heartbeats: [],
+  };
+  const why: Record<string, string> = { a: "it has no channel", b: "incident.url is not set" };
+
+  expect(nobodyOf(definitions, ({ id }) => why[id])).toBe("incident.url is not set");
+  expect(nobodyOf(definitions, ({ id }) => (id === "a" ? why[id] : undefined))).toBeUndefined();
 });

@@ -107,6 +107,17 @@ async function createAgain() {
 }
 
 describe("the process driver", () => {
+  it("says with a failure that the sentinel still serves, and with which image", async () => {
+    const directory = useDirectory();
+    const driver = await startFleet(directory);
+    onTestFinished(() => driver.stop());
+    const { runningImage } = stateIn(directory);
+
+    const seen = await deploy(driver, "v2-crash");
+
+    expect(seen).toMatchObject({ status: "failed", healthy: true, running_image: runningImage });
+  });
+
   it("has started before its sentinels serve, and lists them then as they are", async () => {
     const driver = createFleet(useDirectory());
     onTestFinished(() => driver.stop());

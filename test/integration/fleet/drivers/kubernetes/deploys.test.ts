@@ -95,6 +95,15 @@ describe("a deploy that fails", () => {
     await untilAvailable(server);
   });
 
+  it("says whether the Deployment still serves", async () => {
+    const server = await startKubernetesFleet(["gw"]);
+    const driver = createTestDriver(server.url);
+
+    const seen = await deploy(driver, orderOf("v2-crash"));
+
+    expect(seen).toMatchObject({ status: "failed", healthy: true });
+  });
+
   it("ends by the Deployment's own deadline when that is sooner", async () => {
     const server = await startApiServer();
     addDeployment(server, "gw", { spec: { progressDeadlineSeconds: 1 } });
