@@ -1,5 +1,4 @@
 /** The body of an alert event, built as an object, so that any text in it is escaped. */
-
 import { createHash } from "node:crypto";
 import { formatSpan } from "#kernel/duration.ts";
 import { toIso } from "#kernel/time.ts";

@@ -1,5 +1,4 @@
 /** What a program of yours imports from `vedette/client`: the handlers of the rollout, over `control`. */
-
 import type { z } from "zod";
 import { defaultFleet, FleetName } from "#fleet/contract.ts";
 import {

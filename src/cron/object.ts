@@ -1,5 +1,4 @@
 /** The timers of the jobs: one virtual object per job, so that they survive restarts and crashes. */
-
 import {
   InvocationIdParser,
   implement,

@@ -1,5 +1,4 @@
 /** Says of an error of Postgres which setting is wrong, and what to do. Never quotes the password. */
-
 import pg from "pg";
 
 /** `setting`: the name of the one that has the address. Empty `url`: it is the embedded server, which has none. */

@@ -1,5 +1,4 @@
 /** What was expected and what came instead: a fault of a value in words, as people write them. */
-
 import { z } from "zod";
 import { someOf } from "#kernel/nearest.ts";
 import { cleanText } from "./clean-text.ts";

@@ -1,5 +1,4 @@
 /** Compares a database's schema with the migrations of this version, which go forward only. */
-
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ClientBase, Pool } from "pg";

@@ -1,5 +1,4 @@
 /** Replays recorded results under other rules, with the same grading and verdicts: what would have alerted. */
-
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { regrade } from "./rules/grade.ts";

@@ -1,5 +1,4 @@
 /** Suggests a route that takes the alerts that no other route takes, as a row to paste. */
-
 import type { AlertRoute, AlertSource, Condition } from "./contract.ts";
 import { anyOther, type Coverage, notSet } from "./coverage.ts";
 

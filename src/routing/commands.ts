@@ -1,5 +1,4 @@
 /** What the commands about alert routes do with the rows alone, without a server. */
-
 import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, lintRoutes } from "#routing/lint.ts";

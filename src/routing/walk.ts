@@ -1,5 +1,4 @@
 /** The way of an alert from a failing check to the people notified: channel, source, routes. */
-
 import type { Environment } from "#alerts/contract.ts";
 import type { RoutingRows } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";

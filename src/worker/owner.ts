@@ -1,5 +1,4 @@
 /** A Restate must serve one installation only: a second would take over its rollouts, checks and timers. */
-
 import { AbortError } from "p-retry";
 import { z } from "zod";
 import { readBody } from "#kernel/body.ts";

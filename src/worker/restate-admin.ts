@@ -1,5 +1,4 @@
 /** Restate's admin API: SQL queries on its tables, and changes of invocations. */
-
 import pLimit from "p-limit";
 import { readBody } from "#kernel/body.ts";
 import { requestRestate } from "#kernel/restate-address.ts";

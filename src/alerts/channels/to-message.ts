@@ -1,5 +1,4 @@
 /** What an alert event says, from the order of its delivery. */
-
 import { parseEventId, testMark } from "#alerts/contract.ts";
 import type { RoutedOrder } from "#alerts/order.ts";
 import { type LinkTo, noteOf } from "#alerts/payload.ts";

@@ -1,5 +1,4 @@
 /** The rate limits that a key or an identity carries. */
-
 import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { toBigint } from "#api/schemas/int64.ts";

@@ -1,5 +1,4 @@
 /** Settings of an API and its keys that only an operator can change: the contract has no procedure for them. */
-
 import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";

@@ -1,5 +1,4 @@
 /** Namespaces of rate limits with their overrides, cached. */
-
 import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
 import { LiveCache, type Outage } from "#api/cache/live-cache.ts";
 import type { MakeChange } from "#api/changes/change.ts";

@@ -1,5 +1,4 @@
 /** Prints plans of alert routes, and the outcome of an apply. */
-
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";

@@ -1,5 +1,4 @@
 /** Commands that read the status and the results of checks. */
-
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer } from "#cli/print.ts";

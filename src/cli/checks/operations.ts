@@ -1,5 +1,4 @@
 /** Commands that run a check, mute or acknowledge its alerts, or set maintenance windows. */
-
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer } from "#cli/print.ts";

@@ -1,5 +1,4 @@
 /** `vedette runners`: which runners may report from further locations. */
-
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printAnswer, printJson } from "#cli/print.ts";

@@ -1,5 +1,4 @@
 /** Prints what applying definitions changes. */
-
 import { createTable, plain } from "#cli/table.ts";
 import type { Change, PlanAnswer } from "#definitions/contract.ts";
 import { someOf } from "#kernel/nearest.ts";

@@ -1,5 +1,4 @@
 /** What rows must not say of each other. Pure. */
-
 import type { CheckRow } from "#definitions/rows/check.ts";
 import {
   type DefinitionSet,

@@ -1,5 +1,4 @@
 /** Tells the objects of checks that their definitions changed. */
-
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { DefinitionsChange } from "#monitor/contract.ts";

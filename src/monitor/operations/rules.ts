@@ -1,5 +1,4 @@
 /** Mute, acknowledge, maintenance: the same for API checks and heartbeats. Pure. */
-
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";

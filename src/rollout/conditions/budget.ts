@@ -1,5 +1,4 @@
 /** The failure budget: how many deploys may fail before the rollout stops. */
-
 import type { MaxFailed } from "#rollout/policy/contract.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 import { limitOf } from "#rollout/values/limit.ts";

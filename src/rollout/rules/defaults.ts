@@ -1,5 +1,4 @@
 /** The policy of a rollout, from the settings and the request. Pure. */
-
 import { Approvals, type Policy } from "#rollout/policy/contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 

@@ -1,5 +1,4 @@
 /** How many members of a batch have which outcome. A rollout's counts are sums of these tallies. */
-
 import type { Batch, Outcome, RolloutHead, Tally } from "#rollout/state.ts";
 import { marksOf, type OutcomeChange } from "./outcome.ts";
 

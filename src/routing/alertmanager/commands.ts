@@ -1,5 +1,4 @@
 /** The commands about the metrics alert manager: token rotation, export, comparison, sync. */
-
 import { type Environment, environments } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import {

@@ -1,5 +1,4 @@
 /** Finds, in rows and settings, the sources to which an alert manager sends, and how. */
-
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import type { AlertSource } from "#routing/contract.ts";

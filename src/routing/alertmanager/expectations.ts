@@ -1,5 +1,4 @@
 /** Which receiver each kind of alert has to reach, computed from the rows and not from the tree. */
-
 import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";

@@ -1,5 +1,4 @@
 /** Rows of routes as Alertmanager's tree: a receiver per route, all receivers of a source at one URL. */
-
 import { createHash } from "node:crypto";
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";

@@ -1,5 +1,4 @@
 /** Applies a plan: a backup first, then one route after the other. */
-
 import { invariant } from "#kernel/invariant.ts";
 import type {
   ApplyRequest,

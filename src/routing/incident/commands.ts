@@ -1,5 +1,4 @@
 /** Plans of alert routes for the command line, which only read from the incident service. */
-
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Backup, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";

@@ -1,5 +1,4 @@
 /** Decides whether routes have drifted from their rows, and composes the messages about it. */
-
 import type { ChatMessage } from "#notify/contract.ts";
 import type { DriftReport, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { isInStep } from "./overlay.ts";

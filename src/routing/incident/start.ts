@@ -1,5 +1,4 @@
 /** Starts drift checks of alert routes. */
-
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { alertRoutesKey, alertRoutesName } from "#routing/incident/contract.ts";
 import { alertRoutesRuns } from "./internal.ts";

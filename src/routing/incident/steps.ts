@@ -1,5 +1,4 @@
 /** How the steps of a sync run, durably in a worker and directly in a command, and their retries. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "#kernel/backoff.ts";
 

@@ -1,5 +1,4 @@
 /** The handlers that begin an apply, record its progress and end it. */
-
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";

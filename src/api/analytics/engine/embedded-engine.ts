@@ -1,5 +1,4 @@
 /** Supervises the process of the embedded store: starts it, and restarts it when it ends. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -1,5 +1,4 @@
 /** Which rows of analytics a caller may read: the condition that is added to every table. */
-
 import type { QueryFamily } from "#api/analytics/sql/tables.ts";
 import { writeOneOf, writeText } from "#api/analytics/sql/write.ts";
 import { type Call, demand } from "#api/procedure.ts";

@@ -1,5 +1,4 @@
 /** The store's errors as those of the wire contract. */
-
 import { EngineError, type EngineFailure } from "#api/analytics/engine/engine-error.ts";
 import { ApiError, type ErrorCode } from "#api/error.ts";
 

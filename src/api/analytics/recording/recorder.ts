@@ -1,5 +1,4 @@
 /** Records verifications and limit decisions; called on the hot path. */
-
 import { batchesOf, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Journal, JournalPage } from "./journal.ts";

@@ -1,5 +1,4 @@
 /** Sends the spool's batches to the store, in order, with retries. */
-
 import type { Batch } from "#api/analytics/batch.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";

@@ -1,5 +1,4 @@
 /** Reads the primary parts of an expression: literals, columns, calls, brackets. */
-
 import { argumentsFor } from "./arguments.ts";
 import type { Cursor } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";

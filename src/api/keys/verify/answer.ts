@@ -1,5 +1,4 @@
 /** A verdict as the wire has it; empty values are left out, as the contract requires. */
-
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { describeIdentity } from "#api/identities/describe-identity.ts";
 import type { TakeAnswer } from "#api/limiter.ts";

@@ -1,5 +1,4 @@
 /** Which rate limits a verification counts against. */
-
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import type { LimitRequest } from "#api/limiter.ts";

@@ -1,5 +1,4 @@
 /** A chart over time: the library draws it, with our theme, width and description. */
-
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { paint } from "#console/web/theme.ts";

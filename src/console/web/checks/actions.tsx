@@ -1,5 +1,4 @@
 /** The operations on a check; each confirmation says what the operation does. */
-
 import { useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
 import { ms, quietEnd } from "#console/web/format.ts";

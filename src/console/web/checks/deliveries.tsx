@@ -1,5 +1,4 @@
 /** The deliveries of alert events, to the incident service and to channels. */
-
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { duration } from "#console/web/format.ts";

@@ -1,5 +1,4 @@
 /** The details of one sentinel. */
-
 import type { ComponentChildren } from "preact";
 import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
 import { count } from "#console/web/format.ts";

@@ -1,5 +1,4 @@
 /** The page of one check or heartbeat. */
-
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes, OfRollout } from "#console/web/checks/episodes.tsx";

@@ -1,5 +1,4 @@
 /** Past rollouts with their outcomes, and links that compare two of them. */
-
 import { doneIn } from "#console/counts.ts";
 import { query } from "#console/web/address.ts";
 import { count, duration } from "#console/web/format.ts";

@@ -1,5 +1,4 @@
 /** Which sentinels a pin or an exclusion takes, in words, and which pin takes a sentinel. Pure. */
-
 import { count } from "#console/web/format.ts";
 import { when } from "#console/web/times.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";

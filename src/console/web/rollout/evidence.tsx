@@ -1,5 +1,4 @@
 /** What shows that an image has passed CI. */
-
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";

@@ -1,5 +1,4 @@
 /** The state of the gate between two waves, check by check. */
-
 import { duration, ms } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Time } from "#console/web/parts/time.tsx";

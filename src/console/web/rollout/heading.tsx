@@ -1,5 +1,4 @@
 /** The heading of a rollout: its state, its image, who started it and when. */
-
 import { type ComponentChildren, Fragment } from "preact";
 import { count, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";

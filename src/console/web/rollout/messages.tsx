@@ -1,5 +1,4 @@
 /** The chat messages of a rollout, and their delivery. */
-
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import type { MessageView } from "#rollout/history/contract.ts";

@@ -1,5 +1,4 @@
 /** One page of the sentinels that the search finds. */
-
 import { setQuery } from "#console/web/address.ts";
 import { ago } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";

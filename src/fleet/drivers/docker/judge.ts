@@ -1,5 +1,4 @@
 /** Whether a container runs as it should, by what its engine says. Pure. */
-
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { readyWithinLabel } from "./family.ts";

@@ -1,5 +1,4 @@
 /** The end of a pod's log: of which pod and which of its containers, and how it is asked for. */
-
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
 import { parseJson } from "#kernel/body.ts";
