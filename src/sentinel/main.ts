@@ -21,7 +21,7 @@ const crashMs = 150;
 const drainMs = 10_000;
 
 async function run(settings: SentinelSettings): Promise<void> {
-  const behaviour = behaviourOf(settings.image);
+  const behaviour = behaviourOf(settings);
   process.stdout.write(`sentinel ${settings.id} starts with ${settings.image}\n`);
   const health = createHealth(settings, behaviour);
   const gateway = createGateway({

@@ -43,8 +43,10 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
 /** How an image misbehaves, by the suffix of its tag: for demonstrations and tests of rollouts. */
 export type Behaviour = "normal" | "crash" | "sick" | "slow";
 
-export function behaviourOf(image: string): Behaviour {
+/** With `-half` behind the suffix only on sentinels whose id ends in an even number. */
+export function behaviourOf({ image, id }: Pick<SentinelSettings, "image" | "id">): Behaviour {
   const { tag = "" } = parseImageReference(image) ?? {};
-  const suffix = /-(crash|sick|slow)$/.exec(tag)?.[1];
-  return (suffix as Behaviour | undefined) ?? "normal";
+  const [, suffix, half] = /-(crash|sick|slow)(-half)?$/.exec(tag) ?? [];
+  const isSpared = half !== undefined && !/[02468]$/.test(id);
+  return isSpared ? "normal" : ((suffix as Behaviour | undefined) ?? "normal");
 }

@@ -93,13 +93,12 @@ export function reportRollback(result: RollbackResult): string {
     ...stillOrdered(result),
   ];
   if (left > 0) lines.push("Next: npx vedette rollout rollback   retries those");
-  if ((result.still_ordered_count ?? 0) > 0) {
-    lines.push(
-      "Next: npx vedette rollout rollback --include-failed   puts the failed ones back, too",
-    );
-  }
+  if ((result.still_ordered_count ?? 0) > 0) lines.push(putBackFailed);
   return withFleetOption(lines.join("\n"), result.fleet);
 }
+
+const putBackFailed =
+  "Next: npx vedette rollout rollback --include-failed   puts the failed ones back, too";
 
 function nameReverted(count: number): string {
   if (count === 0) return "nothing was reverted";
@@ -128,21 +127,24 @@ function logOf(failed: readonly { id: string }[]): string[] {
 }
 
 function nextSteps(status: RolloutStatus): string[] {
-  const { state, succeeded, in_flight: inFlight, waiting_for: wait } = status;
+  const { state, succeeded, failed, in_flight: inFlight, waiting_for: wait } = status;
+  const alsoFailed = failed > 0 ? "; --include-failed those of the failed ones, too" : "";
+  const restores = `restores the previous images${alsoFailed}`;
   if (wait === "approval") return approvalSteps(status);
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
       status.standing?.some(({ down }) => down > 0)
         ? "      npx vedette rollout rollback --include-failed   restores the previous images, also where nothing is served"
-        : "      npx vedette rollout rollback   restores the previous images",
+        : `      npx vedette rollout rollback   ${restores}`,
       "      npx vedette rollout cancel     ends it and changes nothing",
     ];
   }
   // What is in flight is about to take the image.
   if (state === "cancelled" && succeeded + inFlight > 0) {
-    return ["Next: npx vedette rollout rollback   restores the previous images"];
+    return [`Next: npx vedette rollout rollback   ${restores}`];
   }
+  if (state === "cancelled" && failed > 0) return [putBackFailed];
   return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
 }
 

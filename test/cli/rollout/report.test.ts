@@ -47,13 +47,19 @@ describe("the report of a rollout", () => {
 });
 
 describe("the report of a cancelled rollout", () => {
-  const cancelled = (succeeded: number, in_flight: number) =>
-    reportStatus({ ...result, outcome: "cancelled", succeeded, in_flight });
+  const cancelled = (succeeded: number, in_flight: number, failed = 0) =>
+    reportStatus({ ...result, outcome: "cancelled", succeeded, in_flight, failed });
 
   it("names the rollback as long as a sentinel has the image, or is about to", () => {
     expect(cancelled(1, 0)).toContain("npx vedette rollout rollback");
     expect(cancelled(0, 4)).toContain("npx vedette rollout rollback");
     expect(cancelled(0, 0)).not.toContain("npx vedette rollout rollback");
+  });
+
+  it("names the way to put failed sentinels back, where nothing else is left to put back", () => {
+    expect(cancelled(0, 0, 1)).toContain("Next: npx vedette rollout rollback --include-failed");
+    expect(cancelled(1, 0, 1)).toContain("previous images; --include-failed those of the failed");
+    expect(cancelled(1, 0)).not.toContain("--include-failed");
   });
 });
 
