@@ -78,6 +78,31 @@ export function createProgram(exit: (code: number) => void): Command {
     .showHelpAfterError("(add --help for usage)")
     .addHelpText("after", examples)
     .exitOverride();
+  program.commandsGroup("Rollouts:");
+  addRolloutCommands(program, exit);
+  addWindowCommands(program, exit);
+  addPinCommands(program, exit);
+  addPromotionCommands(program, exit);
+  program.commandsGroup("Fleet:");
+  addSentinelCommands(program, exit);
+  program.commandsGroup("Monitoring:");
+  addStatusCommand(program, exit);
+  addMonitorCommands(program, addCheckCommands(program, exit), exit);
+  program.commandsGroup("Alerts:");
+  addAlertCommands(program, exit);
+  program.commandsGroup("API keys:");
+  addOperatorCommands(program, exit);
+  program.commandsGroup("Running it:");
+  addStartCommands(program, exit);
+  addDoctorCommand(program, exit);
+  addSignInCommands(program, exit);
+  addConfigCommands(program, exit);
+  addCronCommands(program, exit);
+  addCompletionCommand(program, exit);
+  return program.helpCommand(true);
+}
+
+function addStartCommands(program: Command, exit: Exit): void {
   program
     .command("start")
     .description("run the program until SIGTERM or SIGINT")
@@ -112,28 +137,17 @@ export function createProgram(exit: (code: number) => void): Command {
     .option("--roles <roles>", `of ${roles.join(", ")} (default: all)`, parseRoles)
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
-  addHealthCommands(program, exit);
-  addSignInCommands(program, exit);
-  addRolloutCommands(program, exit);
-  addWindowCommands(program, exit);
-  addPinCommands(program, exit);
-  addPromotionCommands(program, exit);
-  addSentinelCommands(program, exit);
-  addConfigCommands(program, exit);
-  addMonitorCommands(program, addCheckCommands(program, exit), exit);
-  addCronCommands(program, exit);
-  addAlertCommands(program, exit);
-  addOperatorCommands(program, exit);
-  addCompletionCommand(program, exit);
-  return program;
 }
 
-function addHealthCommands(program: Command, exit: Exit): void {
+function addStatusCommand(program: Command, exit: Exit): void {
   withConnection(program.command("status"))
     .description(
       "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
     )
     .action(load(exit, async () => (await import("./status.ts")).showStatus));
+}
+
+function addDoctorCommand(program: Command, exit: Exit): void {
   withSettings(program.command("doctor"))
     .description(
       "find what this installation lacks, also while it does not run (exit code 1: there is a fault)",
