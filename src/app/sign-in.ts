@@ -1,4 +1,4 @@
-/** Wires signing in: at an identity provider, and by the link that a start prints. */
+/** Wires signing in: at an identity provider, and by a link. */
 import { createHmac } from "node:crypto";
 import { createTickets, type Tickets } from "#console/tickets.ts";
 import { createNames } from "#control/sign-in/names.ts";

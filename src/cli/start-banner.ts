@@ -22,18 +22,19 @@ export function bannerLines(ready: Ready, ticket?: string): string[] {
   const { console, docs, credentials } = placesOf(ready);
   const hasConsole = console !== undefined;
   const link = ticket === undefined ? "" : `#ticket=${ticket}`;
-  const once = `signs in once, within ${ticketMinutes} minutes; then with the token in credentials.json`;
+  const once = `  The link signs in once, within ${ticketMinutes} minutes; a new one: npx vedette console`;
   return [
     "",
     "  Vedette is ready.",
-    ...(hasConsole ? [line("Console", `${console}${link}`)] : []),
-    ...(hasConsole && ticket !== undefined ? [line("", once)] : []),
     ...(docs === undefined ? [] : [line("Public API", docs)]),
     line("Credentials", credentials),
     line("Addresses", path.join(ready.dataDir, "endpoints.json")),
     ...(ready.nobody === undefined ? [] : [line("Alerts", describeNobody(ready.nobody))]),
     "",
     ...(hasExample(ready) ? ["  Try a rollout:", `    ${exampleRollout}`, ""] : []),
+    // Last, where it is found although log lines follow.
+    ...(hasConsole && ticket !== undefined ? [once] : []),
+    ...(hasConsole ? [line("Console", `${console}${link}`), ""] : []),
   ];
 }
 

@@ -69,7 +69,7 @@ function unauthorized(detail: string): ProblemError {
   return new ProblemError({ status: 401, code: "unauthorized", detail });
 }
 
-function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string {
+export function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string {
   return dataDir ?? (environment["VEDETTE_DATA_DIR"] || ".vedette");
 }
 

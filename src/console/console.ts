@@ -27,7 +27,7 @@ import type { Tickets } from "./tickets.ts";
 
 export type ConsoleParts = {
   logouts: Logouts;
-  tickets: Pick<Tickets, "redeem">;
+  tickets: Tickets;
   log: Log;
   /** The built page. */
   dir: string;
@@ -73,7 +73,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
       isSecure: publicUrl.startsWith("https:"),
     };
     serveSignIn(app, signIn);
-    serveTicketSignIn(app, { ...signIn, tickets: parts.tickets });
+    serveTicketSignIn(app, { ...signIn, tickets: parts.tickets, publicUrl });
     serveProviderSignIn(app, { ...signIn, publicUrl });
     serveStream(app, { guard, lives });
     serveOrders(app, { access, guard, lives, log });

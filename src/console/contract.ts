@@ -78,11 +78,21 @@ export const livePath = "/api/events";
 
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
 
-/** Of the random part of the link that a start prints: too many to be guessed in its time. */
+/** Of the random part of a link that signs in: too many to be guessed in its time. */
 export const ticketBytes = 16;
 
 /** How long such a link signs somebody in. */
 export const ticketMinutes = 5;
+
+/** The console's address, for a caller with a token: `vedette console`. */
+export const ConsoleLink = z.object({
+  /** The setting; empty: the address at which the caller has found `control`. */
+  public_url: z.union([z.literal(""), z.url({ protocol: /^https?$/ })]),
+  /** Signs in as the ingress token does; null: the token is another one, or people sign in at a provider. */
+  ticket: z.base64url().nullable(),
+  provider: z.string().nullable(),
+});
+export type ConsoleLink = z.infer<typeof ConsoleLink>;
 
 export const TicketSignIn = z.strictObject({ ticket: z.base64url().length(22) });
 

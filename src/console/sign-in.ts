@@ -53,7 +53,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-function wrongToken(): ProblemError {
+export function wrongToken(): ProblemError {
   const detail = "This token is unknown. Use the ingress token, or your own operator token.";
   return new ProblemError({ status: 401, code: "wrong_token", detail });
 }

@@ -1,5 +1,5 @@
 /**
- * Signing in by the link that a start prints. Its ticket is behind `#`, which browsers send to no server: the page
+ * Signing in by the link that a start, or `vedette console`, prints. Its ticket is behind `#`, which browsers send to no server: the page
  * posts it. So whoever only fetches the address, as a preview of it does, does not use the ticket up.
  */
 import type { FastifyInstance } from "fastify";
@@ -8,16 +8,24 @@ import { sharedActor } from "#kernel/actor.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { createAttempts } from "./attempts.ts";
-import { type ConsoleAccess, TicketSignIn, ticketMinutes } from "./contract.ts";
+import {
+  type ConsoleAccess,
+  type ConsoleLink,
+  SignIn,
+  TicketSignIn,
+  ticketMinutes,
+} from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { createOpenSession } from "./open-session.ts";
 import { parseBody } from "./parse.ts";
+import { wrongToken } from "./sign-in.ts";
 import type { Tickets } from "./tickets.ts";
 
 type Parts = {
   access: ConsoleAccess;
   guard: Guard;
-  tickets: Pick<Tickets, "redeem">;
+  tickets: Tickets;
+  publicUrl: string;
   log: Log;
   isSecure: boolean;
   fleets: readonly FleetOperators[];
@@ -43,26 +51,43 @@ export function serveTicketSignIn(app: FastifyInstance, parts: Parts): void {
     }
     return openSession(caller, "ticket", { request, reply });
   });
+
+  app.post("/api/session/link", async (request): Promise<ConsoleLink> => {
+    guard.requireOwnPage(request);
+    const { token } = parseBody(SignIn, request.body);
+    const plain = { public_url: parts.publicUrl, ticket: null };
+    if (access.provider !== undefined) return { ...plain, provider: access.provider.host };
+    const caller = access.identify(token);
+    if (caller === undefined) {
+      throw attempts.fail(request.ip, token, Date.now()) ? tooMany() : wrongToken();
+    }
+    // The link signs in with every role, which an operator's own token may lack.
+    if (caller.actor !== sharedActor) return { ...plain, provider: null };
+    const ticket = await tickets.issue();
+    if (ticket === undefined) throw unanswered();
+    log.info({ actor: caller.actor, remote: request.ip }, "console link issued");
+    return { ...plain, ticket, provider: null };
+  });
 }
 
 function wrongTicket(): ProblemError {
-  const detail = `This link has been used, or its ${ticketMinutes} minutes are over. Sign in with the ingress token.`;
+  const detail = `This link has been used, or its ${ticketMinutes} minutes are over. Get a new one by \`npx vedette console\`.`;
   return new ProblemError({ status: 401, code: "wrong_ticket", detail });
 }
 
 /** People have names there, which history then has. */
 function onlyAtProvider(host: string): ProblemError {
-  const detail = `Links of a start sign nobody in here: sign in at ${host}, or with a token.`;
+  const detail = `Links sign nobody in here: sign in at ${host}, or with a token.`;
   return new ProblemError({ status: 403, code: "forbidden", detail });
 }
 
 function unanswered(): ProblemError {
   const detail =
-    "The database, which knows this link, does not answer. Sign in with the ingress token.";
+    "The database, which knows the links, does not answer. Sign in with the ingress token.";
   return new ProblemError({ status: 503, code: "unavailable", detail });
 }
 
 function tooMany(): ProblemError {
-  const detail = "Too many wrong links from your address. Wait a minute.";
+  const detail = "Too many wrong attempts from your address. Wait a minute.";
   return new ProblemError({ status: 429, code: "too_many_attempts", detail });
 }

@@ -1,4 +1,4 @@
-/** Tickets: each signs its holder in once, in place of the ingress token, by the link that a start prints. */
+/** Tickets: each signs its holder in once, in place of the ingress token, by the link that a start, or `vedette console`, prints. */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";

@@ -34,6 +34,7 @@ it("the help has every command in the group of its subject", () => {
       "login",
       "logout",
       "whoami",
+      "console",
       "config",
       "cron",
       "completion",

@@ -11,26 +11,27 @@ const endpoints = {
 const ready: Ready = { endpoints, dataDir: "/data", publicUrl: "", isFleetLocal: true };
 const ticket = "AAAAAAAAAAAAAAAAAAAAAA";
 
-it("names the console by a link with the ticket, the API's reference and the credentials", () => {
+it("names the credentials and the API's reference, and last the console by a link with the ticket", () => {
   const lines = bannerLines(ready, ticket);
 
   expect(lines.join("\n")).toBe(`
   Vedette is ready.
-    Console      http://127.0.0.1:7071/console#ticket=AAAAAAAAAAAAAAAAAAAAAA
-                 signs in once, within 5 minutes; then with the token in credentials.json
     Public API   http://127.0.0.1:7070/docs
     Credentials  /data/credentials.json
     Addresses    /data/endpoints.json
 
   Try a rollout:
     npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait
+
+  The link signs in once, within 5 minutes; a new one: npx vedette console
+    Console      http://127.0.0.1:7071/console#ticket=AAAAAAAAAAAAAAAAAAAAAA
 `);
 });
 
 it("names the plain address without a ticket", () => {
   const text = bannerLines(ready).join("\n");
 
-  expect(text).toContain("Console      http://127.0.0.1:7071/console\n    Public API");
+  expect(text).toContain("\n    Console      http://127.0.0.1:7071/console\n");
 });
 
 it.each([

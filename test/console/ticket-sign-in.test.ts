@@ -23,7 +23,10 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
     return reply.code(problem.status).send(problem);
   });
   const access: ConsoleAccess = {
-    identify: () => undefined,
+    identify: (token) => {
+      if (token === "shared") return { actor: "ingress-token", roles };
+      return token === "own" ? { actor: "alice", roles: ["read"] } : undefined;
+    },
     callers: new Map([["ingress-token", { actor: "ingress-token", roles, mark: "m" }]]),
     sessionKey: Buffer.alloc(32),
     call: async () => null,
@@ -36,7 +39,8 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
   serveTicketSignIn(app, {
     access,
     guard,
-    tickets: { redeem },
+    tickets: { redeem, issue: async () => right },
+    publicUrl: "",
     log,
     isSecure,
     fleets: [{ name: "singleton" }],
@@ -44,7 +48,9 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
   app.get("/whoami", async (request) => (await guard.requireSession(request)).actor);
   const post = (ticket: string, headers: Record<string, string> = {}) =>
     app.inject({ method: "POST", url: "/api/session/ticket", headers, payload: { ticket } });
-  return { app, post };
+  const askLink = (token: string) =>
+    app.inject({ method: "POST", url: "/api/session/link", payload: { token } });
+  return { app, post, askLink };
 }
 
 it("begins the session of the ingress token's holder", async () => {
@@ -63,7 +69,36 @@ it("refuses a ticket that is used, old or unknown, and says what to do", async (
 
   expect(answer.statusCode).toBe(401);
   expect(answer.headers["set-cookie"]).toBeUndefined();
-  expect(answer.json().detail).toContain("Sign in with the ingress token.");
+  expect(answer.json().detail).toContain("npx vedette console");
+});
+
+it("gives the ingress token's holder a ticket", async () => {
+  const answer = await startSignIn().askLink("shared");
+
+  expect(answer.json()).toEqual({ public_url: "", ticket: right, provider: null });
+});
+
+it("gives an operator none, whose token may lack roles that the link has", async () => {
+  const answer = await startSignIn().askLink("own");
+
+  expect(answer.json()).toEqual({ public_url: "", ticket: null, provider: null });
+});
+
+it("gives nobody a ticket where people sign in at an identity provider, and names that", async () => {
+  const provider = { host: "id.example.com" } as ConsoleAccess["provider"];
+
+  const answer = await startSignIn({ provider }).askLink("shared");
+
+  expect(answer.json()).toEqual({ public_url: "", ticket: null, provider: "id.example.com" });
+});
+
+it("gives an unknown token no ticket, and tells an address with many of them to wait", async () => {
+  const { askLink } = startSignIn();
+
+  const statuses = new Set<number>();
+  for (let n = 0; n < 20; n += 1) statuses.add((await askLink(`wrong-${n}`)).statusCode);
+
+  expect([...statuses]).toEqual([401, 429]);
 });
 
 it("tells an address with many wrong ones to wait, and takes the right one from there", async () => {

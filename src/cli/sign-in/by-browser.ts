@@ -1,5 +1,6 @@
 /** Signs in by a browser on this machine. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { complain } from "#cli/print.ts";
 import type { Secret } from "#cli/token.ts";
 import { BeginAnswer, SessionAnswer } from "#control/sign-in/contract.ts";
@@ -22,7 +23,7 @@ export async function signInByBrowser(
     complain(
       `To sign in at ${provider}, open this address in a browser on this machine:\n\n${address}\n`,
     );
-    if (opensBrowser && process.stderr.isTTY === true) openBrowser(address);
+    if (opensBrowser && process.stderr.isTTY === true) void openBrowser(address);
     return await finish(server, { url, secret, begun });
   } finally {
     server.close();
@@ -54,10 +55,13 @@ async function finish(
   }
 }
 
-/** A machine without one, or without a desktop, is no error: the address has been printed. */
-function openBrowser(address: string): void {
+/** False: the machine has no program for that. All users of the machine can read the address while it starts. */
+export function openBrowser(address: string): Promise<boolean> {
   const program = process.platform === "darwin" ? "open" : "xdg-open";
   const child = spawn(program, [address], { stdio: "ignore", detached: true });
-  child.once("error", () => {});
   child.unref();
+  return once(child, "spawn").then(
+    () => true,
+    () => false,
+  );
 }

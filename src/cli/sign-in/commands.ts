@@ -1,4 +1,4 @@
-/** `vedette login`, `logout` and `whoami`: signing in at the identity provider that `control` has. */
+/** `vedette login`, `logout`, `whoami` and `console`: signing in. */
 import type { Command } from "commander";
 import { withAddress, withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
@@ -26,4 +26,8 @@ export function addSignInCommands(program: Command, exit: Exit): void {
   withConnection(program.command("whoami"))
     .description("print in whose name commands act, and what that name may do")
     .action(load(exit, async () => (await import("./whoami.ts")).whoAmI));
+  withConnection(program.command("console"))
+    .description("print a link to the console that signs in once, as that of a start does")
+    .option("--open", "open it in a browser, too")
+    .action(load(exit, async () => (await import("./console.ts")).printConsole));
 }

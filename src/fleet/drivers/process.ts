@@ -171,13 +171,25 @@ class ProcessFleet {
 
   /** Repeats replacements that a crash of ours interrupted, and restarts processes that have ended. */
   #repair(): void {
+    const ended: SentinelState[] = [];
     for (const state of this.all()) {
       if (this.#replacing.has(state.id)) continue;
       if (this.#unstored.has(state.id)) this.#keep(state);
       const isInterrupted = state.failure === null && state.runningImage !== state.image;
       if (isInterrupted) this.#replace(state.id);
-      else if (!this.isServing(state.id) && this.#isTimeToRevive(state.id)) this.#revive(state);
+      else if (!this.isServing(state.id) && this.#isTimeToRevive(state.id)) ended.push(state);
     }
+    this.#reviveAll(ended);
+  }
+
+  /** Logs one line, as a start has all of them. */
+  #reviveAll(states: readonly SentinelState[]): void {
+    const [first] = states;
+    if (first === undefined) return;
+    const { log } = this.#parts;
+    if (states.length > 1) log.info(`${states.length} sentinels start`);
+    else log.info({ sentinel: first.id }, "starting sentinel process");
+    for (const state of states) this.#revive(state);
   }
 
   #isTimeToRevive(id: string): boolean {
@@ -196,14 +208,13 @@ class ProcessFleet {
   /** Replaces processes from before our restart that have another root key than the current one. */
   #renewKeys(): void {
     const mark = markOfKey(this.#parts.rootKey);
-    for (const state of this.all()) {
-      if (this.isServing(state.id) && state.serving?.keyMark !== mark) this.#revive(state);
-    }
+    this.#reviveAll(
+      this.all().filter(({ id, serving }) => this.isServing(id) && serving?.keyMark !== mark),
+    );
   }
 
   /** Restarts a sentinel with the image that it ran, even if another one was ordered and failed. */
   #revive(state: SentinelState): void {
-    this.#parts.log.info({ sentinel: state.id }, "starting sentinel process");
     const { image, failure } = state;
     this.#work(state.id, async () => {
       // What was ordered while it waited for its turn is started at once.

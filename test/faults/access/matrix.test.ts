@@ -224,7 +224,7 @@ beforeAll(async () => {
   writeFileSync(path.join(page.path, "index.html"), "<head></head>");
   const parts = {
     logouts,
-    tickets: { redeem: async () => undefined },
+    tickets: { issue: async () => undefined, redeem: async () => false },
     log,
     dir: page.path,
     publicUrl: "",

@@ -1,9 +1,17 @@
 /** The link that a start prints on a terminal: one click signs in, in a real browser, and only once. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../support/free-port.ts";
+import { entry } from "../../support/program/command.ts";
 import { hasTerminal, type OnTerminal, startOnTerminal } from "../../support/program/terminal.ts";
 import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const run = promisify(execFile);
 
 const isPossible = hasBrowser && hasTerminal;
 
@@ -76,6 +84,40 @@ describe.skipIf(!isPossible)("the link of a start", () => {
     await page.goto(`${program.control}/console#ticket=${"A".repeat(22)}`);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     expect(await page.getByText("This link has been used").count()).toBe(0);
+  });
+
+  it("is in sight: the sentinels of a first start are one line, and it is the banner's last", async () => {
+    const fresh = makeTempDir();
+    const first = await startOnTerminal(fresh.path, { VEDETTE_FLEET__PROCESS__SIZE: "3" });
+    onTestFinished(async () => {
+      await first.stop();
+      fresh.remove();
+    });
+
+    expect(first.output()).toContain("3 sentinels start");
+    expect(first.output()).not.toContain("starting sentinel process");
+    expect(first.output()).toMatch(/rollout start[^]+Console +http\S+#ticket=\S+\r?\n/);
+  });
+
+  it("is replaced by `vedette console`, which opens a new one that no list of processes has", async () => {
+    const bin = makeTempDir();
+    onTestFinished(() => bin.remove());
+    const args = path.join(bin.path, "args");
+    const opener = `#!/bin/sh\nprintf %s "$*" > ${args}.new && mv ${args}.new ${args}\n`;
+    writeFileSync(path.join(bin.path, "xdg-open"), opener, { mode: 0o755 });
+    const environment = { VEDETTE_DATA_DIR: dir.path, PATH: `${bin.path}:${process.env["PATH"]}` };
+
+    const { stdout } = await run(process.execPath, [entry, "console", "--open"], {
+      env: environment,
+    });
+
+    expect(stdout).toMatch(/^http\S+\/console#ticket=\S{22}\n$/);
+    await waitFor(() => existsSync(args), { withinMs: 10_000, what: "the opener" });
+    const opened = readFileSync(args, "utf8");
+    expect(opened).toBe(path.join(dir.path, "console.html"));
+    expect(statSync(opened).mode & 0o777).toBe(0o600);
+    expect((await open(`file://${opened}`)).isSignedIn).toBe(true);
+    expect((await open(stdout.trim())).isSignedIn).toBe(false);
   });
 
   it("leads from the API's address to its reference", async () => {

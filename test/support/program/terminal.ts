@@ -36,7 +36,7 @@ export async function startOnTerminal(dataDir: string, environment: Record<strin
   });
   const closed = once(child, "close");
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  await waitFor(() => hasEnded() || output.includes("vedette rollout start"), {
+  await waitFor(() => hasEnded() || /Console +http\S+\r?\n/.test(output), {
     withinMs: 60_000,
     what: "the banner",
   });

@@ -36,7 +36,14 @@ export function TokenForm({ isFirst }: { isFirst: boolean }) {
         />
       </label>
       <p id="token-hint" class="hint">
-        Your own operator token, or the ingress token. Changes are recorded under your name.
+        Your own operator token, under whose name changes are recorded; or the ingress token, which
+        is in <code>credentials.json</code> of the data directory.
+        {isFirst && (
+          <>
+            {" "}
+            On that machine, <code>npx vedette console</code> prints a link that signs in.
+          </>
+        )}
       </p>
       <p id="token-error" role="alert" class={error === undefined ? "visually-hidden" : "refused"}>
         {error}
