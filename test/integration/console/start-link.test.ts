@@ -96,7 +96,7 @@ describe.skipIf(!isPossible)("the link of a start", () => {
 
     expect(first.output()).toContain("3 sentinels start");
     expect(first.output()).not.toContain("starting sentinel process");
-    expect(first.output()).toMatch(/rollout start[^]+Console +http\S+#ticket=\S+\r?\n/);
+    expect(first.output()).toMatch(/rollout start[\s\S]+Console +http\S+#ticket=\S+\r?\n/);
   });
 
   it("is replaced by `vedette console`, which opens a new one that no list of processes has", async () => {
