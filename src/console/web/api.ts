@@ -118,7 +118,7 @@ export async function signOut(): Promise<void> {
 }
 
 /**
- * Reads the session. A page that was opened by the link of a start signs in by its ticket, unless this browser is
+ * Reads the session. A page that was opened by a printed link signs in by its ticket, unless this browser is
  * signed in already. Without a valid session the sign-in page is shown.
  */
 export async function readSession(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The ticket of the link that a start prints: behind `#`, which browsers send to no server and to no other page. */
+/** The ticket of a printed link: behind `#`, which browsers send to no server and to no other page. */
 
 let noted: string | undefined;
 
