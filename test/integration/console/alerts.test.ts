@@ -57,9 +57,10 @@ describe.skipIf(!hasBrowser)("an alert", () => {
     await failJob(console, "certificate-workflow");
     const { page } = await console.open("/checks");
 
-    await page.getByRole("heading", { name: "1 open alert" }).waitFor();
+    await page.getByRole("heading", { name: /\d open alert/ }).waitFor();
     await page.getByRole("heading", { name: "Alert events that were not accepted" }).waitFor();
-    await page.getByRole("button", { name: "Send again…" }).click();
+    const refused = page.getByRole("row", { name: /^Certificate Workflow Failure/ });
+    await refused.getByRole("button", { name: "Send again…" }).click();
     await page.getByRole("button", { name: "Send again", exact: true }).click();
     await page.getByRole("link", { name: "Certificate Workflow", exact: true }).click();
     await page.getByRole("button", { name: "Acknowledge…" }).click();
