@@ -34,10 +34,7 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
   const source = environment["INGRESS_TOKEN"]?.trim() ? "INGRESS_TOKEN" : "INGRESS_TOKEN_FILE";
   if (named !== undefined) return { url, token: named, source };
   const session = readSession(url, environment);
-  if (session === undefined) {
-    const dataDir = dataDirOf(options, environment);
-    return { url, token: readLocalToken(dataDir, url), source: `${dataDir}/credentials.json` };
-  }
+  if (session === undefined) return findLocal(dataDirOf(options, environment), url);
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw sessionEnded(url);
   return { url, token: session.token, source: "vedette login", isSession: true };
@@ -105,14 +102,15 @@ function findRunning(dataDir: string): string | undefined {
 const controlUrl = Endpoints.pick({ control: true, process: true });
 const ingressToken = Credentials.pick({ ingress_token: true });
 
-function readLocalToken(dataDir: string, href: string): string {
+/** By the address that it listens at: that port of another loopback address may be another program's. */
+function findLocal(dataDir: string, href: string): Target {
   const url = new URL(href);
   const own = URL.parse((isThisMachine(url.hostname) && findRunning(dataDir)) || "");
-  const found =
-    own !== null && portOf(own) === portOf(url)
-      ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
-      : undefined;
-  if (found !== undefined) return found.ingress_token;
+  if (own !== null && own.protocol === url.protocol && portOf(own) === portOf(url)) {
+    const file = path.join(dataDir, "credentials.json");
+    const found = readFrom(file, ingressToken);
+    if (found !== undefined) return { url: own.origin, token: found.ingress_token, source: file };
+  }
   throw unauthorized(
     `no token for ${url.origin}: run \`vedette login\`, set INGRESS_TOKEN, or name a file with --token-file`,
   );

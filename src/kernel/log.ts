@@ -14,7 +14,7 @@ const secretPaths = ["authorization", "token", "key", "secret", "password"].flat
 ]);
 
 /** Fields with words that may quote what others have answered or were sent. */
-const wordFields = ["detail", "reason", "cause", "fault"];
+const wordFields = ["detail", "reason", "cause", "fault", "line", "last_words"];
 
 /** One JSON object per line on stdout; on a terminal the same lines in a readable form. */
 export function createLog(settings: LogSettings): Log {
@@ -23,7 +23,7 @@ export function createLog(settings: LogSettings): Log {
     formatters: { log: (fields: object) => maskIn(fields, wordFields) },
     serializers: {
       err: (error: unknown) =>
-        error instanceof Error ? maskIn(stdSerializers.err(error), ["message", "stack"]) : error,
+        error instanceof Error ? describeError(error) : maskSecrets(String(error)),
     },
   };
   const isPretty =
@@ -31,6 +31,17 @@ export function createLog(settings: LogSettings): Log {
   return isPretty
     ? pino(options, pretty({ sync: true, translateTime: "HH:MM:ss" }))
     : pino(options, pino.destination({ fd: 1, sync: true }));
+}
+
+/** Other members may have anything: of Postgres' errors the values of a row. */
+function describeError(error: Error): Record<string, unknown> {
+  const { type, message, stack, code, aggregateErrors } = stdSerializers.err(error);
+  const causes = aggregateErrors?.map((one: Error) => one.message).join("; ");
+  const words = { type, message, stack, ...(code !== undefined && { code }) };
+  return maskIn({ ...words, ...(causes !== undefined && { causes }) }, [
+    ...Object.keys(words),
+    "causes",
+  ]);
 }
 
 function maskIn(fields: object, names: readonly string[]): Record<string, unknown> {

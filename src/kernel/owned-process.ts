@@ -44,9 +44,10 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
-/** True if the process has certainly ended. Of one out of sight nothing is certain. */
+/** True if the process has ended, or is of another boot, whose ports are not ours. Of another container nothing is certain. */
 export function isGone(identity: ProcessIdentity): boolean {
-  return isInSight(identity) && !isAlive(identity);
+  const isOfOtherBoot = bootId !== undefined && (identity.bootId ?? bootId) !== bootId;
+  return isOfOtherBoot || (isInSight(identity) && !isAlive(identity));
 }
 
 /** Changes at each start of the machine; undefined where the machine has none. */

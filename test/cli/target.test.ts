@@ -99,13 +99,27 @@ describe("findTarget", () => {
     );
   });
 
-  it("sends the local token to the program that runs there, by any name of this machine", () => {
-    const find = (url: string) => findTarget({ dataDir: localVedette(), url }, {}).token;
+  it.each(["localhost:7071", "127.0.0.1:7071/", "[::1]:7071", "127.0.0.2:7071", "0.0.0.0:7071"])(
+    "sends the local token for %s where the program listens, and not to that port of another address",
+    (at) => {
+      const target = findTarget({ dataDir: localVedette(), url: `http://${at}` }, {});
 
-    expect([find("http://localhost:7071"), find("http://127.0.0.1:7071/")]).toEqual([
-      "local-token",
-      "local-token",
-    ]);
+      expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
+    },
+  );
+
+  it("does not send the local token without the TLS that is asked for", () => {
+    const find = () => findTarget({ dataDir: localVedette(), url: "https://localhost:7071" }, {});
+
+    expect(find).toThrow(/^no token for/);
+  });
+
+  it("does not send the local token to the port that a program had before the machine's start", () => {
+    const process = { ...identifyProcess(globalThis.process.pid), bootId: "another" };
+    const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });
+
+    expect(() => findTarget({ dataDir }, {})).toThrow(/no Vedette runs on/);
+    expect(() => findTarget({ dataDir, url: "http://127.0.0.1:7071" }, {})).toThrow(/^no token/);
   });
 
   it("does not send the local token to another program on the port of a killed one", () => {

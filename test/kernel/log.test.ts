@@ -45,3 +45,16 @@ it("masks secrets in words of others, and in errors with their causes", () => {
       .map((line) => JSON.parse(line).msg),
   ).toEqual(["x", "y"]);
 });
+
+it("masks secrets in whatever else an error has, and in words of child processes", () => {
+  const lines = logFromChild(`
+    const secret = "vedette_root_s1aaaaaaaa";
+    log.error({ err: new AggregateError([new Error(secret), new Error("refused")]) }, "x");
+    log.error({ err: Object.assign(new Error("y"), { code: "23505", detail: secret, inner: new Error(secret) }) });
+    log.error({ err: secret, line: secret, last_words: secret });
+  `);
+
+  expect(lines).not.toContain("s1a");
+  expect(lines).toContain('"causes":"***; refused"');
+  expect(lines).toContain('"code":"23505"');
+});

@@ -1,7 +1,7 @@
 /** Asks GitHub's API, or one that answers as it does, with limits of time and size. */
 import pRetry from "p-retry";
 import { CiTrouble } from "#ci/trouble.ts";
-import { parseJson } from "#kernel/body.ts";
+import { parseJson, withoutSecret } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 
 /** `timeoutMs`: of one request. */
@@ -42,7 +42,7 @@ async function ask(
         ...(token !== "" && { authorization: `Bearer ${token}` }),
       },
     });
-    const answer = parseJson(Buffer.from(await body.arrayBuffer()));
+    const answer = parseJson(withoutSecret(Buffer.from(await body.arrayBuffer()), token));
     if (statusCode === 404 || statusCode === 422) return undefined;
     if (statusCode !== 200) throw refuseStatus(statusCode, host);
     if (answer === undefined) throw new CiTrouble(`${host} answers no JSON`);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
-import { parseJson } from "#kernel/body.ts";
+import { parseJson, withoutSecret } from "#kernel/body.ts";
 import { Agent, type Dispatcher, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
@@ -227,7 +227,7 @@ async function callFleet(
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const bytes = withoutSecret(Buffer.from(await answer.body.arrayBuffer()), token);
     if (isTemporary(answer.statusCode)) {
       throw new UnreachableError(`unreachable: the fleet answered ${answer.statusCode}`);
     }

@@ -1,8 +1,9 @@
 /** One request to the incident service: timeout, rate limit, and the meaning of its answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { parseJson, readBody } from "#kernel/body.ts";
+import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -52,7 +53,8 @@ export function createSend(service: { url: string; apiKey: string }): Send {
       signal: AbortSignal.timeout(timeoutMs),
     });
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
-    return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };
+    const json = await readJson(answer.body, service.apiKey);
+    return { status: answer.statusCode, retryAfter, body: json };
   };
 }
 
@@ -73,10 +75,10 @@ export function readOnly(send: Send): Send {
   };
 }
 
-async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
+async function readJson(body: AsyncIterable<Buffer>, apiKey: string): Promise<unknown> {
   const whole = await readBody(body, longestAnswerBytes);
   if (whole === undefined) throw new Error("the answer is too long");
-  return parseJson(whole);
+  return parseJson(withoutSecret(whole, apiKey));
 }
 
 /** Sends one request, without retries. */
@@ -125,12 +127,7 @@ function describeRefusal(status: number, body: unknown): string {
   const faults = (data?.errors ?? []).map(({ message, source }) => {
     return source?.field === undefined ? message : `${source.field}: ${message}`;
   });
-  const why =
-    advice[status] ??
-    faults
-      .join("; ")
-      .replaceAll(/\p{Cc}+/gu, " ")
-      .slice(0, 500);
+  const why = advice[status] ?? cleanWords(faults.join("; "), 500);
   const request = data?.request_id === undefined ? "" : `request ${data.request_id}`;
   const details = [why, request].filter((text) => text !== "").join(", ");
   return `the incident service answered ${status}${details === "" ? "" : ` (${details})`}`;

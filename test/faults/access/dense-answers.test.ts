@@ -180,3 +180,23 @@ it.each([
 
   expect(parseJson(Buffer.from(JSON.stringify(list)))).toHaveLength(200_000);
 });
+
+it.each([
+  ["many commas in one text", { log: ",[{".repeat(1_000_000) }],
+  ["a log of lists", { log: '{"a":[1,2,3]},'.repeat(100_000), next: [1, 2] }],
+  ["backslashes and quotes", [String.raw`\"`.repeat(100_000), '"[{,'.repeat(100_000)]],
+])("an answer of %s is read", (_, value) => {
+  expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
+});
+
+it.each([
+  ["a quote that does not end", `["${"[,".repeat(10 * mib)}`],
+  ["a backslash outside of a text", String.raw`[\"${"[,".repeat(10 * mib)}`],
+  ["texts between", `[${'"",'.repeat(8 * mib)}""]`],
+])("an answer of many parts behind %s is refused at once", async (_, text) => {
+  const bytes = Buffer.from(text);
+  const read = async () => parseJson(bytes);
+
+  expect(await workedMs(read())).toBeLessThan(1_000);
+  expect(await read()).toBeUndefined();
+});

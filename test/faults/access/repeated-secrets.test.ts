@@ -1,0 +1,89 @@
+/** Secrets of the settings, which no form of the masks has, before servers and proxies that repeat what they were sent. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createAsk } from "#ci/commit/ask.ts";
+import { createHttpDriver } from "#fleet/drivers/http.ts";
+import { callOnce, createSend } from "#routing/incident/transport.ts";
+
+const secret = "green egret dives 82";
+
+/** `told`: the authorization that was sent. */
+async function serve(answer: (told: string, path: string) => { status?: number; body: unknown }) {
+  const got: string[] = [];
+  const server = createServer((request, response) => {
+    const told = request.headers.authorization ?? "";
+    got.push(told);
+    const { status = 200, body } = answer(told, request.url ?? "");
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got };
+}
+
+it("a refusal of the incident service that repeats the key is read without it", async () => {
+  const answer = (told: string) => ({
+    status: 400,
+    body: { errors: [{ message: `no: ${told}` }] },
+  });
+  const { url, got } = await serve(answer);
+
+  const reply = await callOnce(createSend({ url, apiKey: secret }), { method: "GET", path: "/" });
+
+  expect(got).toEqual([`Bearer ${secret}`]);
+  expect(reply).toMatchObject({ reason: "the incident service answered 400 (no: Bearer ***)" });
+});
+
+it("other secrets in a refusal of the incident service are masked", async () => {
+  const message = "of vedette_root_abcdefghijkl";
+  const { url } = await serve(() => ({ status: 400, body: { errors: [{ message }] } }));
+
+  const reply = await callOnce(createSend({ url, apiKey: secret }), { method: "GET", path: "/" });
+
+  expect(reply).toMatchObject({ reason: "the incident service answered 400 (of ***)" });
+});
+
+it("a route of the incident service that has the key is read without it", async () => {
+  const { url } = await serve((told) => ({ body: { alert_route: { id: "01R", name: told } } }));
+  const send = createSend({ url, apiKey: secret });
+
+  const { body } = await send({ method: "GET", path: "/v2/alert_routes/01R" });
+
+  expect(body).toEqual({ alert_route: { id: "01R", name: "Bearer ***" } });
+});
+
+it("a fleet that repeats its token in what it says of a sentinel is read without it", async () => {
+  const ofGateway = { id: "gw-1", image: "r.io/a:1", deploy_id: "d1", status: "failed" };
+  const { url, got } = await serve((told, path) => ({
+    body: path.startsWith("/sentinels?")
+      ? {
+          sentinels: [
+            { ...ofGateway, region: told, healthy: true, labels: { a: told, b: '{"a":[1,2]}' } },
+          ],
+        }
+      : { ...ofGateway, reason: `crashed: ${told}` },
+  }));
+  const driver = createHttpDriver({ url, token: secret });
+  onTestFinished(() => driver.stop());
+
+  const [listed] = await driver.list();
+  const order = { sentinelId: "gw-1", image: "r.io/a:1", deployId: "d1" };
+  const { reason } = await driver.observe(order as never);
+
+  expect(got).toEqual([`Bearer ${secret}`, `Bearer ${secret}`]);
+  expect({ listed, reason }).toMatchObject({
+    listed: { region: "Bearer ***", labels: { a: "Bearer ***", b: '{"a":[1,2]}' } },
+    reason: "crashed: Bearer ***",
+  });
+});
+
+it("a commit's status that repeats the token is read without it", async () => {
+  const { url } = await serve((told) => ({ body: { statuses: [{ context: told }] } }));
+  const ask = createAsk({ apiUrl: url, token: secret });
+
+  expect(await ask("repos/a/b")).toEqual({ statuses: [{ context: "Bearer ***" }] });
+});
