@@ -52,9 +52,13 @@ function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, 
   for (const [actor, { token, roles: held }] of Object.entries(operators)) {
     if (token === undefined) continue;
     const value = Buffer.from(token, "hex");
-    // By its token the row is known under another name, too.
-    yield [{ actor, roles: held, accounts: [`token:${markOf({ actor, roles }, value)}`] }, value];
+    yield [{ actor, roles: held, accounts: [tokenAccount(token)] }, value];
   }
+}
+
+/** By its token an operator's row is known under another name, too. */
+export function tokenAccount(token: string): string {
+  return `token:${markOf({ actor: "", roles }, Buffer.from(token, "hex"))}`;
 }
 
 /** Digests all have the same length, which a comparison in constant time needs. */

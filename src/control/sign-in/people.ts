@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
+import { tokenAccount } from "#control/token.ts";
 import { secretPrefixes } from "#kernel/mask-secrets.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
@@ -47,12 +48,16 @@ export function createPeople(settings: Settings): People {
     find: (session) => {
       const { actor, subject, roles, mark } = session;
       if (!isSameSecret(mark, createMark(session, settings))) return undefined;
-      const isRow = Object.hasOwn(settings.operators, actor);
+      const { oidc, operators } = settings;
+      const row = Object.hasOwn(operators, actor) ? operators[actor] : undefined;
+      const accounts = [
+        ...(subject === undefined ? [] : [accountId(oidc, subject)]),
+        ...(row?.token === undefined ? [] : [tokenAccount(row.token)]),
+      ];
       return {
-        actor,
-        roles,
-        ...(!isRow && { grantedBy: "control.oidc" }),
-        ...(subject !== undefined && { accounts: [accountId(settings.oidc, subject)] }),
+        ...{ actor, roles },
+        ...(row === undefined && { grantedBy: "control.oidc" }),
+        ...(accounts.length > 0 && { accounts }),
       };
     },
   };
