@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "#kernel/http.ts";
+import { cleanWords } from "#kernel/log-text.ts";
 
 /** The alert manager cannot be reached, or refuses; `message` says what to do. */
 class AlertmanagerError extends Error {}
@@ -43,7 +44,7 @@ export function connectRunning(address: string): RunningConfig {
     async reload() {
       const { status, text } = await call(endpoint, "POST", "/-/reload");
       if (status === 200) return;
-      const reason = (text.trim().split("\n")[0] ?? "").replaceAll(/\p{Cc}+/gu, " ").slice(0, 300);
+      const reason = cleanWords(text.trim().split("\n")[0] ?? "", 300);
       throw new AlertmanagerError(`it rejects its configuration (${status}): ${reason}`);
     },
   };

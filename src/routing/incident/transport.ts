@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
+import { listOf } from "#kernel/list-of.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -107,14 +108,13 @@ function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
 
 const Envelope = z.object({
   request_id: z.string().max(100).optional(),
-  errors: z
-    .array(
-      z.object({
-        message: z.string(),
-        source: z.object({ field: z.string().optional() }).nullish(),
-      }),
-    )
-    .default([]),
+  errors: listOf(
+    z.object({
+      message: z.string(),
+      source: z.object({ field: z.string().optional() }).nullish(),
+    }),
+    1_000,
+  ).default([]),
 });
 
 const advice: Record<number, string> = {

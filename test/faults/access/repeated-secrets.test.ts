@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createAsk } from "#ci/commit/ask.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
+import { connectRunning } from "#routing/alertmanager/running.ts";
 import { callOnce, createSend } from "#routing/incident/transport.ts";
 
 const secret = "green egret dives 82";
@@ -86,4 +87,21 @@ it("a commit's status that repeats the token is read without it", async () => {
   const ask = createAsk({ apiUrl: url, token: secret });
 
   expect(await ask("repos/a/b")).toEqual({ statuses: [{ context: "Bearer ***" }] });
+});
+
+it("an alert manager that repeats the password in its refusal is read without it", async () => {
+  const { url } = await serve((told) => ({ status: 400, body: `sent ${told}` }));
+  const address = url.replace("//", "//ada:Hunter-two-87@");
+
+  const reload = connectRunning(address).reload();
+
+  await expect(reload).rejects.toThrow('it rejects its configuration (400): "sent Basic ***');
+});
+
+it("an address with a password is in no refusal of the settings", async () => {
+  const { url } = await serve(() => ({ status: 200, body: "no metrics" }));
+
+  const state = connectRunning(url.replace("//", "//ada:hunter2@")).readState();
+
+  await expect(state).rejects.toThrow(`${url}/metrics (200) has no metrics`);
 });
