@@ -68,7 +68,7 @@ function joined(kept: Cell | undefined, learnt: Cell): Cell {
 const nameAtMost = 128;
 
 /** The same key with another duration is another limit. Its workspace is still in it. */
-function nameOf({ key, durationMs }: LimitRequest): string {
+export function nameOf({ key, durationMs }: LimitRequest): string {
   if (key.length <= nameAtMost) return `${durationMs}/${key}`;
   return `${durationMs}/${ownerOf(key)}/${hash("sha256", key, "base64")}`;
 }

@@ -1,5 +1,6 @@
 /** Batches of calls for take.lua: what a turn of the event loop asks of Redis for one workspace. */
 import { type LimitRequest, ownerOf } from "#api/limiter.ts";
+import { nameOf } from "./local-limiter.ts";
 import type { Cell, Look } from "./window.ts";
 
 /** The state found, and the counter afterwards. */
@@ -17,6 +18,11 @@ type Take = (
  */
 const limitsPerBatch = 100;
 
+/** Of one workspace so many are under way at most: what more it asks waits here, not before others in Redis. */
+const batchesUnderWay = 4;
+
+type Line = { waiting: TakeBatch[]; underWay: number };
+
 type BatchSettings = {
   /** Runs the script; if it throws, so does every call of the batch. */
   send: (batch: TakeBatch) => Promise<string[]>;
@@ -25,26 +31,50 @@ type BatchSettings = {
 };
 
 export function createBatches({ send, inOnePacket }: BatchSettings): Take {
-  let waiting = new Map<string, TakeBatch>();
-  const end = (batch: TakeBatch) => {
-    send(batch).then(batch.answer).catch(batch.fail);
+  const lines = new Map<string, Line>();
+  let isTurnEnding = false;
+  const advance = (line: Line, owner: string): void => {
+    while (line.underWay < batchesUnderWay) {
+      const batch = line.waiting.shift();
+      if (batch === undefined) break;
+      line.underWay += 1;
+      send(batch)
+        .then(batch.answer)
+        // Those that wait would fail as late, one after the other.
+        .catch((error) => {
+          for (const one of [batch, ...line.waiting.splice(0)]) one.fail(error);
+        })
+        .finally(() => {
+          line.underWay -= 1;
+          advance(line, owner);
+        });
+    }
+    if (line.underWay === 0) lines.delete(owner);
   };
   const endTurn = () => {
-    const ended = waiting;
-    waiting = new Map();
-    inOnePacket(() => ended.forEach(end));
+    isTurnEnding = false;
+    inOnePacket(() => lines.forEach(advance));
   };
   return (requests, known) =>
     new Promise((resolve, reject) => {
       const owner = ownerOf(requests[0]?.key ?? "");
-      if (waiting.size === 0) setImmediate(endTurn);
-      const batch = waiting.get(owner) ?? new TakeBatch();
-      waiting.set(owner, batch);
+      if (!isTurnEnding) setImmediate(endTurn);
+      isTurnEnding = true;
+      const line = lines.get(owner) ?? { waiting: [], underWay: 0 };
+      lines.set(owner, line);
+      const batch = openIn(line);
       batch.add({ requests, resolve, reject }, known);
-      if (batch.keys.length < limitsPerBatch) return;
-      waiting.delete(owner);
-      end(batch);
+      if (batch.isFull()) advance(line, owner);
     });
+}
+
+/** The batch that takes the next call. */
+function openIn({ waiting }: Line): TakeBatch {
+  const last = waiting.at(-1);
+  if (last?.isFull() === false) return last;
+  const batch = new TakeBatch();
+  waiting.push(batch);
+  return batch;
 }
 
 type WaitingCall = {
@@ -70,6 +100,10 @@ export class TakeBatch {
     }
   }
 
+  isFull(): boolean {
+    return this.keys.length >= limitsPerBatch;
+  }
+
   /** The script's ARGV. `now`: unix milliseconds, or empty. */
   values(now: string): string[] {
     const counts = this.#hasOneEach
@@ -91,8 +125,8 @@ export class TakeBatch {
 }
 
 /** In a cluster a script may only use keys of one slot, which the part in braces determines. */
-function keyOf({ key, durationMs }: LimitRequest): string {
-  return `vedette:limit:{${ownerOf(key)}}:${durationMs}:${key}`;
+function keyOf(request: LimitRequest): string {
+  return `vedette:limit:{${ownerOf(request.key)}}:${nameOf(request).replace("/", ":")}`;
 }
 
 function textOf(cell: Cell | undefined): string {

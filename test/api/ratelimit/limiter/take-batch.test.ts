@@ -139,3 +139,71 @@ it("names counters so that those of a batch are in one slot of a cluster", async
     ["vedette:limit:{workspace:ws_1}:60000:workspace:ws_1"],
   ]);
 });
+
+/** Batches that wait for their answers until the test ends them, by workspace. */
+function setUpHeld() {
+  const held: { owner: string; answer: PromiseWithResolvers<string[]>; keys: string[] }[] = [];
+  const take = createBatches({
+    send: ({ keys }) => {
+      const answer = Promise.withResolvers<string[]>();
+      held.push({ owner: /\{(.*?)\}/.exec(keys[0] ?? "")?.[1] ?? "", answer, keys });
+      return answer.promise;
+    },
+    inOnePacket: (write) => write(),
+  });
+  const takeMany = (owner: string, calls: number) =>
+    Array.from({ length: calls }, (_, call) => {
+      const requests = Array.from({ length: 100 }, (_, n) => request(`${owner}/${call}/${n}`));
+      return take(
+        requests,
+        requests.map(() => undefined),
+      );
+    });
+  const underWay = (owner: string) => held.filter((one) => one.owner === owner);
+  return { takeMany, underWay };
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+it("has few batches of one workspace under way, and sends another's at once", async () => {
+  const { takeMany, underWay } = setUpHeld();
+
+  const flood = takeMany("ws_flood", 50);
+  const other = takeMany("ws_other", 1);
+  await nextTurn();
+  const first = underWay("ws_flood").length;
+  underWay("ws_other")[0]?.answer.resolve(Array(100).fill("1 0 0 7 1 0"));
+  await Promise.all(other);
+  for (let done = 0; done < flood.length; done += 1) {
+    const { answer, keys } = underWay("ws_flood")[done] as ReturnType<typeof underWay>[number];
+    answer.resolve(keys.map(answerTo));
+    await flood[done];
+    await nextTurn();
+  }
+
+  expect(first).toBe(4);
+  expect(underWay("ws_flood")).toHaveLength(50);
+});
+
+it("fails what waits at once when what is under way fails", async () => {
+  const { takeMany, underWay } = setUpHeld();
+
+  const flood = Promise.allSettled(takeMany("ws_flood", 50));
+  await nextTurn();
+  for (const { answer } of underWay("ws_flood")) answer.reject(new Error("away"));
+  const ends = await flood;
+
+  expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(50);
+  expect(underWay("ws_flood")).toHaveLength(4);
+});
+
+it("names a counter of a long identifier by its hash, so that a workspace fills no more memory", async () => {
+  const { takeOf, sent } = setUp();
+
+  const long = "\u{1f600}".repeat(250);
+  await Promise.allSettled([takeOf(`ws_1/${long}1`, `ws_1/${long}2`)]);
+
+  const keys = sent.flatMap((batch) => batch.keys);
+  expect(new Set(keys).size).toBe(2);
+  expect(Math.max(...keys.map((key) => Buffer.byteLength(key)))).toBeLessThan(150);
+});
