@@ -5,7 +5,7 @@ import {
   refuseForeign,
   type Verdict,
 } from "#api/keys/recoverable/ring-claim.ts";
-import { findSealed } from "#api/operator/reseal.ts";
+import { findSealed, findSealing } from "#api/operator/reseal.ts";
 import type { Config } from "#config.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
@@ -50,7 +50,9 @@ export async function claimEncryptionKeys(
     if (sealed === "unopened") return sealed;
     if (known.state === "first" && sealed === "none" && !isSet) return known.state;
     const verdict = await claimRing(transaction, keyRing.marks);
-    refuse(base, verdict);
+    const id =
+      verdict.state === "newer" ? await findSealing(transaction, verdict.dropped) : undefined;
+    refuse(base, id === undefined ? verdict : { state: "foreign", id, why: "sealing" });
     return verdict.state;
   });
   if (state === "older") {

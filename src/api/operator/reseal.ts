@@ -102,6 +102,20 @@ export async function findSealed(
   return found;
 }
 
+/** The first of these keys by which something is sealed. */
+export async function findSealing(
+  transaction: PoolClient,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const { rows } = await transaction.query<{ id: string }>(
+    `SELECT id FROM unnest($1::text[]) AS id WHERE ${sealedTables
+      .map(({ table }) => `EXISTS (SELECT FROM ${table} WHERE encryption_key_id = id)`)
+      .join(" OR ")} LIMIT 1`,
+    [ids],
+  );
+  return rows[0]?.id;
+}
+
 function isOpened(keyRing: KeyRing, row: Row, name: string): boolean {
   return keyRing.tryOpen(row, name) !== undefined;
 }

@@ -29,6 +29,7 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   const keys = new Map(entries.map(parseEntry));
   const [currentId] = keys.keys();
   if (currentId === undefined) throw new Error("api.encryption_keys: at least one key is needed");
+  if (keys.size < entries.length) throw new Error("api.encryption_keys: two have the same name");
   const open = ({ encryptionKeyId, sealed }: SealedText, keyId: string): string => {
     const key = keys.get(encryptionKeyId);
     if (key === undefined) {

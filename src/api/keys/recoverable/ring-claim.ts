@@ -13,11 +13,18 @@ export type Verdict =
   /** The database has no marks yet. */
   | { state: "first" }
   | { state: "same" }
-  /** They open what the stored ones seal, and replace them. */
-  | { state: "newer" }
+  /** They open what the stored ones seal, and replace them. `dropped`: stored keys that they are without. */
+  | { state: "newer"; dropped: string[] }
   /** The stored ones open what they seal, as in the middle of a rotation. */
   | { state: "older" }
-  | { state: "foreign"; id: string; why: "another" | "missing" };
+  | { state: "foreign"; id: string; why: keyof typeof faults };
+
+const faults = {
+  another: "is not the one of that name which the other processes of this database have",
+  missing: "is missing, with which the other processes of this database seal",
+  sealing:
+    "is taken away, but still seals: put it behind the others, and run `npx vedette keys reseal`",
+};
 
 /** The first key of each list is the one that seals. */
 export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]): Verdict {
@@ -30,7 +37,8 @@ export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]):
   if (another !== undefined) return { state: "foreign", id: another.id, why: "another" };
   if (own.some(({ id }) => id === keptCurrent.id)) {
     const ids = (marks: readonly KeyMark[]) => JSON.stringify(marks.map(({ id }) => id));
-    return { state: ids(own) === ids(kept) ? "same" : "newer" };
+    const dropped = kept.map(({ id }) => id).filter((id) => own.every((one) => one.id !== id));
+    return ids(own) === ids(kept) ? { state: "same" } : { state: "newer", dropped };
   }
   if (kept.some(({ id }) => id === current.id)) return { state: "older" };
   return { state: "foreign", id: keptCurrent.id, why: "missing" };
@@ -40,12 +48,8 @@ export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]):
 export function refuseForeign(verdict: Verdict): void {
   if (verdict.state !== "foreign") return;
   const id = cleanText(verdict.id, 64);
-  const fault =
-    verdict.why === "another"
-      ? `the key "${id}" is not the one of that name which the other processes of this database have`
-      : `the key "${id}" is missing, with which the other processes of this database seal`;
   throw new Error(
-    `api.encryption_keys: ${fault}: set the same keys at every process, when they change a new one before ` +
+    `api.encryption_keys: the key "${id}" ${faults[verdict.why]}: set the same keys at every process, when they change a new one before ` +
       "the earlier ones (where none are set it is encryption_key in credentials.json of the data_dir of " +
       "the process that made it); only when the earlier ones are lost for good, run " +
       "`npx vedette keys forget-encryption-keys` first",
@@ -83,7 +87,9 @@ export async function requireOwnRing(
   marks: readonly KeyMark[],
 ): Promise<void> {
   const verdict = compareMarks(marks, await readMarks(transaction));
-  refuseForeign(verdict.state === "first" ? await claimRing(transaction, marks) : verdict);
+  // Under the lock also with an older key: whoever takes that away waits, and then sees what it has sealed.
+  const isBound = verdict.state === "first" || verdict.state === "older";
+  refuseForeign(isBound ? await claimRing(transaction, marks) : verdict);
 }
 
 /** The next start, or the next sealed key, stores new marks. Returns how many were deleted. */
