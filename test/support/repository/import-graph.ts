@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-type Import = { from: string; to: string };
+export type Import = { from: string; to: string };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;
 
