@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { createCellMemory } from "#api/ratelimit/limiter/cell-memory.ts";
 import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
-import { inThreads } from "../../../support/threads.ts";
+import { inThreads } from "../../../../support/threads.ts";
 
 const startMs = 1_800_000_000_000;
 const durationMs = 60_000;

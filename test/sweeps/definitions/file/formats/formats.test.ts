@@ -1,6 +1,6 @@
 /** The place of a mistake, in each format. */
 import { expect, it } from "vitest";
-import { faultsOf, readFiles } from "../../../support/definitions/definition-files.ts";
+import { faultsOf, readFiles } from "../../../../support/definitions/definition-files.ts";
 
 it.each([
   [

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { tempDir } from "./support/temp-dir.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 /** A checkout without packages. */
 function bareCheckout(): string {

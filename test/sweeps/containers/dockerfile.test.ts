@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { admitted, runDockerfile } from "../support/servers/dockerfile.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { admitted, runDockerfile } from "../../support/servers/dockerfile.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 
 function run(...steps: string[]) {
   const dir = tempDir();

@@ -1,7 +1,11 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { loadCode } from "#definitions/file/typescript/load.ts";
 import { NoResult, runChild } from "#definitions/file/typescript/run-child.ts";
-import { directoryOf, faultsOf, readFiles } from "../../../support/definitions/definition-files.ts";
+import {
+  directoryOf,
+  faultsOf,
+  readFiles,
+} from "../../../../support/definitions/definition-files.ts";
 
 const name = "vedette.config.ts";
 

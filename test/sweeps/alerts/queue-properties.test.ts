@@ -11,7 +11,7 @@ import {
   type Step,
   wake,
 } from "#alerts/queue.ts";
-import { buildOrder } from "../support/alerts/alert-builders.ts";
+import { buildOrder } from "../../support/alerts/alert-builders.ts";
 
 /** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */
 const act = fc.constantFrom("alert", "timer", "stale timer", "repeat", "redeliver" as const);

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { faultsOf } from "#api/http/faults.ts";
 import type { Procedure } from "#api/procedure.ts";
-import { procedureNames, requestSchema, requestValidator } from "../support/api/api-contract.ts";
-import { bodiesOf, breakagesOf, mutated } from "../support/api/schema-bodies.ts";
-import { servedProcedures } from "../support/api/served-procedures.ts";
+import { procedureNames, requestSchema, requestValidator } from "../../support/api/api-contract.ts";
+import { bodiesOf, breakagesOf, mutated } from "../../support/api/schema-bodies.ts";
+import { servedProcedures } from "../../support/api/served-procedures.ts";
 
 it("there is a procedure for each of the contract's, and no other", () => {
   const names = servedProcedures.map(([name]) => name);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createAuthenticate } from "#api/access/authenticate.ts";
-import { usedHeap } from "../../support/used-heap.ts";
+import { usedHeap } from "../../../support/used-heap.ts";
 
 /** A part of a request's head, as a parser cuts it out: it keeps all of the head in memory. */
 function cutOut(text: string): string {

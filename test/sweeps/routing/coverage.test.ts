@@ -4,8 +4,8 @@ import { suggestCatchAll } from "#routing/catch-all.ts";
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { anyOther, coverSource, notSet, type Region } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
-import { routes, sources } from "../support/monitor/standard-definitions.ts";
-import { anyLabels, anyRoutes, aRoute, aSource } from "../support/routing/route-rows.ts";
+import { routes, sources } from "../../support/monitor/standard-definitions.ts";
+import { anyLabels, anyRoutes, aRoute, aSource } from "../../support/routing/route-rows.ts";
 
 const source = aSource();
 

@@ -13,8 +13,8 @@ import type { Send } from "#routing/incident/transport.ts";
 import {
   createIncidentDouble,
   type IncidentDouble,
-} from "../../support/routing/incident-double.ts";
-import { aForeignRoute } from "../../support/routing/route-histories.ts";
+} from "../../../support/routing/incident-double.ts";
+import { aForeignRoute } from "../../../support/routing/route-histories.ts";
 
 const head = { incident_url: "http://double", made_at: "2026-11-21T00:00:00.000Z" };
 const steps: Steps = { run: (_name, action) => action(), sleep: async () => {} };

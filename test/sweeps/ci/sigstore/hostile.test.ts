@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import type { Attachment } from "#ci/finding.ts";
 import { sigstoreConfig } from "#ci/sigstore/config.ts";
 import { createSigstore } from "#ci/sigstore/sigstore.ts";
-import { attach, createSigner, simpleSigningOf } from "../../support/ci/signer.ts";
-import { createBench, subject } from "../../support/ci/sigstore-bench.ts";
+import { attach, createSigner, simpleSigningOf } from "../../../support/ci/signer.ts";
+import { createBench, subject } from "../../../support/ci/sigstore-bench.ts";
 
 const signer = await createSigner();
 const { trustedRoot } = signer;

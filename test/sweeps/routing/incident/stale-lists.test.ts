@@ -9,10 +9,10 @@ import { planRows } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
 import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
-import { routes, sources } from "../../support/monitor/standard-definitions.ts";
-import { type CrashPoint, runCrashing } from "../../support/program/crashing-steps.ts";
-import { createIncidentDouble, type Fault } from "../../support/routing/incident-double.ts";
-import { aForeignRoute } from "../../support/routing/route-histories.ts";
+import { routes, sources } from "../../../support/monitor/standard-definitions.ts";
+import { type CrashPoint, runCrashing } from "../../../support/program/crashing-steps.ts";
+import { createIncidentDouble, type Fault } from "../../../support/routing/incident-double.ts";
+import { aForeignRoute } from "../../../support/routing/route-histories.ts";
 
 const rows = { routes: routes.slice(0, 3), sources };
 const names = rows.routes.map(({ name }) => name);

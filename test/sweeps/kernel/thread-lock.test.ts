@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { lock, unlock } from "#kernel/thread-lock.ts";
-import { inThreads } from "../support/threads.ts";
+import { inThreads } from "../../support/threads.ts";
 
 it.each([
   [4, 50_000],
@@ -28,7 +28,7 @@ it.each([
 
 it("is taken over from a thread that has ended while it held it", async () => {
   const words = new Int32Array(new SharedArrayBuffer(4));
-  const module = new URL("../../src/kernel/thread-lock.ts", import.meta.url).href;
+  const module = new URL("../../../src/kernel/thread-lock.ts", import.meta.url).href;
   const source = `
     import { parentPort, workerData } from "node:worker_threads";
     import { lock } from ${JSON.stringify(module)};

@@ -10,9 +10,9 @@ import {
 import type { InsertBatch } from "#api/analytics/recording/sender.ts";
 import { openSpool, type Spool } from "#api/analytics/recording/spool.ts";
 import { createLog } from "#kernel/log.ts";
-import { ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
-import { tempDir } from "../../../support/temp-dir.ts";
-import { usedHeap } from "../../../support/used-heap.ts";
+import { ratelimitRow, verificationRow } from "../../../../support/api/analytics-rows.ts";
+import { tempDir } from "../../../../support/temp-dir.ts";
+import { usedHeap } from "../../../../support/used-heap.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 

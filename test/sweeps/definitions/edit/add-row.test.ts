@@ -2,8 +2,8 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync } from "nod
 import path from "node:path";
 import { expect, it } from "vitest";
 import { addRow } from "#definitions/edit/add-row.ts";
-import { directoryOf } from "../../support/definitions/definition-files.ts";
-import { standardRows } from "../../support/monitor/standard-definitions.ts";
+import { directoryOf } from "../../../support/definitions/definition-files.ts";
+import { standardRows } from "../../../support/monitor/standard-definitions.ts";
 
 const row = { id: "shop", url: "https://shop.example.com/health", frequencySeconds: 30 };
 

@@ -6,8 +6,8 @@ import { createNamespaces } from "#api/api.ts";
 import { ApiError } from "#api/error.ts";
 import { hasTooManyValues } from "#api/http/body-size.ts";
 import type { NamespaceParts } from "#api/parts.ts";
-import { testServer } from "../support/api/api-server.ts";
-import { neverAsked } from "../support/never-asked.ts";
+import { testServer } from "../../support/api/api-server.ts";
+import { neverAsked } from "../../support/never-asked.ts";
 
 const caller = {
   keyId: "key_test",

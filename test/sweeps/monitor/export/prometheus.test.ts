@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Definitions } from "#monitor/contract.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { arbitraryDefinitions } from "../../support/monitor/arbitrary-definitions.ts";
-import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
+import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
+import { standardDefinitions } from "../../../support/monitor/standard-definitions.ts";
 
 const settings = { metricsAddress: "127.0.0.1:7072" };
 
