@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import bs58 from "bs58";
 import { expect, it } from "vitest";
 import { newKeyMaterial, prefixOf } from "#api/keys/key-material.ts";
@@ -10,6 +11,13 @@ it("makes a key of so many random bytes behind its prefix", () => {
   expect(start).toBe(key.slice(0, "prod_".length + 4));
 });
 
+it("two keys have nothing in common but their prefix", () => {
+  const [one, other] = [1, 2].map(() => newKeyMaterial({ prefix: undefined, bytes: 16 }));
+
+  expect(one?.key).not.toBe(other?.key);
+  expect(one?.hash).not.toBe(other?.hash);
+});
+
 it.each([undefined, ""])("puts nothing before a key whose prefix is %j", (prefix) => {
   const { key, start } = newKeyMaterial({ prefix, bytes: 16 });
 
@@ -18,15 +26,16 @@ it.each([undefined, ""])("puts nothing before a key whose prefix is %j", (prefix
 });
 
 it("stores the SHA-256 of the key in base64", () => {
-  const { hash } = newKeyMaterial({ prefix: "prod", bytes: 16 });
+  const { key, hash } = newKeyMaterial({ prefix: "prod", bytes: 16 });
 
-  expect(Buffer.from(hash, "base64")).toHaveLength(32);
+  expect(hash).toBe(createHash("sha256").update(key).digest("base64"));
 });
 
 it.each([
   ["prod_abcd", "prod"],
   ["my_long_prefix_abcd", "my_long_prefix"],
   ["abcd", undefined],
+  ["_abcd", undefined],
 ])("finds the prefix of %s again", (start, prefix) => {
   expect(prefixOf(start)).toBe(prefix);
 });

@@ -61,8 +61,10 @@ it.each([
   "Proxy: http://evil.example",
   "Keep-Alive: timeout=1",
 ])("does not forward %s", async (header) => {
-  const { requests } = await ask("GET / HTTP/1.1", [header]);
+  const { status, requests } = await ask("GET / HTTP/1.1", [header]);
 
+  expect(status).toBe("200");
+  expect(requests).toHaveLength(1);
   expect(requests[0]?.headers[header.split(":")[0]?.toLowerCase() ?? ""]).not.toBe(
     header.split(": ")[1],
   );
@@ -73,6 +75,12 @@ it("appends the peer to X-Forwarded-For, and sends the API the peer only", async
 
   expect(requests[0]?.headers["x-forwarded-for"]).toBe("192.0.2.1, 127.0.0.1");
   expect(clients).toEqual(["127.0.0.1"]);
+});
+
+it("forwards a header that is none of its own as it came", async () => {
+  const { requests } = await ask("GET / HTTP/1.1", ["X-Application: 192.0.2.1"]);
+
+  expect(requests[0]?.headers).toMatchObject({ "x-application": "192.0.2.1" });
 });
 
 it("trusts a trusted proxy about the caller's address and protocol", async () => {

@@ -31,6 +31,21 @@ describe("requireCi", () => {
     );
   });
 
+  it.each([
+    ["failed", "the image has not passed CI"],
+    ["missing", "nothing shows that the image has passed CI"],
+    ["unverifiable", "what is to show that the image has passed CI cannot be verified"],
+    ["pending", "CI has not ended; try again when it has"],
+    ["unavailable", "it cannot be found out now whether the image has passed CI"],
+  ] as const)(
+    "a refusal of what is %s says so, names the setting and has the evidence",
+    (result, words) => {
+      expect(() => requireCi([evidence(result)])).toThrow(
+        `${words} (rollout.require_ci); commit: the detail`,
+      );
+    },
+  );
+
   it("says what is final before what may be tried again, and all of it", () => {
     expect(() => requireCi([evidence("unavailable"), evidence("failed")])).toThrow(
       expect.objectContaining({

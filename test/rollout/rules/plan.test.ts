@@ -50,6 +50,24 @@ describe("planRollout", () => {
 
     expect(planRollout(fleet, request).waves).toHaveLength(1);
   });
+
+  it("refuses a bound per region that would make more than 500 waves", () => {
+    const plan = (size: number) =>
+      planRollout(buildFleet({ eu: size }), {
+        image: imageV2,
+        wavePercentages: [100],
+        policy: { max_per_region: 1 },
+      });
+
+    expect(plan(500).waves).toHaveLength(500);
+    expect(() => plan(501)).toThrow(
+      expect.objectContaining({
+        status: 400,
+        code: "too_many_waves",
+        message: expect.stringContaining("there are 501 waves, 500 at most"),
+      }),
+    );
+  });
 });
 
 describe("toBatches", () => {
@@ -69,6 +87,7 @@ describe("toBatches", () => {
 
     const numbered = toWaveProgress(waves).flatMap(batchesOf);
 
+    expect(numbered.map(({ batch }) => batch)).toEqual([0, 1, 2, 3]);
     expect(numbered.map(({ size }) => size)).toEqual(toBatches(waves).map(({ ids }) => ids.length));
   });
 

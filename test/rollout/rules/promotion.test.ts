@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { refuseCircle } from "#rollout/promotions/store.ts";
-import { findHindrance } from "#rollout/rules/promotion.ts";
+import { findHindrance, notPromoted } from "#rollout/rules/promotion.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
 const image = `registry.example.com/team/app:v2${digest("a")}`;
@@ -44,8 +44,29 @@ describe("an image goes on to the next fleet", () => {
     );
   });
 
+  it("also when a rollout found an empty fleet, which leaves nobody out", () => {
+    const status = { state: "completed", image, total: 0, left_out: 0 } as const;
+
+    expect(findHindrance(image, { fleet: "staging", status, hasCompleted: false })).toBeUndefined();
+  });
+
+  it("also when some sentinels were left out, but not all", () => {
+    const status = { state: "completed", image, total: 4, left_out: 1 } as const;
+
+    expect(findHindrance(image, { fleet: "staging", status, hasCompleted: false })).toBeUndefined();
+  });
+
   it("not after it was tried again and did not complete, although it once had", () => {
     expect(hindrance("paused", image, true)).toBe("its rollout to staging is paused");
+  });
+});
+
+it("the refusal names every fleet that comes first, and the command that lists them", () => {
+  expect(notPromoted("production", ["staging has not completed it", "b is paused"])).toMatchObject({
+    status: 409,
+    code: "not_promoted",
+    message:
+      "production takes an image only after other fleets: staging has not completed it; b is paused (vedette promotions list)",
   });
 });
 

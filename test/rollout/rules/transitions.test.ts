@@ -62,6 +62,12 @@ describe("nextState", () => {
     );
   });
 
+  it("says that a rollback has to end when nothing is legal", () => {
+    expect(() => nextState("Pause", buildHead({ state: "rolling_back" }))).toThrow(
+      /Pause is not legal in state rolling_back; legal now: none \(wait for the rollback to end\)$/,
+    );
+  });
+
   it("refuses with 409", () => {
     expect(() => nextState("Rollout", buildHead())).toThrow(
       expect.objectContaining({ status: 409, code: "illegal_operation" }),

@@ -56,6 +56,25 @@ describe("the limits of a verification", () => {
     expect(() => chooseLimits(buildKeyRecord(), asked)).toThrow("at most 100 rate limits");
   });
 
+  it("may be a hundred, each for a second", () => {
+    const asked = Array.from({ length: 100 }, (_, n) => ({
+      name: `limit ${n}`,
+      cost: 1,
+      limit: 1,
+      duration: 1_000,
+    }));
+
+    expect(chooseLimits(buildKeyRecord(), asked)).toHaveLength(100);
+  });
+
+  it("are the stored one when the request names a limit without its duration", () => {
+    const record = buildKeyRecord({ ratelimits: [buildRule({ name: "requests", limit: 5 })] });
+
+    const limits = chooseLimits(record, [{ name: "requests", cost: 1, limit: 9 }]);
+
+    expect(limits).toMatchObject([{ limit: 5 }]);
+  });
+
   it("refuse a window under a second instead of letting everything pass", () => {
     const asked = [{ name: "requests", cost: 1, limit: 1, duration: 999 }];
 
