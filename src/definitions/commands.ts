@@ -1,8 +1,8 @@
 /** What commands do with a file of definitions, without a server. */
 import { type AddedRow, addRow } from "#definitions/edit/add-row.ts";
 import { DefinitionsError, type Fault, lineOf } from "#definitions/file/fault.ts";
-import { findFile } from "#definitions/file/find-file.ts";
 import { type NewRow, type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
+import { findFile } from "#definitions/file/source.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { type StandardSettings, standardSet } from "#definitions/standard/standard.ts";

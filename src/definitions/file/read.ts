@@ -3,11 +3,10 @@ import path from "node:path";
 import { type DefinitionSet, emptySet, type Section } from "#definitions/rows/contract.ts";
 import { lintSet } from "#definitions/rules/lint.ts";
 import { DefinitionsError, type Fault } from "./fault.ts";
-import { findFile } from "./find-file.ts";
 import { type Loaded, loadAll } from "./include.ts";
 import { mergeRows } from "./merge.ts";
 import { type OwnRow, readRows } from "./own-rows.ts";
-import type { Source } from "./source.ts";
+import { findFile, type Source } from "./source.ts";
 
 export type ReadDefinitions = {
   set: DefinitionSet;

@@ -1,5 +1,5 @@
 /** One file of definitions: its data, and where each value stands. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { DefinitionsError, type Fault, Malformed, type Place } from "./fault.ts";
@@ -30,8 +30,21 @@ const formats: Record<string, Load> = {
   ".json": parseYaml,
 };
 
-/** What a file of definitions may end with. */
-export const extensions = Object.keys(formats);
+const extensions = Object.keys(formats);
+
+/**
+ * The file of definitions in a directory, also one of TOML, which `loadSource` refuses; undefined: there is none.
+ * Throws `DefinitionsError` for several.
+ */
+export function findFile(directory: string): string | undefined {
+  const names = [...extensions, ".toml"].map((extension) => `vedette.config${extension}`);
+  const found = names.filter((name) => existsSync(path.join(directory, name)));
+  const [first, ...others] = found;
+  if (first === undefined) return undefined;
+  if (others.length === 0) return path.join(directory, first);
+  const message = `${found.join(" and ")} are both here: keep one, or name one (definitions.file, --config)`;
+  throw new DefinitionsError([{ file: first, where: "", message }]);
+}
 
 /** No file of definitions is larger; that of a whole disk must not be read. */
 const largestBytes = 16 * 1024 * 1024;
@@ -61,7 +74,8 @@ export async function loadSource(file: string, name: string): Promise<Source> {
 function formatOf(file: string): Load {
   const extension = path.extname(file);
   if (Object.hasOwn(formats, extension)) return formats[extension] as Load;
-  throw new Malformed(`the name has to end with ${extensions.join(", ")}`);
+  const forms = "is no TypeScript, JavaScript, YAML or JSON";
+  throw new Malformed(`${forms}: the name has to end with ${extensions.join(", ")}`);
 }
 
 function readText(file: string): string {

@@ -151,6 +151,25 @@ describe("faults", () => {
     ]);
   });
 
+  it.each([
+    ["in the directory", undefined],
+    ["that is named", "vedette.config.toml"],
+  ])("refuse a TOML file %s by the forms that there are", async (_where, file) => {
+    const files = { "vedette.config.toml": 'extends = ["standard"]' };
+
+    await expect(readFiles(files, file)).rejects.toThrow(
+      /^vedette\.config\.toml: is no TypeScript, JavaScript, YAML or JSON: the name has to end with \.ts, .*\.json$/,
+    );
+  });
+
+  it("refuse a TOML file beside one of YAML", async () => {
+    const files = { "vedette.config.toml": "", "vedette.config.yaml": "checks: []" };
+
+    await expect(readFiles(files)).rejects.toThrow(
+      "vedette.config.yaml and vedette.config.toml are both here: keep one",
+    );
+  });
+
   it("of a file that is missing, no file, or of another kind", async () => {
     await expect(readFiles({}, "a.yaml")).rejects.toThrow("a.yaml: there is no such file");
     await expect(readFiles({ "a.yaml/b": "" }, "a.yaml")).rejects.toThrow("a.yaml: is not a file");
