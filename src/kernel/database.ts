@@ -107,7 +107,7 @@ async function askForSign(url: string, signal: AbortSignal): Promise<void> {
 export async function migrate(
   url: string,
   log: Log,
-  { mayBePooled = false }: { mayBePooled?: boolean } = {},
+  { mayBePooled = false, dir = migrationsDir }: { mayBePooled?: boolean; dir?: string } = {},
 ): Promise<string[]> {
   const client = await connectDirectly(url, {
     applicationName: "vedette migrations",
@@ -119,21 +119,21 @@ export async function migrate(
         "database.direct_url leads to a connection pooler: it must pool by session, not by transaction",
       );
     }
-    const missing = await readMissingMigrations(client);
-    return missing.length === 0 ? [] : await runMigrations(client, log);
+    const missing = await readMissingMigrations(client, dir);
+    return missing.length === 0 ? [] : await runMigrations(client, log, dir);
   } finally {
     await endClient(client);
   }
 }
 
-async function runMigrations(dbClient: pg.Client, log: Log): Promise<string[]> {
+async function runMigrations(dbClient: pg.Client, log: Log, dir: string): Promise<string[]> {
   // Loaded only when there are any: most starts find none.
   const { runner } = await import("node-pg-migrate");
   await dbClient.query(`SET lock_timeout = ${lockTimeoutMs}`);
   const run = await runner({
     dbClient,
     advisoryLockMode: "wait",
-    dir: migrationsDir,
+    dir,
     direction: "up",
     migrationsTable,
     // Migrations of branches that were merged later may have lower numbers than some that have run.

@@ -24,8 +24,9 @@ export function compareSchema(of: { run: readonly string[]; known: readonly stri
  */
 export async function readMissingMigrations(
   connection: ClientBase | Pool,
+  dir = migrationsDir,
 ): Promise<readonly string[]> {
-  const { unknown, missing } = await readSchema(connection);
+  const { unknown, missing } = await readSchema(connection, dir);
   if (unknown.length === 0) return missing;
   throw new Error(
     `the database was migrated by a newer Vedette (${someOf(unknown, 3)}), which this one does not know: ` +
@@ -42,8 +43,8 @@ export async function requireKnownSchema(connection: ClientBase | Pool): Promise
   );
 }
 
-async function readSchema(connection: ClientBase | Pool) {
-  const known = readdirSync(migrationsDir)
+async function readSchema(connection: ClientBase | Pool, dir: string) {
+  const known = readdirSync(dir)
     .filter((name) => name.endsWith(".sql"))
     .map((name) => name.slice(0, -".sql".length))
     .sort();

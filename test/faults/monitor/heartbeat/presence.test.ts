@@ -1,5 +1,4 @@
 /** What is noted of the listening for pings, in a real Postgres. */
-import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -133,28 +132,4 @@ it("keeps the last spans only, however often processes come and go", async () =>
 
   const { rows } = await database.query("SELECT count(*)::int AS spans FROM monitor_presence");
   expect(rows[0].spans).toBe(200);
-});
-
-it("knows of the last absence that an earlier version recorded", async () => {
-  const database = await startBench();
-  await database.query("ALTER TABLE monitor_presence DROP COLUMN since, DROP COLUMN has_left");
-  await database.query(
-    `INSERT INTO monitor_presence (part, seen_at, away_from, away_to)
-     VALUES ('pings', '2026-01-01T00:20Z', '2026-01-01T00:05Z', '2026-01-01T00:10Z')`,
-  );
-
-  await database.query(
-    readFileSync(
-      new URL("../../../../migrations/0018_listening-spans.sql", import.meta.url),
-      "utf8",
-    ),
-  );
-
-  const { spans } = await readAbsences(database);
-  expect(spans[0]).toEqual({
-    fromMs: Date.parse("2026-01-01T00:05Z"),
-    toMs: Date.parse("2026-01-01T00:10Z"),
-    isOver: true,
-  });
-  expect(spans[1]).toMatchObject({ fromMs: Date.parse("2026-01-01T00:20Z"), isOver: false });
 });
