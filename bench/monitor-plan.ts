@@ -50,6 +50,7 @@ function toCheck(id: string, { frequencySeconds }: CheckGroup): ApiCheck {
     id,
     name: id,
     environment: "production",
+    kind: "http",
     method: "GET",
     path: `/${id}`,
     headers: {},

@@ -90,7 +90,7 @@ CREATE TABLE rollouts (
   waits_until      timestamptz,
   policy           jsonb NOT NULL DEFAULT '{}',
   -- What each wave is.
-  waves            jsonb,
+  waves            jsonb NOT NULL DEFAULT '[]',
   left_out         integer NOT NULL DEFAULT 0,
   -- What showed at the start that the image has passed CI; null: nothing was asked for.
   ci               jsonb,
@@ -118,7 +118,7 @@ CREATE TABLE rollout_sentinels (
   sequence       bigint NOT NULL DEFAULT 0,
   -- Every change of the outcome, the oldest first: the outcome (null: it is tried again), when it was recorded, and
   -- when its deploy was ordered (null: not known), both in ms since 1970.
-  changes        jsonb,
+  changes        jsonb NOT NULL DEFAULT '[]',
   -- Why it failed, also after a rollback has put it back; null: it has not, or its deploy was tried again.
   failure        text,
   PRIMARY KEY (rollout_id, sentinel_id)
@@ -512,11 +512,11 @@ CREATE TABLE check_episodes (
   reason                text NOT NULL,
   locations             text[] NOT NULL,
   missed_pings          integer,
-  rollout_id            text,
-  rollout_wave          integer,
   -- When the receiver of alerts accepted the event; null: not yet, or nobody is to be told.
   opened_delivered_at   timestamptz,
   resolved_delivered_at timestamptz,
+  -- The rollout that was in progress: its image and wave, and whether it had ended.
+  rollout               jsonb,
   PRIMARY KEY (check_id, episode)
 );
 
@@ -576,17 +576,15 @@ CREATE TABLE check_runners (
   -- When it last asked for its work; until it does once nobody waits for its reports.
   seen_at    timestamptz,
   -- Who added the runner, or replaced its token.
-  added_by   text
+  added_by   text NOT NULL
 );
 
 -- Spans in which pings were listened for: a row for each process that does, and a further one whenever it
 -- could not for a while. What lies between the spans is what nobody heard.
 CREATE TABLE monitor_presence (
   part      text PRIMARY KEY,
+  since     timestamptz NOT NULL,
   seen_at   timestamptz NOT NULL,
-  away_from timestamptz,
-  away_to   timestamptz,
-  since     timestamptz,
   -- Whether the process ended in good order, so that nobody waits for another note.
   has_left  boolean NOT NULL DEFAULT false
 );

@@ -59,7 +59,7 @@ export async function startMonitorRunner(
     services.splice(
       0,
       services.length,
-      ...seenFromElsewhere(work.services ?? [], URL.parse(control)?.hostname),
+      ...seenFromElsewhere(work.services, URL.parse(control)?.hostname),
       ...serviceAt("control", unlessShared(control)),
     );
     const byRunning = Map.groupBy(

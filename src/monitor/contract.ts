@@ -43,10 +43,7 @@ export const RunnableCheck = z.discriminatedUnion("kind", [
 export type RunnableCheck = z.infer<typeof RunnableCheck>;
 
 /** A check of one kind. */
-export type RunnableOf<Kind extends CheckKind> = Extract<
-  RunnableCheck,
-  { kind?: Kind | undefined }
->;
+export type RunnableOf<Kind extends CheckKind> = Extract<RunnableCheck, { kind: Kind }>;
 
 const CheckFields = RunFields.extend(related).strict();
 
@@ -60,7 +57,7 @@ export const ApiCheck = z.discriminatedUnion("kind", [
 export type ApiCheck = z.infer<typeof ApiCheck>;
 
 /** The definition of a check of one kind. */
-export type CheckOf<Kind extends CheckKind> = Extract<ApiCheck, { kind?: Kind | undefined }>;
+export type CheckOf<Kind extends CheckKind> = Extract<ApiCheck, { kind: Kind }>;
 
 export const AlertChannel = z.strictObject({
   name: z.enum(environments),

@@ -83,7 +83,7 @@ function removedFleet(name: string): RolloutFleet {
 /** The fleet's name in what the parts of a rollout send each other; without it: the default fleet. */
 export type OfFleet = { fleet?: string };
 
-/** Absent for the default fleet: what earlier versions have journaled has no name. */
+/** Absent for the default fleet. */
 export function ofFleet(name: string): OfFleet {
   return name === singletonKey ? {} : { fleet: name };
 }

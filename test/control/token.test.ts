@@ -63,14 +63,4 @@ describe("markedCallers", () => {
     expect(markOf(after, "alice")).not.toBe(markOf(before, "alice"));
     expect(markOf(after, sharedActor)).toBe(markOf(before, sharedActor));
   });
-
-  it("keeps the mark that sessions of earlier versions have, where an operator may do everything", () => {
-    const mark = createHash("sha256")
-      .update("vedette token mark")
-      .update(Buffer.from(hashOf("alices"), "hex"))
-      .digest("base64url")
-      .slice(0, 16);
-
-    expect(markOf({ alice: { token: hashOf("alices"), roles } }, "alice")).toBe(mark);
-  });
 });

@@ -17,7 +17,7 @@ it("a process is identified by pid, start time and boot", () => {
   expect(isAlive(identifySelf())).toBe(true);
 });
 
-it("a process that an earlier version recorded is identified by pid and start time", () => {
+it("a process of a machine without a boot id is identified by pid and start time", () => {
   const { pid, startedAt } = identifySelf();
 
   expect(isAlive({ pid, startedAt })).toBe(true);

@@ -4,7 +4,7 @@ import { Work } from "#monitor/locations/contract.ts";
 import { anApiCheck } from "../support/monitor/check-builders.ts";
 
 const work = (checks: unknown[]) => ({
-  ...{ location: "fra", now_ms: 1, base_url: "https://a.example", checks },
+  ...{ location: "fra", now_ms: 1, base_url: "https://a.example", services: [], checks },
 });
 
 it("is work as control sends it, without what a run does not need", () => {

@@ -17,7 +17,7 @@ it("finds an address that another installation registered", () => {
 
 it.each([
   ["our own", deployment({ "x-vedette-installation": "a" }, ours)],
-  ["that of an earlier version", deployment(undefined, ours)],
+  ["one that no installation registered by name", deployment(undefined, ours)],
   ["that of another program", deployment({ "x-vedette-installation": "b" }, "shop.Orders")],
 ])("accepts an address that is %s", (_, known) => {
   expect(findOtherInstallation([known], "a")).toBeUndefined();

@@ -153,7 +153,7 @@ function reportEvent(event: AlertEventDetail): string {
   return [
     `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} tries`,
     `since ${formatUtc(event.event_at)}${accepted_at === null ? "" : `, accepted ${formatUtc(accepted_at)}`}`,
-    ...(retried_by == null ? [] : [`sent again by ${plain(callerWords(retried_by))}`]),
+    ...(retried_by === null ? [] : [`sent again by ${plain(callerWords(retried_by))}`]),
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
     address === null ? describeNowhere(event) : `POST ${address}`,
     ...(body === null ? [] : [JSON.stringify(body, null, 2).split("\n").map(plain).join("\n")]),

@@ -44,7 +44,7 @@ export async function listRunners(options: GlobalOptions): Promise<number> {
   else {
     const table = createTable(["location", "added", "by", "last seen"]);
     for (const { location, created_at, added_by, seen_at } of runners) {
-      const by = plain(callerWords(added_by ?? ""));
+      const by = plain(callerWords(added_by));
       table.push([location, formatUtc(created_at), by, formatUtc(seen_at) || "never"]);
     }
     print(String(table));

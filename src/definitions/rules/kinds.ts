@@ -22,9 +22,8 @@ export function toKind(row: CheckRow): KindFields[keyof KindFields] {
     case "steps":
       return { kind: row.kind, steps: row.steps.map(toStep) };
     case "http": {
-      // Without its kind: as earlier versions stored it, and as their runners take it.
-      const { method, url, path, headers, body, assertions } = row;
-      return { method, path: url ?? path ?? "/", headers, body, assertions };
+      const { kind, method, url, path, headers, body, assertions } = row;
+      return { kind, method, path: url ?? path ?? "/", headers, body, assertions };
     }
   }
 }

@@ -11,7 +11,7 @@ export async function lookAgain(
   { pendingAlert }: CheckState,
   nowMs: number,
 ): Promise<void> {
-  if (pendingAlert == null) return;
+  if (pendingAlert === null) return;
   const before = await looks.read(ctx);
   const atMs = pendingAlert.lookAtMs;
   if (before !== null && before.atMs > nowMs && before.atMs <= atMs) return;

@@ -27,7 +27,7 @@ export async function reconsider(
   const atMs = await ctx.date.now();
   const before = await readState(ctx, atMs);
   const pending = before.pendingAlert;
-  if (pending == null || before.alert !== null) return null;
+  if (pending === null || before.alert !== null) return null;
   const { runAtMs, reason, locations } = pending;
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const opening = { check, before, isQuiet, atMs, runAtMs };

@@ -268,7 +268,7 @@ export async function showCheck(ctx: ObjectContext, atMs: number): Promise<State
       reporting.length === 0 ? null : Math.max(...reporting.map(({ durationMs }) => durationMs)),
     dueAtMs: null,
     alert,
-    suppressed: state.suppressed ?? null,
+    suppressed: state.suppressed,
     quiet: await readQuiet(ctx),
     locations,
   });

@@ -29,8 +29,8 @@ export const PendingAlert = z.object({
 });
 export type PendingAlert = z.infer<typeof PendingAlert>;
 
-/** Of a check's state; absent in that of most checks. At most one is set. */
+/** Of a check's state. At most one is set. */
 export const suppressionFields = {
-  suppressed: Suppression.nullable().optional(),
-  pendingAlert: PendingAlert.nullable().optional(),
+  suppressed: Suppression.nullable(),
+  pendingAlert: PendingAlert.nullable(),
 };

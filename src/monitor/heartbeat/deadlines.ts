@@ -104,7 +104,7 @@ const expectOurs = `
   FROM unnest($1::text[], $2::float8[]) AS t (id, ms) ORDER BY id
   ON CONFLICT (id) DO NOTHING`;
 
-// Versions before gave each drill a token that nobody knows; one may have been a heartbeat with a ping URL.
+// A drill may have been a heartbeat with a ping URL.
 const voidTokens = `
   WITH locked AS (
     SELECT id FROM heartbeats WHERE id = ANY ($1::text[]) AND token_hash IS NOT NULL

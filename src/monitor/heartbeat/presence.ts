@@ -117,7 +117,7 @@ const beginSpan = `
   VALUES ($1, clock_timestamp(), clock_timestamp())`;
 
 const readSpans = `
-  SELECT coalesce(since, seen_at) AS since, seen_at, has_left, clock_timestamp() AS now
+  SELECT since, seen_at, has_left, clock_timestamp() AS now
   FROM monitor_presence
   -- A span that ended while the clock was ahead would look as if it lasted until then.
   WHERE NOT ${aheadInSql("seen_at")}

@@ -63,7 +63,7 @@ export async function showHeartbeat(
         : dueAtMs(heartbeat, state),
     ...(heartbeat?.schedule && { expectedAtMs: expectedAtMs(heartbeat, state) }),
     alert,
-    suppressed: state.suppressed ?? null,
+    suppressed: state.suppressed,
     quiet: await readQuiet(ctx),
     locations: {},
   });

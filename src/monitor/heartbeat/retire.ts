@@ -20,7 +20,7 @@ export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<voi
 export async function retire(ctx: ObjectContext): Promise<null> {
   await endAlert(ctx, removed, stateAccess(ctx));
   const state = await readState(ctx);
-  if (state?.suppressed == null) return null;
+  if (state === null || state.suppressed === null) return null;
   writeState(ctx, withoutMarks(state));
   writeDown(ctx, ctx.key, await showHeartbeat(ctx, null, await ctx.date.now()));
   return null;

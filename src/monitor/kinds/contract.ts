@@ -97,7 +97,7 @@ export type Step = z.infer<typeof Step>;
 
 /** What the checks of each kind have besides what all have. */
 export const kindFields = {
-  http: { kind: z.literal("http").optional(), method: z.enum(["GET", "POST"]), ...request },
+  http: { kind: z.literal("http"), method: z.enum(["GET", "POST"]), ...request },
   tcp: {
     kind: z.literal("tcp"),
     host: z.string(),
@@ -135,9 +135,8 @@ export type KindFields = {
   [Kind in CheckKind]: z.infer<z.ZodObject<(typeof kindFields)[Kind]>>;
 };
 
-/** Of a check without a kind, too. */
-export function isHttp<Check extends { kind?: CheckKind | undefined }>(
+export function isHttp<Check extends { kind: CheckKind }>(
   check: Check,
-): check is Extract<Check, { kind?: "http" | undefined }> {
-  return check.kind === undefined || check.kind === "http";
+): check is Extract<Check, { kind: "http" }> {
+  return check.kind === "http";
 }

@@ -42,7 +42,7 @@ export const Work = z.object({
   /** The address of the API. */
   base_url: z.string(),
   /** Services of the installation, to which no check may lead. */
-  services: listOf(OwnService, 1_000).optional(),
+  services: listOf(OwnService, 1_000),
   /** With placeholders for secrets: a runner has its own. */
   checks: listOf(ShortCheck, 100_000),
 });

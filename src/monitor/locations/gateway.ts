@@ -8,7 +8,6 @@ import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
-import { isHttp } from "#monitor/kinds/contract.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
@@ -73,17 +72,15 @@ export function createRunnerDoor(parts: Parts) {
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
 }
 
-/** A runner takes a check of HTTP with exactly these members. */
+/** The fields that a runner needs. */
 function toWork(check: ApiCheck) {
   const { channel: _channel, directChannels: _others, dependsOn: _dependsOn, ...needed } = check;
-  if (!isHttp(needed)) return needed;
-  const { kind: _kind, ...same } = needed;
-  return { ...same, channel: null };
+  return needed;
 }
 
 /** Whether the runner understands the check. */
 function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
-  return kinds.includes(isHttp(check) ? "http" : check.kind);
+  return kinds.includes(check.kind);
 }
 
 /** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */

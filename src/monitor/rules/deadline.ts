@@ -43,6 +43,8 @@ export function newHeartbeatState(atMs: number): HeartbeatState {
     held: null,
     episodes: 0,
     alert: null,
+    suppressed: null,
+    pendingAlert: null,
   };
 }
 
@@ -163,7 +165,7 @@ export function expire(
   const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away, before: state.held });
   if (held !== null) return { state: { ...state, held }, transition: null };
   const known = state.pendingAlert ?? state.suppressed;
-  if (known != null) {
+  if (known !== null) {
     return fail(heartbeat, state, { atMs: nowMs, reason: known.reason, isQuiet, rollout });
   }
   const reason =

@@ -21,10 +21,7 @@ export type DependencyState = {
 export type Answer = DependencyState & { id: string };
 
 /** The marks of a check's state. */
-export type Marks = {
-  suppressed?: Suppression | null | undefined;
-  pendingAlert?: PendingAlert | null | undefined;
-};
+export type Marks = { suppressed: Suppression | null; pendingAlert: PendingAlert | null };
 
 export type Barrier =
   | { kind: "none" }
@@ -53,7 +50,7 @@ export function judgeOpening(
     const isSame = failing.some(({ id }) => id === suppressed?.by);
     return { kind: "suppressed", by: isSame && suppressed ? suppressed.by : first.id };
   }
-  if (suppressed != null) {
+  if (suppressed !== null) {
     const by = answers.find(({ id }) => id === suppressed.by);
     // A run that began before the other one had recovered says nothing of the time after.
     const isEarlier = by !== undefined && by.sinceMs > runAtMs && !isAhead(by.sinceMs, atMs);
@@ -73,12 +70,12 @@ const suppressedLookMs = 30_000;
 
 /** When to ask again; 0: there is nothing to ask. */
 export function askAgainAtMs({ suppressed, pendingAlert }: Marks, nowMs: number): number {
-  if (pendingAlert != null) return pendingAlert.lookAtMs;
-  return suppressed != null ? nowMs + suppressedLookMs : 0;
+  if (pendingAlert !== null) return pendingAlert.lookAtMs;
+  return suppressed !== null ? nowMs + suppressedLookMs : 0;
 }
 
 export function withoutMarks<State extends Marks>(state: State): State {
-  if (state.suppressed == null && state.pendingAlert == null) return state;
+  if (state.suppressed === null && state.pendingAlert === null) return state;
   return { ...state, suppressed: null, pendingAlert: null };
 }
 

@@ -49,6 +49,8 @@ export function newCheckState(atMs: number): CheckState {
     locations: {},
     episodes: 0,
     alert: null,
+    suppressed: null,
+    pendingAlert: null,
   };
 }
 

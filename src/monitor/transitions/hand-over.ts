@@ -24,7 +24,7 @@ type AlertingCheck = Addressee & Pick<ApiCheck | Heartbeat, "id">;
 
 const addresseeKey = "addressee";
 
-/** null: no alert is open, or it was opened by a version that did not store the addressee. */
+/** null: no alert is open. */
 export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
 
 export function writeAddressee(ctx: ObjectContext, addressee: Addressee): void {

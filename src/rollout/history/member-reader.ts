@@ -46,7 +46,7 @@ function byTime(a: { atMs: number }, b: { atMs: number }): number {
 }
 
 const selectHistories = `
-  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, coalesce(changes, '[]') AS changes
+  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, changes
   FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectDeploys = `

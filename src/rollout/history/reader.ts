@@ -22,7 +22,7 @@ export function createRolloutReader(database: Queries) {
         started_by: row.started_by,
         ended_at: row.ended_at?.toISOString() ?? null,
         wave_percentages: row.wave_percentages,
-        waves: (row.waves ?? []).map((wave: Row, index: number) => ({ wave: index + 1, ...wave })),
+        waves: row.waves.map((wave: Row, index: number) => ({ wave: index + 1, ...wave })),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
         ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),

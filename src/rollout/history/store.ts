@@ -158,13 +158,13 @@ const saveMessage = `
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
 
 const savePlan = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at, changes)
-  SELECT $1::text, id, $2::integer, previous_image, now(), '[]' FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
+  SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
 const saveLeftOut = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at, changes)
-  SELECT $1::text, id, 0, '', 'left_out', $3::text, now(), '[]' FROM unnest($2::text[]) AS t (id)
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at)
+  SELECT $1::text, id, 0, '', 'left_out', $3::text, now() FROM unnest($2::text[]) AS t (id)
   ON CONFLICT DO NOTHING`;
 
 /** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */

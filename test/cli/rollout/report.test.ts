@@ -86,7 +86,7 @@ describe("the report of a rollback", () => {
     expect(report).toContain("Next: npx vedette rollout rollback --include-failed");
   });
 
-  it("leaves them out when there are none, as with an older server", () => {
+  it("leaves them out when there are none", () => {
     const { still_ordered: _, still_ordered_count: _count, ...older } = result;
 
     expect(reportRollback(older)).not.toContain("still ordered");

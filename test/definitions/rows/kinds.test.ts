@@ -36,8 +36,7 @@ describe("a row", () => {
     expect(ApiCheck.parse(check)).toEqual(check);
   });
 
-  it("of HTTP is monitored without a kind, as earlier versions take it", () => {
-    expect(monitored({ id: "a", path: "/a" })).not.toHaveProperty("kind");
+  it("without a kind is monitored as one of HTTP", () => {
     expect(monitored({ id: "a", kind: "http", path: "/a" })).toEqual(
       monitored({ id: "a", path: "/a" }),
     );

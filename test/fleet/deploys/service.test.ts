@@ -31,7 +31,7 @@ describe("the polls of a deploy", () => {
     expect(countLooks(86_400_000)).toBeLessThan(3_500);
   });
 
-  it("stay at 2 s in a deploy that an older version began", () => {
+  it("stay at 2 s in a deploy of which no time was watched yet", () => {
     expect(nextPollMs(2_000, {})).toBe(2_000);
   });
 });

@@ -5,7 +5,7 @@ import { anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const { method, path, headers, body, assertions, ...common } = anApiCheck();
 const work = (checks: unknown[]) => ({
-  ...{ location: "fra", now_ms: 1, base_url: "https://a.example", checks },
+  ...{ location: "fra", now_ms: 1, base_url: "https://a.example", services: [], checks },
 });
 const step = { name: null, method, path, headers, body, assertions, extract: {} };
 

@@ -53,6 +53,7 @@ it("a report that is refused does not block later ones", async () => {
       location: "fra",
       now_ms: Date.now(),
       base_url: "https://a.example",
+      services: [],
       checks: [check],
     }),
     report: async (results) => {

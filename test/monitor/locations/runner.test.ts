@@ -32,7 +32,13 @@ async function startBench(aheadMs = 0) {
       if (gateway.isAway) throw new Error("connection refused");
       const now_ms = Date.now() + gateway.aheadMs;
       if (gateway.answersAfterMs > 0) await delay(gateway.answersAfterMs);
-      return { location: "fra", now_ms, base_url: "https://a.example", checks: gateway.checks };
+      return {
+        location: "fra",
+        now_ms,
+        base_url: "https://a.example",
+        services: [],
+        checks: gateway.checks,
+      };
     },
     report: async (results) => {
       if (gateway.isAway) throw new Error("connection refused");

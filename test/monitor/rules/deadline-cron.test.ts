@@ -72,12 +72,6 @@ describe("the deadline by a cron", () => {
     expect(dueAtMs(hourly, began)).toBe(third - 4 * hour + 5_400_000);
     expect(dueAtMs(hourly, state)).toBe(third + hour + 5_400_000);
   });
-
-  it("of a state of the version before counts from its last ping", () => {
-    expect(dueAtMs(nightly, { ...made, status: "ok", lastPingAtMs: third + minute })).toBe(
-      third + day + hour,
-    );
-  });
 });
 
 it("a recovery counts the times that were missed, also after the window", () => {

@@ -20,22 +20,23 @@ const anAnswer = (changes: Partial<Answer> = {}): Answer => ({
   ...changes,
 });
 const opening = { atMs: 100_000, runAtMs: 99_000 };
+const none = { suppressed: null, pendingAlert: null };
 const suppressed = { by: "database", sinceMs: 50_000, reason: "refused" };
 
 it("suppresses while one of them fails", () => {
   const answers = [anAnswer({ id: "cache" }), anAnswer({ isFailing: true })];
 
-  expect(judgeOpening({}, opening, answers)).toEqual({ kind: "suppressed", by: "database" });
+  expect(judgeOpening(none, opening, answers)).toEqual({ kind: "suppressed", by: "database" });
 });
 
 it("alerts when none of them answers", () => {
-  expect(judgeOpening({ suppressed }, opening, [])).toEqual({ kind: "none" });
+  expect(judgeOpening({ ...none, suppressed }, opening, [])).toEqual({ kind: "none" });
 });
 
 it("waits for a run that begins after the failed one, and asks shortly after it began", () => {
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
 
-  const barrier = judgeOpening({}, opening, answers);
+  const barrier = judgeOpening(none, opening, answers);
 
   expect(barrier).toEqual({ kind: "pending", lookAtMs: 131_000 });
 });
@@ -43,7 +44,7 @@ it("waits for a run that begins after the failed one, and asks shortly after it 
 it("does not wait for a run that is too far away", () => {
   const answers = [anAnswer({ nextRunMs: 400_000, decidesByMs: 417_000 })];
 
-  expect(judgeOpening({}, opening, answers)).toEqual({ kind: "none" });
+  expect(judgeOpening(none, opening, answers)).toEqual({ kind: "none" });
 });
 
 it("waits no longer than the limit, counted from the first failed run", () => {
@@ -51,13 +52,13 @@ it("waits no longer than the limit, counted from the first failed run", () => {
   const pendingAlert = { sinceMs, runAtMs: 0, lookAtMs: 0, reason: "", locations: [] };
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
 
-  expect(judgeOpening({ pendingAlert }, opening, answers)).toEqual({ kind: "none" });
+  expect(judgeOpening({ ...none, pendingAlert }, opening, answers)).toEqual({ kind: "none" });
 });
 
 it("stays suppressed by a run that began before the other one recovered", () => {
   const answers = [anAnswer({ sinceMs: 99_500 })];
 
-  expect(judgeOpening({ suppressed }, opening, answers).kind).toBe("suppressed");
+  expect(judgeOpening({ ...none, suppressed }, opening, answers).kind).toBe("suppressed");
 });
 
 it("never alerts while one of them fails", () => {
@@ -70,7 +71,7 @@ it("never alerts while one of them fails", () => {
   });
   fc.assert(
     fc.property(fc.array(answer), fc.boolean(), (answers, isSuppressed) => {
-      const barrier = judgeOpening(isSuppressed ? { suppressed } : {}, opening, answers);
+      const barrier = judgeOpening(isSuppressed ? { ...none, suppressed } : none, opening, answers);
 
       const isFailing = answers.some((one) => one.isFailing);
       if (isFailing) expect(barrier.kind).toBe("suppressed");

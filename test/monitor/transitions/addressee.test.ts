@@ -41,7 +41,7 @@ describe("an open alert ends", () => {
 });
 
 describe("compareChannels", () => {
-  it("has nothing to say of the same channels, also as an earlier version stored them", () => {
+  it("has nothing to say of the same channels, also where the check has no direct ones", () => {
     const { directChannels: _, ...stored } = production;
 
     expect(compare(stored, production)).toBeNull();

@@ -83,6 +83,7 @@ export const arbitraryApiCheck: fc.Arbitrary<CheckOf<"http">> = fc
     fc.record({
       id,
       name: text,
+      kind: fc.constant("http" as const),
       path: fc.webPath().map((path) => `/${path.replace(/^\/+/, "").replace(/[{}]/g, "")}`),
       headers: fc.dictionary(headerName, fc.oneof(plainText, fc.constant("Bearer {{ROOT_KEY}}"))),
       assertions,

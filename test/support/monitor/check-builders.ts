@@ -13,6 +13,7 @@ export function anApiCheck(changes: Partial<CheckOf<"http">> = {}): CheckOf<"htt
     id: "verify-key",
     name: "Verify key",
     environment: "production",
+    kind: "http",
     method: "POST",
     path: "/v2/keys.verifyKey",
     headers: {},

@@ -1,30 +1,18 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SignInChoice } from "#console/contract.ts";
-import { isUnanswered, readSignInChoice, signedOutBecause } from "#console/web/api.ts";
+import { readSignInChoice, signedOutBecause } from "#console/web/api.ts";
 import { Brand } from "#console/web/parts/brand.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { tryUntilDone } from "#console/web/retry.ts";
 import { ProviderButton } from "#console/web/sign-in/provider-button.tsx";
 import { TokenForm } from "#console/web/sign-in/token-form.tsx";
 
-/** An earlier version of the server has no choice: then there are tokens only. */
-const tokensOnly: SignInChoice = { provider: null, trouble: null };
-
-async function readChoice(): Promise<SignInChoice> {
-  try {
-    return await readSignInChoice();
-  } catch (problem) {
-    if (isUnanswered(problem)) throw problem;
-    return tokensOnly;
-  }
-}
-
 export function SignInPage() {
   const [choice, setChoice] = useState<SignInChoice>();
   useEffect(() => {
     document.title = "Sign in · Vedette";
     // Until it is answered, and once: the answer's note is not given again.
-    return tryUntilDone(async () => setChoice(await readChoice()));
+    return tryUntilDone(async () => setChoice(await readSignInChoice()));
   }, []);
   return (
     <main class="sign-in">

@@ -1,5 +1,4 @@
 /** The rows of drills among the heartbeats in Postgres: nobody has a ping URL of a drill. */
-import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
@@ -24,10 +23,6 @@ type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
 const startBench = (heartbeats: Heartbeat[]) =>
   startMonitorBench({ heartbeats, send: async () => ({ kind: "accepted" }) });
 
-/** What a version before does when a worker starts. */
-const registerAsBefore = ({ inbox }: Bench) =>
-  inbox.register(drill, { token: randomBytes(32).toString("hex"), by: "drill" });
-
 const tokensOf = async ({ database }: Bench) => {
   const { rows } = await database.query("SELECT token_hash FROM heartbeats WHERE id = 'weekly'");
   return rows.map(({ token_hash }) => (token_hash === null ? "none" : "a token"));
@@ -48,39 +43,6 @@ it("is expected without a token from the first start on", async () => {
   await untilStatus(bench, "pending");
 
   expect(await tokensOf(bench)).toEqual(["none"]);
-});
-
-it("a row of the version before loses the token that nobody knows, and goes on as it was", async () => {
-  const bench = await startBench([drill]);
-  await registerAsBefore(bench);
-  await bench.call("vedette.v1.Heartbeat/weekly/ping", { kind: "success", atMs: Date.now() });
-  await bench.untilWell("weekly");
-  await untilStatus(bench, "ok");
-  const before = { tokens: await tokensOf(bench), snapshot: await bench.snapshot("weekly") };
-
-  await bench.start();
-  await bench.call("vedette.v1.Heartbeat/weekly/ensure");
-
-  expect(before.tokens).toEqual(["a token"]);
-  expect(before.snapshot).toMatchObject({ status: "ok" });
-  expect(await tokensOf(bench)).toEqual(["none"]);
-  const { takenAtMs: _before, ...known } = before.snapshot;
-  expect(await bench.snapshot("weekly")).toMatchObject(known);
-});
-
-it("works while a process of the version before writes its token again", async () => {
-  const bench = await startBench([drill]);
-  await bench.start();
-  // Behind the one that the start has sent, which would void the token.
-  await bench.call("vedette.v1.Drill/weekly/start");
-  await untilStatus(bench, "pending");
-  await registerAsBefore(bench);
-
-  await run(bench);
-  await untilStatus(bench, "ok");
-
-  expect(await tokensOf(bench)).toEqual(["a token"]);
-  await bench.untilWell("weekly");
 });
 
 it("a ping URL of a heartbeat that becomes a drill is void", async () => {

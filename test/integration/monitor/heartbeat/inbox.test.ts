@@ -1,13 +1,10 @@
 /** Pings that are written together, in a real Postgres. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
-import { createGroups } from "#kernel/groups.ts";
 import { createLog } from "#kernel/log.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { createInbox, type ReceivedPing } from "#monitor/heartbeat/inbox.ts";
-import { isPingAhead } from "#monitor/heartbeat/watches.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { managePartitions } from "#monitor/results/partitions.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { timesAfterPing } from "#monitor/rules/deadline.ts";
@@ -110,86 +107,6 @@ it("the later of two pings counts, in whichever order they come, and each has it
   ]);
 });
 
-/** What the version before writes of a group of pings, all of heartbeats that are ok. */
-function openInboxOfBefore(database: Database) {
-  const receive = createGroups(
-    async (pings: readonly ReceivedPing[]) => {
-      const times = pings.map(({ atMs }) => new Date(atMs));
-      const tokens = pings.map(({ token }) => Buffer.from(token, "hex"));
-      const { rows } = await database.query(receiveAsBefore, [tokens, times]);
-      const byToken = new Map<string, string>(rows.map(({ id, token }) => [token, id]));
-      const taken = pings.flatMap(({ token, atMs }) => {
-        const id = byToken.get(token);
-        return id === undefined ? [] : [{ id, atMs }];
-      });
-      await recordAsBefore(database, taken);
-      return pings.map(({ token }) => {
-        const id = byToken.get(token);
-        return id === undefined ? null : { id, isWatched: false };
-      });
-    },
-    { paceMs: 100 },
-  );
-  return { receive };
-}
-
-const receiveAsBefore = `
-  WITH given AS (
-    SELECT token, max(at) AS at FROM unnest($1::bytea[], $2::timestamptz[]) AS t (token, at)
-    GROUP BY token
-  ), locked AS (
-    SELECT h.id, given.at FROM heartbeats h JOIN given ON given.token = h.token_hash
-    ORDER BY h.id FOR UPDATE OF h
-  )
-  UPDATE heartbeats h SET
-    last_ping_at = CASE WHEN ${isPingAhead} THEN locked.at ELSE greatest(h.last_ping_at, locked.at) END
-  FROM locked WHERE h.id = locked.id
-  RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
-
-/** Results and snapshots are two commits, in this order. */
-async function recordAsBefore(database: Database, pings: readonly { id: string; atMs: number }[]) {
-  const times = pings.map(({ atMs }) => new Date(atMs));
-  const same = (value: unknown) => pings.map(() => value);
-  const names = pings.map(({ id }) => id);
-  await database.query(insertAsBefore, [
-    ...[names, times, same("ping"), times, same("ok"), same(null), same(0)],
-    ...[same(null), same(null), same(null), same(null), same(null)],
-    ...[same(null), same(null), same(null)],
-  ]);
-  await database.query(showAsBefore, [
-    names,
-    pings.map(({ atMs }) => atMs),
-    pings.map(({ id, atMs }) => timesAfterPing(aHeartbeat({ id }), atMs).dueAtMs),
-    same(null),
-  ]);
-}
-
-const insertAsBefore = `
-  INSERT INTO check_results (check_id, scheduled_at, location, started_at, grade, cause, duration_ms,
-    dns_ms, connect_ms, tls_ms, first_byte_ms, transfer_ms, status, reason, tls_days_left)
-  SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[],
-    $6::text[], $7::real[], $8::real[], $9::real[], $10::real[], $11::real[], $12::real[],
-    $13::integer[], $14::text[], $15::integer[])
-  ON CONFLICT DO NOTHING RETURNING check_id, location, scheduled_at`;
-
-const shownMs = "(s.snapshot->>'lastAtMs')::bigint";
-
-const showAsBefore = `
-  WITH given AS (
-    SELECT id, max(at) AS at, max(due) AS due, max(expected) AS expected
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS t (id, at, due, expected)
-    GROUP BY id
-  ), locked AS (
-    SELECT s.check_id, given.at, given.due, given.expected FROM check_snapshots s JOIN given ON given.id = s.check_id
-    ORDER BY s.check_id FOR UPDATE OF s
-  )
-  UPDATE check_snapshots s
-  SET snapshot = s.snapshot || jsonb_build_object('lastAtMs', locked.at, 'dueAtMs', locked.due)
-    || CASE WHEN locked.expected IS NULL THEN '{}' ELSE jsonb_build_object('expectedAtMs', locked.expected) END
-  FROM locked
-  WHERE s.check_id = locked.check_id AND s.snapshot->>'status' = 'ok'
-    AND (coalesce(${shownMs}, 0) < locked.at OR ${aheadInSql(`to_timestamp(${shownMs} / 1000.0)`)})`;
-
 /** What the snapshots say of the last ping and of the next deadline. */
 async function readShown(database: Database) {
   const { rows } = await database.query("SELECT check_id, snapshot FROM check_snapshots");
@@ -198,10 +115,10 @@ async function readShown(database: Database) {
   );
 }
 
-it("processes that take pings of the same heartbeats, one of the version before, lose none", async () => {
+it("processes that take pings of the same heartbeats lose none", async () => {
   const { database, inbox, open } = await startInbox();
   await managePartitions(database, { nowMs: Date.now(), keepDays: 30 });
-  const inboxes = [inbox, openInbox(open()), openInboxOfBefore(open())];
+  const inboxes = [inbox, openInbox(open()), openInbox(open())];
   const fromMs = Date.now() - 60_000;
   const turns = 12;
   /** Each ping when the last one of its job was answered, so that the groups of all processes alternate. */

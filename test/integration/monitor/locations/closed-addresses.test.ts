@@ -27,7 +27,13 @@ async function startControl(workOf: (own: number) => { ports: number[]; services
       ...{ ...common, id: `at-${at}`, kind: "tcp", host: "localhost", port: at },
       ...{ send: null, expect: null, frequencySeconds: 10 },
     }));
-    const work = { location: "fra", now_ms: Date.now(), base_url: "http://127.0.0.1:9", checks };
+    const work = {
+      location: "fra",
+      now_ms: Date.now(),
+      base_url: "http://127.0.0.1:9",
+      services: [],
+      checks,
+    };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ ...work, services }));
   });

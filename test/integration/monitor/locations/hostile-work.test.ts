@@ -20,7 +20,13 @@ async function startRunner(environment: Record<string, string>, workOf: (own: nu
       reported.push(...JSON.parse(Buffer.concat(chunks).toString()).results);
       return {};
     }
-    const work = { location: "fra", now_ms: Date.now(), base_url: "http://127.0.0.1", checks: [] };
+    const work = {
+      location: "fra",
+      now_ms: Date.now(),
+      base_url: "http://127.0.0.1",
+      services: [],
+      checks: [],
+    };
     return { ...work, ...workOf(own) };
   });
   const settings = { control: `http://127.0.0.1:${port}`, token: "t", location: "fra", log };
