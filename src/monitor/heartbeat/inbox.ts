@@ -3,7 +3,6 @@
  * its heartbeat is watched, which it is unless it is ok: the ping of a job that is on time costs one row's
  * update, written together with those of others.
  */
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups, createJointWrites } from "#kernel/groups.ts";
 import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
@@ -11,16 +10,16 @@ import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
 import { allowanceMs, timesAfterPing } from "#monitor/rules/deadline.ts";
 import { pingPaceMs, untilFoundAgain } from "./deadlines.ts";
-import { createWatches, isPingAhead, type KnownPings, lastPing } from "./watches.ts";
+import { createWatches, type KnownPings } from "./watches.ts";
 
-/** `token`: its SHA-256 in hex. */
+/** `token`: its SHA-256 in hex. `atMs` counts unless it lies ahead of the clock of Postgres, whose time counts then. */
 export type ReceivedPing = { token: string; atMs: number };
 
 /** `by`: who registers the heartbeat, or replaces its token. */
 type Registration = Pick<ReceivedPing, "token"> & { by: string };
 
-/** The heartbeat of a token, and whether it is watched; null: no heartbeat has this token. */
-export type Recipient = { id: string; isWatched: boolean } | null;
+/** The heartbeat of a token, whether it is watched, and the time that counts; null: no heartbeat has this token. */
+export type Recipient = { id: string; isWatched: boolean; atMs: number } | null;
 
 export type Inbox = ReturnType<typeof createInbox>;
 
@@ -63,7 +62,7 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
      */
     async receive(ping: ReceivedPing): Promise<Recipient> {
       const recipient = await receive(ping);
-      if (recipient?.isWatched === false) await record({ id: recipient.id, atMs: ping.atMs });
+      if (recipient?.isWatched === false) await record(recipient);
       return recipient;
     },
 
@@ -72,14 +71,14 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
      * watched, and its object called with each ping in turn: none may be taken before those that came first.
      * null: no heartbeat has this token.
      */
-    async announce({ token, atMs }: ReceivedPing): Promise<LastPing | null> {
+    async announce({ token, atMs }: ReceivedPing): Promise<Announcement | null> {
       const hash = Buffer.from(token, "hex");
       if (!(await isKnownToken(hash))) return null;
       const { rows } = await database.query(saveAnnouncement, [hash, new Date(atMs)]);
       const [row] = rows;
       return row === undefined
         ? null
-        : { id: row.id, lastPingAtMs: row.last_ping_at?.getTime() ?? null };
+        : { id: row.id, atMs: row.at.getTime(), lastPingAtMs: row.last_ping_at?.getTime() ?? null };
     },
 
     /** Takes pings under this token from now on. Returns whether there was another one. */
@@ -120,8 +119,8 @@ function createReadHeartbeats(readDefinitions: ReadDefinitions) {
   };
 }
 
-/** `lastPingAtMs`: of the last success; null: none. */
-type LastPing = Pick<KnownPings, "id" | "lastPingAtMs">;
+/** `atMs`: the time that counts. `lastPingAtMs`: of the last success; null: none. */
+type Announcement = Pick<KnownPings, "id" | "lastPingAtMs"> & { atMs: number };
 
 async function receiveAll(
   database: Database,
@@ -132,32 +131,35 @@ async function receiveAll(
     text: savePings,
     values: [pings.map(({ token }) => token), pings.map(({ atMs }) => atMs)],
   });
-  const byToken = new Map<string, Recipient>(
-    rows.map(({ token, id, is_watched }) => [token, { id, isWatched: is_watched }]),
-  );
-  return pings.map(({ token }) => byToken.get(token) ?? null);
+  const byToken = new Map(rows.map((row) => [row.token, row]));
+  return pings.map(({ token, atMs }) => {
+    const row = byToken.get(token);
+    if (row === undefined) return null;
+    return { id: row.id, isWatched: row.is_watched, atMs: Math.min(atMs, row.now_ms) };
+  });
 }
 
 // Rows are locked in one order, that of the ids: two groups never wait for each other.
 const savePings = `
-  WITH given AS (
-    SELECT decode(token, 'hex') AS token, to_timestamp(max(at) / 1000.0) AS at
+  WITH now AS (
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS at
+  ), given AS (
+    SELECT decode(token, 'hex') AS token, least(to_timestamp(max(t.at) / 1000.0), (SELECT at FROM now)) AS at
     FROM unnest($1::text[], $2::bigint[]) AS t (token, at) GROUP BY token
   ), locked AS (
     SELECT h.id, given.at FROM heartbeats h JOIN given ON given.token = h.token_hash
     ORDER BY h.id FOR UPDATE OF h
   )
-  UPDATE heartbeats h SET
-    last_ping_at = CASE WHEN ${isPingAhead} THEN locked.at ELSE greatest(h.last_ping_at, locked.at) END
-  FROM locked WHERE h.id = locked.id
-  RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
+  UPDATE heartbeats h SET last_ping_at = greatest(h.last_ping_at, locked.at)
+  FROM locked, now WHERE h.id = locked.id
+  RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token,
+    round(extract(epoch FROM now.at) * 1000)::float8 AS now_ms`;
 
 const saveAnnouncement = `
-  UPDATE heartbeats h SET
-    is_watched = true,
-    told_at = CASE WHEN ${aheadInSql("h.told_at")} THEN $2 ELSE greatest(h.told_at, $2) END
-  WHERE token_hash = $1
-  RETURNING h.id, ${lastPing}`;
+  WITH given AS (SELECT least($2::timestamptz, date_trunc('milliseconds', clock_timestamp())) AS at)
+  UPDATE heartbeats h SET is_watched = true, told_at = greatest(h.told_at, given.at)
+  FROM given WHERE token_hash = $1
+  RETURNING h.id, given.at, h.last_ping_at`;
 
 const deleteOurs = "DELETE FROM heartbeats WHERE id = $1 AND token_hash IS NULL";
 

@@ -10,7 +10,7 @@ import { setRight } from "#monitor/rules/set-right.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
-import { alarms, notAhead, noteReceived, readReceivedAtMs, readState } from "./state.ts";
+import { alarms, noteReceived, readReceivedAtMs, readState } from "./state.ts";
 import { finish, isQuietAt, takeSuccess, withPing } from "./take-ping.ts";
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -19,9 +19,7 @@ export async function wake(
   call: HeartbeatCall,
   { generation, toldAtMs }: AlarmCall,
 ): Promise<null> {
-  if (toldAtMs !== undefined) {
-    await noteReceived(ctx, { atMs: toldAtMs, nowMs: await ctx.date.now() });
-  }
+  if (toldAtMs !== undefined) await noteReceived(ctx, toldAtMs);
   const before = await alarms.readCurrent(ctx, generation);
   if (before === null) return null;
   // Used up, even if it rang a moment early. A repeat of this call after an upgrade still finds it.
@@ -34,15 +32,14 @@ export async function wake(
 export async function overdue(
   ctx: ObjectContext,
   call: HeartbeatCall,
-  { lastPingAtMs: pingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
+  { lastPingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
   const { heartbeat } = call;
   // Postgres knows no cron: it asks at each of its times whether a ping came for it.
   if (heartbeat.schedule !== undefined) {
-    await begin(ctx, heartbeat, notAhead(pingAtMs, nowMs));
+    await begin(ctx, heartbeat, lastPingAtMs);
     return lookAgain(ctx, call);
   }
-  const lastPingAtMs = notAhead(pingAtMs, nowMs);
   let known = await begin(ctx, heartbeat, lastPingAtMs);
   // This call may be old, so the present time decides. It is a step of the journal: only where it matters.
   if (isAhead(heardAtMs(known), nowMs)) {
@@ -102,7 +99,7 @@ async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
     await wakeWhenDelivered(ctx, { tellingAtMs, nowMs });
     return;
   }
-  if (pingAtMs !== null && pingAtMs > (notAhead(heardAtMs(known), nowMs) ?? 0)) {
+  if (pingAtMs !== null && pingAtMs > (isAhead(heardAtMs(known), nowMs) ? 0 : heardAtMs(known))) {
     const right = setRight(heartbeat, known, { nowMs, fromMs: pingAtMs - 1 });
     await takeFound(ctx, call, { known: right, pingAtMs, nowMs });
     return;

@@ -64,8 +64,8 @@ async function receive(
 ): Promise<boolean> {
   const recipient = await inbox.receive({ token, atMs: ping.atMs });
   if (recipient?.isWatched === true) {
-    const { id } = recipient;
-    await send(id, ping).catch((error) =>
+    const { id, atMs } = recipient;
+    await send(id, { ...ping, atMs }).catch((error) =>
       log.warn(
         { heartbeat: id, detail: (error as Error).message },
         "ping written, its call to the heartbeat failed",
@@ -83,7 +83,8 @@ async function announce(
 ): Promise<boolean> {
   const recipient = await inbox.announce({ token, atMs: ping.atMs });
   if (recipient === null) return false;
-  await send(recipient.id, { ...ping, heardAtMs: recipient.lastPingAtMs });
+  const { id, atMs, lastPingAtMs: heardAtMs } = recipient;
+  await send(id, { ...ping, atMs, heardAtMs });
   return true;
 }
 

@@ -1,6 +1,5 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import { isAhead } from "#kernel/clock-fault.ts";
 import { durableTimer } from "#kernel/durable-timer.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 
@@ -22,15 +21,6 @@ export async function isPaused(ctx: ObjectContext): Promise<boolean> {
 /** The last start or failure that the object has received, or never will; null: none. */
 export const readReceivedAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.receivedAtMs);
 
-export async function noteReceived(
-  ctx: ObjectContext,
-  { atMs, nowMs }: { atMs: number; nowMs: number },
-): Promise<void> {
-  const before = notAhead(await readReceivedAtMs(ctx), nowMs);
-  ctx.set(keys.receivedAtMs, Math.max(atMs, before ?? 0));
-}
-
-/** null for a time that was recorded while a clock was ahead: when it really was is unknown. */
-export function notAhead(atMs: number | null | undefined, nowMs: number): number | null {
-  return atMs == null || isAhead(atMs, nowMs) ? null : atMs;
+export async function noteReceived(ctx: ObjectContext, atMs: number): Promise<void> {
+  ctx.set(keys.receivedAtMs, Math.max(atMs, (await readReceivedAtMs(ctx)) ?? 0));
 }

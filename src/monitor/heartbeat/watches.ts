@@ -1,5 +1,4 @@
 /** How the object of a watched heartbeat finds pings that it was not called with, and ends the watch. */
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Absences } from "#monitor/rules/absences.ts";
@@ -91,11 +90,6 @@ function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** A ping that was recorded while a clock was ahead says nothing, and must not hide those that come. */
-export const isPingAhead = aheadInSql("h.last_ping_at");
-
-export const lastPing = `CASE WHEN ${isPingAhead} THEN NULL ELSE h.last_ping_at END AS last_ping_at`;
-
 // A Postgres that was restored to an earlier state may know less than the object.
 // Rows are locked in one order, that of the ids: two groups never wait for each other.
 const lockKnown = `
@@ -105,9 +99,8 @@ const lockKnown = `
       AS t (id, at, received_at, due_at)
   ), locked AS (
     SELECT h.id, known.at, known.due_at AS known_due_at,
-      (h.last_ping_at IS NULL OR h.last_ping_at <= known.at OR ${isPingAhead}) AS is_known,
-      CASE WHEN h.told_at > coalesce(known.received_at, '-infinity') AND NOT ${aheadInSql("h.told_at")}
-        THEN h.told_at END AS announced_at
+      (h.last_ping_at IS NULL OR h.last_ping_at <= known.at) AS is_known,
+      CASE WHEN h.told_at > coalesce(known.received_at, '-infinity') THEN h.told_at END AS announced_at
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   )`;
 
@@ -120,7 +113,7 @@ const lookForPings = `${lockKnown}
       ELSE h.due_at
     END
   FROM locked WHERE locked.id = h.id
-  RETURNING h.id, ${lastPing}, announced_at`;
+  RETURNING h.id, h.last_ping_at, announced_at`;
 
 const releaseWatches = `${lockKnown}
   UPDATE heartbeats h SET
@@ -130,4 +123,4 @@ const releaseWatches = `${lockKnown}
       WHEN is_known THEN known_due_at ELSE coalesce(h.last_ping_at + h.allowance, h.due_at)
     END
   FROM locked WHERE locked.id = h.id
-  RETURNING h.id, ${lastPing}, announced_at`;
+  RETURNING h.id, h.last_ping_at, announced_at`;

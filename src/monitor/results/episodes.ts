@@ -1,6 +1,5 @@
 /** Stores when alerts opened, resolved and were delivered; many in one statement. */
 import type { AlertTransition } from "#alerts/contract.ts";
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 
 /** `deliveredAtMs`: when the receiver accepted the event; null: the note is of the transition itself. */
@@ -65,13 +64,9 @@ const mergedColumns = [
   "resolved_delivered_at",
 ];
 
-/** Whether the given episode opened later. A stored time that is far ahead is of a wrong clock. */
-const isLater = `(excluded.opened_at > known.opened_at
-  OR excluded.opened_at < known.opened_at AND ${aheadInSql("known.opened_at")})`;
-
 /** The stored value if there is one; for a later episode the given one. */
 const mergeColumn = (column: string) =>
-  `${column} = CASE WHEN ${isLater} THEN excluded.${column}
+  `${column} = CASE WHEN excluded.opened_at > known.opened_at THEN excluded.${column}
     ELSE coalesce(known.${column}, excluded.${column}) END`;
 
 // Rows are locked in one order, so that two processes never deadlock.
@@ -85,4 +80,4 @@ const upsertEpisodes = `
   ORDER BY check_id, episode
   ON CONFLICT (check_id, episode) DO UPDATE SET
     ${mergedColumns.map(mergeColumn).join(",\n    ")}
-  WHERE excluded.opened_at = known.opened_at OR ${isLater}`;
+  WHERE excluded.opened_at >= known.opened_at`;

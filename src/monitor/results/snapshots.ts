@@ -42,6 +42,4 @@ const upsertSnapshots = `
   INSERT INTO check_snapshots (check_id, taken_at, snapshot)
   SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
-  WHERE check_snapshots.taken_at <= excluded.taken_at
-    -- Taken while the clock was ahead: it must not block newer ones until then.
-    OR ${aheadInSql("check_snapshots.taken_at")}`;
+  WHERE check_snapshots.taken_at <= excluded.taken_at`;

@@ -6,7 +6,6 @@ import {
   formatEventId,
   type RolloutMark,
 } from "#alerts/contract.ts";
-import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
 import type { Suppression } from "#monitor/dependencies/contract.ts";
@@ -100,18 +99,10 @@ const takenKey = "taken";
  * database would otherwise drop the new snapshot as older, and readers would show the last one.
  */
 export async function nextTakenAtMs(ctx: ObjectContext, atMs: number): Promise<number> {
-  const takenAtMs = takenAfter((await ctx.get<number>(takenKey)) ?? 0, atMs);
+  const takenAtMs = Math.max(atMs, ((await ctx.get<number>(takenKey)) ?? 0) + 1);
   ctx.set(takenKey, takenAtMs);
   return takenAtMs;
 }
-
-/** If the last snapshot is far ahead of the clock, the database replaces it whatever the new one's time is. */
-export function takenAfter(lastMs: number, atMs: number): number {
-  return isAhead(lastMs, atMs + clockSkewMs) ? atMs : Math.max(atMs, lastMs + 1);
-}
-
-/** How far our clock and that of the database may differ. */
-const clockSkewMs = 60_000;
 
 /**
  * Writes an entry without a transition directly, which saves a call for every run of every check. If the

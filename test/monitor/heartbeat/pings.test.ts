@@ -19,7 +19,7 @@ function startDoor(receive: Inbox["receive"]) {
 }
 
 it.each(["GET", "HEAD", "POST"])("answers a %s of a ping URL by itself", async (method) => {
-  const { answer } = startDoor(async () => ({ id: "nightly", isWatched: false }));
+  const { answer } = startDoor(async () => ({ id: "nightly", isWatched: false, atMs: 0 }));
 
   expect(await answer(method, path)).toEqual({ status: 200, body: "ok\n" });
 });

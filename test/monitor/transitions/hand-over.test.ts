@@ -1,14 +1,17 @@
+import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
-import { takenAfter } from "#monitor/transitions/hand-over.ts";
+import { nextTakenAtMs } from "#monitor/transitions/hand-over.ts";
 
-const minute = 60_000;
+/** The context of an object whose last snapshot was taken at `takenAtMs`. */
+function contextOf(takenAtMs: number | null): ObjectContext {
+  const context = { get: async () => takenAtMs, set: () => {} };
+  return context as unknown as ObjectContext;
+}
 
-it("a snapshot is later than the one before, also when a clock was slightly ahead", () => {
-  expect(takenAfter(0, 5 * minute)).toBe(5 * minute);
-  expect(takenAfter(5 * minute, 5 * minute)).toBe(5 * minute + 1);
-  expect(takenAfter(9 * minute, 5 * minute)).toBe(9 * minute + 1);
-});
-
-it("a snapshot of a clock that was far ahead is ignored", () => {
-  expect(takenAfter(60 * minute, 5 * minute)).toBe(5 * minute);
+it.each([
+  ["none", null, 300_000, 300_000],
+  ["one of the same time", 300_000, 300_000, 300_001],
+  ["one of a clock that was a year ahead", 31_536_300_000, 300_000, 31_536_300_001],
+])("a snapshot after %s is later than it", async (_, before, atMs, taken) => {
+  expect(await nextTakenAtMs(contextOf(before), atMs)).toBe(taken);
 });

@@ -88,7 +88,7 @@ it("by Postgres, which was set back to a time before its last pings", async () =
 
   expect(kinds(bench)).toEqual(["opened", "resolved"]);
   const { openedAtMs = 0, reason = "" } = bench.orders[0]?.transition ?? {};
-  const [since = ""] = /\d{4}-\S+Z/.exec(reason) ?? [];
+  const [since = ""] = /\d{4}-\S+ \S+ UTC/.exec(reason) ?? [];
   expect(openedAtMs - Date.parse(since)).toBeLessThan(5_000);
 });
 

@@ -171,6 +171,6 @@ it("keeps pings while the definitions cannot be read: only their answers wait", 
 
   const { rows } = await database.query("SELECT check_id FROM check_results ORDER BY 1");
   expect(before.rows).toEqual([]);
-  expect(taken).toEqual(["job-1", "job-2"].map((id) => ({ id, isWatched: false })));
+  expect(taken).toMatchObject(["job-1", "job-2"].map((id) => ({ id, isWatched: false })));
   expect(rows.map(({ check_id }) => check_id)).toEqual(["job-1", "job-2"]);
 });
