@@ -1,6 +1,7 @@
 /** Sessions that ended by signing out, also those of the command line: cached here, and stored in Postgres for other processes and restarts. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { SignedSession } from "./session.ts";
 
 export type Logouts = ReturnType<typeof createLogouts>;
@@ -15,31 +16,30 @@ export function createLogouts(database: Database, log: Log) {
   /** Sign-outs that are not in the database yet, because it is down. */
   const unwritten = new Map<string, Session>();
   let readAtMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
 
   const write = async ({ id, endsAtMs }: Session) => {
     await database.query(insertLogout, [id, new Date(endsAtMs)]);
     unwritten.delete(id);
   };
 
-  const read = async () => {
+  const readAll = async () => {
     for (const session of unwritten.values()) await write(session);
     const { rows } = await database.query(
       "SELECT session_id FROM console_logouts WHERE ends_at > now()",
     );
     for (const { session_id } of rows) ended.add(session_id);
   };
+  const read = onceAtATime(async () => {
+    await readAll().catch((error: Error) =>
+      log.warn({ detail: error.message }, "sign-outs not read"),
+    );
+    readAtMs = performance.now();
+  });
 
   /** While the database is down the cache decides: operators must be able to control a rollout. */
   const refresh = async () => {
     if (performance.now() - readAtMs < freshForMs) return;
-    reading ??= read()
-      .catch((error: Error) => log.warn({ detail: error.message }, "sign-outs not read"))
-      .finally(() => {
-        readAtMs = performance.now();
-        reading = undefined;
-      });
-    await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+    await Promise.race([read(), new Promise((resolve) => setTimeout(resolve, 1_000))]);
   };
 
   return {

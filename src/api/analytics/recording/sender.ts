@@ -2,6 +2,7 @@
 import type { Batch } from "#api/analytics/batch.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
+import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { type Spool, SpoolDamagedError } from "./spool.ts";
 
 /** The store will never accept this batch: a retry is useless. */
@@ -26,7 +27,7 @@ export class Sender {
   readonly #stopping = new AbortController();
   /** Batches for which the spool had no space; they are sent from memory. */
   readonly #unspooled: WaitingBatch[] = [];
-  #running: Promise<void> | undefined;
+  readonly #run = onceAtATime(() => this.#sendAll());
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   /** Rows. */
@@ -67,10 +68,7 @@ export class Sender {
   drain(): Promise<void> {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    this.#running ??= this.#sendAll().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#run();
   }
 
   /** Makes one more attempt, which is aborted after `withinMs`. */
