@@ -1,49 +1,19 @@
 /** Wires the version watch, which releases invocations that another version started. */
-import { alertsDuties, alertsServices } from "#alerts/duties.ts";
-import { cronDuties, cronServices } from "#cron/duties.ts";
-import { definitionsDuties, definitionsServices } from "#definitions/duties.ts";
-import { fleetService } from "#fleet/contract.ts";
-import type { Duties } from "#kernel/duty.ts";
 import { callRestate } from "#kernel/restate-send.ts";
-import { monitorDuties, monitorServices } from "#monitor/duties.ts";
-import { checkReads } from "#monitor/results/contract.ts";
-import { notifyDuties, notifyServices } from "#notify/duties.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isResent, releasedServices as rolloutServices } from "#rollout/services/release.ts";
-import { routingDuties, routingServices } from "#routing/duties.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { watchVersions } from "#worker/version-watch.ts";
 import type { WedgedInvocation, WedgedReader } from "#worker/wedged.ts";
 import type { Base } from "./base.ts";
+import { duties, watchedServices } from "./duties.ts";
 
 export type VersionParts = {
   adminUrl: string;
   ingressUrl: string;
   revision: string;
 };
-
-const duties: Duties = {
-  ...monitorDuties,
-  ...alertsDuties,
-  ...routingDuties,
-  ...cronDuties,
-  ...notifyDuties,
-  ...definitionsDuties,
-};
-
-/** All services except those of rollouts, which are released separately. */
-const services: readonly string[] = [
-  ...monitorServices,
-  ...alertsServices,
-  ...routingServices,
-  ...cronServices,
-  ...notifyServices,
-  ...definitionsServices,
-  checkReads.name,
-  fleetService.name,
-  releaseService.name,
-];
 
 /** So many wedged invocations are released at a time; the next poll finds the others. */
 const mostAtOnce = 500;
@@ -56,7 +26,7 @@ export function startVersionWatch(
   return watchVersions({
     admin: createRestateAdmin(adminUrl),
     revision,
-    services: [...rolloutServices, ...services],
+    services: [...rolloutServices, ...watchedServices],
     log,
     release: async (wedged, reader) => {
       const isOfRollout = ({ service }: WedgedInvocation) => rolloutServices.includes(service);
