@@ -23,7 +23,7 @@ it.each(definitions)("the definitions are valid: %s", async (text) => {
 it("the page has steps of each kind", () => {
   const count = (kind: string) => steps.filter((step) => step.kind === kind).length;
 
-  expect(definitions).toHaveLength(3);
+  expect(definitions).toHaveLength(4);
   expect(count("type")).toBeGreaterThan(15);
   expect([count("start"), count("stop")]).toEqual([5, 5]);
 });

@@ -104,7 +104,7 @@ describe("findTarget", () => {
     (at) => {
       const target = findTarget({ dataDir: localVedette(), url: `http://${at}` }, {});
 
-      expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
+      expect(target).toMatchObject({ url: "http://127.0.0.1:7071", token: "local-token" });
     },
   );
 
