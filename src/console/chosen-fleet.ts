@@ -1,6 +1,6 @@
 /** The fleet that a page shows, by the query of its requests. */
 import type { FastifyRequest } from "fastify";
-import { defaultFleet } from "#fleet/contract.ts";
+import { defaultFleet, noFleet } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { rolloutServiceName } from "#rollout/contract.ts";
 
@@ -9,8 +9,11 @@ export function chosenFleet(request: FastifyRequest, fleets: readonly string[]):
   const { fleet = defaultFleet } = request.query as { fleet?: unknown };
   const found = fleets.find((name) => name === fleet);
   if (found !== undefined) return found;
-  const detail = `there is no such fleet: the fleets are ${fleets.join(", ")}`;
-  throw new ProblemError({ status: 404, code: "not_found", detail });
+  throw new ProblemError({
+    status: 404,
+    code: "not_found",
+    detail: noFleet(String(fleet), fleets),
+  });
 }
 
 export function rolloutPath(fleet: string, handler: string): string {

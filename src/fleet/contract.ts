@@ -45,7 +45,7 @@ export function notOperatorOf({ name }: FleetOperators, by: string): string {
 /** Which fleets there are instead. `name` may be anything. */
 export function noFleet(name: string, names: readonly string[]): string {
   const only = names.length === 1 ? "the only fleet is" : "the fleets are";
-  return `there is no fleet ${cleanText(name, 40)}; ${only} ${names.join(", ")}`;
+  return `there is no fleet ${cleanText(name, 40)}; ${only} ${names.map((known) => `"${known}"`).join(", ")}`;
 }
 
 /** Characters: an id as its fleet gives it, after its fleet's name. */

@@ -10,10 +10,10 @@ describe("the fleets of rollouts", () => {
     const two = createFleets([aFleet(), aFleet({ name: "staging" })]);
 
     expect(() => one.require("staging")).toThrow(
-      "there is no fleet staging; the only fleet is singleton",
+      'there is no fleet staging; the only fleet is "singleton"',
     );
     expect(() => two.require("qa")).toThrow(
-      "there is no fleet qa; the fleets are singleton, staging",
+      'there is no fleet qa; the fleets are "singleton", "staging"',
     );
     expect(two.require("staging").name).toBe("staging");
   });

@@ -48,7 +48,7 @@ it("with --json a refusal of the program keeps its code", async () => {
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toEqual({
     code: "unauthorized",
-    message: "the token was refused",
+    message: expect.stringMatching(/^the token was refused \(from INGRESS_TOKEN\) by http/),
   });
 });
 

@@ -210,10 +210,10 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
 
     const row = page.getByRole("row", { name: /v5/ }).first();
     await row.getByText("nothing to do").waitFor();
+    expect(await row.textContent()).toContain("Completed");
     await page.getByRole("link", { name: "Rollout", exact: true }).click();
     await page.getByText(reason).first().waitFor();
     expect(await page.locator("dl.tiles").count()).toBe(0);
-    expect(await row.textContent()).toContain("Completed");
   });
 
   it("that is only for some says so in its plan, with the gate and the order", async () => {
