@@ -29,12 +29,12 @@ describe("the command line", () => {
     const { stdout } = await waitFor(
       async () => {
         const listed = await vedette("checks", "list");
-        return listed.stdout.includes("paused") && listed;
+        return listed.stdout.includes("off: set") && listed;
       },
-      { withinMs: 30_000, what: "the check to be paused" },
+      { withinMs: 30_000, what: "the check to be off" },
     );
 
-    expect(stdout).toMatch(/verify-key +.*paused.*off: set monitor\.key/);
+    expect(stdout).toMatch(/verify-key +off .*off: set monitor\.key/);
     expect(stdout).not.toMatch(/(?:rate-limit|liveness) +.*off: set/);
   });
 
