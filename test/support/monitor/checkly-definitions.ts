@@ -53,6 +53,7 @@ function readApiCheck({ payload }: Resource, { baseUrl, secretPrefix }: Settings
     frequencySeconds: payload.frequency === 0 ? payload.frequencyOffset : payload.frequency * 60,
     degradedAboveMs: payload.degradedResponseTime,
     failedAboveMs: payload.maxResponseTime,
+    kind: "http" as const,
     failedRunThreshold: payload.alertSettings.runBasedEscalation.failedRunThreshold,
   };
 }
