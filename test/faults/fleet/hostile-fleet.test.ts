@@ -158,7 +158,7 @@ describe("the driver http", () => {
 
   it("reads a list of nothing but wrong sentinels no further than the first", async () => {
     const { driver } = await start((_, answer) =>
-      answerJson(answer, 200, { sentinels: Array(900_000).fill(0) }),
+      answerJson(answer, 200, { sentinels: Array(900_000).fill("no sentinel") }),
     );
 
     await expect(driver.list()).rejects.toThrow("malformed at sentinels.0");
@@ -169,7 +169,7 @@ describe("the driver http", () => {
       answerJson(answer, 200, { sentinels: Array(12_000_000).fill(0) }),
     );
 
-    await expect(driver.list()).rejects.toThrow("malformed at sentinels");
+    await expect(driver.list()).rejects.toThrow("malformed at body");
   });
 
   it("puts no cursor of any length into an address", async () => {
