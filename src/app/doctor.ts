@@ -11,7 +11,7 @@ import { findBinaries } from "#embedded/postgres-cluster.ts";
 import { restateBinary } from "#embedded/restate.ts";
 import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
 import { fleetOption } from "#fleet/contract.ts";
-import { FleetSearch } from "#fleet/overview/contract.ts";
+import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { readBeginning } from "#kernel/body.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -79,9 +79,10 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
   for (const fleet of fleetsOf(config)) {
     const list = `vedette sentinels list${fleetOption(fleet.name)}`;
-    await note(`list of fleet ${fleet.name}`, list, () => findList(fleet.name, database));
+    const overview = readFleet(fleet.name, database);
+    await note(`list of fleet ${fleet.name}`, list, async () => findList(await overview));
     await note("registry", "curl -I https://…/v2/", () =>
-      findRegistries(fleet, { config, database }),
+      findRegistries(fleet, { config, overview }),
     );
   }
   const rows = await note("rows", "vedette config check", () => findRows(config, database));
@@ -159,13 +160,12 @@ async function findPostgres(config: Config, dataDir: string): Promise<Database> 
 }
 
 /** Throws `Unseen` without a database. */
-function readFleet(fleet: string, database: Database | undefined) {
+async function readFleet(fleet: string, database: Database | undefined) {
   if (database === undefined) throw new Unseen("only Postgres knows");
   return createFleetOverview(database)(fleet, FleetSearch.parse({}));
 }
 
-async function findList(fleet: string, database: Database | undefined): Promise<string> {
-  const { list, total } = await readFleet(fleet, database);
+function findList({ list, total }: FleetOverview): string {
   const ageMs = Math.max(0, Date.now() - Date.parse(list.asked_at ?? "1970-01-01"));
   const text = `${total} sentinels, listed ${list.asked_at === null ? "never" : `${formatDuration(ageMs)} ago`}`;
   if (list.problem !== null) throw new Error(`${text}; since then: ${list.problem}`);
@@ -173,14 +173,14 @@ async function findList(fleet: string, database: Database | undefined): Promise<
   return text;
 }
 
-/** Those that the fleet's images are from; any answer will do. */
+/** Asks the registries of the fleet's images; any answer will do. */
 async function findRegistries(
   fleet: Fleet,
-  { config, database }: { config: Config; database: Database | undefined },
+  { config, overview }: { config: Config; overview: Promise<FleetOverview> },
 ): Promise<string> {
   const isAsked = fleet.rollout.require_image_in_registry ?? fleet.fleet.driver !== "process";
   if (!isAsked) return `not asked for fleet ${fleet.name}`;
-  const { versions } = await readFleet(fleet.name, database);
+  const { versions } = await overview;
   const images = versions.flatMap(({ image }) => image ?? []);
   const hosts = new Set(images.map((image) => parseImageName(image).host));
   // A fleet may name any host.

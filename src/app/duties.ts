@@ -1,4 +1,4 @@
-/** What is done for invocations that another version of the program began, and which services are watched for them. */
+/** Duties for invocations that another version of the program began, and the services that are watched for them. */
 import { alertEvents } from "#alerts/contract.ts";
 import { alertQueue, alertRecord } from "#alerts/internal.ts";
 import { cronObject, cronRuns } from "#cron/internal.ts";

@@ -20,7 +20,7 @@ export function withAddress(command: Command): Command {
     .option("--json", "print JSON for programs", false);
 }
 
-/** Those of a command that reads the settings, and needs no running Vedette; `file`: what `--config` names. */
+/** Adds the options of a command that reads the settings, and needs no running Vedette; `file`: what `--config` names. */
 export function withSettings(command: Command, file = settingsFile): Command {
   return command.option("--config <file>", file).option("--json", "print JSON for programs", false);
 }

@@ -6,7 +6,7 @@ import { isPersonal } from "#kernel/words.ts";
 /** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */
 export const defaultFleet = "singleton";
 
-/** What a command about the fleet has at its end. */
+/** The end of a command about the fleet. */
 export function fleetOption(fleet: string): string {
   return fleet === defaultFleet ? "" : ` --fleet ${fleet}`;
 }

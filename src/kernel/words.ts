@@ -53,14 +53,14 @@ export function isPersonal(name: string): boolean {
   return !impersonal.has(name);
 }
 
-/** Who it was, to follow "by". A name in brackets was given by a caller with the ingress token. */
+/** Names a caller, to follow "by". A name in brackets was given by a caller with the ingress token. */
 export function callerWords(name: string): string {
   return impersonal.get(name) ?? name.replace(/^ingress-token(?= \()/, "the ingress token");
 }
 
 type Check = { status: keyof typeof checkWords; missing_settings?: string[] | undefined };
 
-/** What to set; undefined: the check is not off. */
+/** Says why a check is off, with the settings that it lacks; undefined: it is not off. */
 export function offWords({ status, missing_settings: missing = [] }: Check): string | undefined {
   if (missing.length > 0) return `off: set ${missing.join(" and ")}`;
   // It has just got them.

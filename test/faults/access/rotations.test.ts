@@ -5,6 +5,7 @@ import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
+import { callProcedure } from "../../support/api/api.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -31,13 +32,9 @@ async function start(...keys: string[]): Promise<App> {
 }
 
 async function ask(app: App, procedure: string, body: object) {
-  const answer = await fetch(`${app.endpoints.api}/v2/${procedure}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const told = (await answer.json()) as { data: Record<string, string> };
-  return { status: answer.status, data: told.data };
+  const url = `${app.endpoints.api}/v2/${procedure}`;
+  const answer = await callProcedure(url, body, rootKey);
+  return { status: answer.status, data: answer.body["data"] as Record<string, string> };
 }
 
 async function makeRecoverable(app: App) {

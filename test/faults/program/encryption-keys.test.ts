@@ -6,6 +6,7 @@ import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
+import { callProcedure } from "../../support/api/api.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -42,20 +43,12 @@ async function start(keys: string[], over: Record<string, string> = {}): Promise
   return app;
 }
 
-async function call(app: App, procedure: string, body: object) {
-  const answer = await fetch(`${app.endpoints.api}/v2/${procedure}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, body: (await answer.json()) as { data: Record<string, string> } };
-}
-
 /** The status of the answer to a request for a recoverable key. */
 async function makeRecoverable(app: App): Promise<number> {
-  const { data } = (await call(app, "apis.createApi", { name: "payments" })).body;
-  const { status } = await call(app, "keys.createKey", { apiId: data["apiId"], recoverable: true });
-  return status;
+  const v2 = `${app.endpoints.api}/v2`;
+  const { body } = await callProcedure(`${v2}/apis.createApi`, { name: "payments" }, rootKey);
+  const key = { apiId: body["data"].apiId, recoverable: true };
+  return (await callProcedure(`${v2}/keys.createKey`, key, rootKey)).status;
 }
 
 /** Stores a text that is sealed by this key. */

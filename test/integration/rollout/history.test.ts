@@ -5,7 +5,7 @@ import { createLog } from "#kernel/log.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
 import { createHistoryStore, type HistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
-import { buildHead } from "../../support/rollout/rollout-builders.ts";
+import { buildHead, nothingShown } from "../../support/rollout/rollout-builders.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
@@ -17,17 +17,8 @@ const entry = (sequence: number, over: Parameters<typeof buildHead>[0]) => {
     ...head,
     toldAt: sequence,
     told: { event, message: composeMessage(event, head) },
-    shown,
+    shown: nothingShown,
   };
-};
-
-const shown = {
-  outcome: null,
-  waitingFor: null,
-  policy: {},
-  waves: [],
-  leftOut: 0,
-  failedBefore: 0,
 };
 
 type Told = Parameters<typeof buildHead>[0] & { leftOut?: number };
@@ -86,7 +77,10 @@ describe("history", () => {
 
   it("keeps the checks of the gate", async () => {
     const reader = createRolloutReader(database);
-    await history.save("r-gate", { ...entry(1, {}), shown: { ...shown, gateChecks: ["b", "a"] } });
+    await history.save("r-gate", {
+      ...entry(1, {}),
+      shown: { ...nothingShown, gateChecks: ["b", "a"] },
+    });
     await history.save("r-free", entry(1, {}));
 
     expect((await reader.recorded("r-gate"))?.gate_checks).toEqual(["b", "a"]);
@@ -101,7 +95,7 @@ describe("history", () => {
       const outcome = head.state === "completed" ? ("completed" as const) : ("cancelled" as const);
       return history.save(id, {
         ...entry(1, { fleet: "qa", image, startedAt: at(second), total: 4, ...head }),
-        shown: { ...shown, outcome, leftOut },
+        shown: { ...nothingShown, outcome, leftOut },
       });
     };
     const has = (wanted = image) => history.hasCompleted("qa", wanted);

@@ -120,7 +120,12 @@ function doors({ url, database }: Door) {
   };
 }
 
-async function callProcedure(url: string, body: unknown, rootKey: string): Promise<TestAnswer> {
+/** The answer of a procedure at its address, which is as the contract says. */
+export async function callProcedure(
+  url: string,
+  body: unknown,
+  rootKey: string,
+): Promise<TestAnswer> {
   const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${rootKey}` },

@@ -67,3 +67,13 @@ export function buildFleet(sizes: Record<string, number>, image = imageV1): Flee
     })),
   );
 }
+
+/** Of a rollout that history shows, the fields that its head does not have. */
+export const nothingShown = {
+  outcome: null,
+  waitingFor: null,
+  policy: {},
+  waves: [],
+  leftOut: 0,
+  failedBefore: 0,
+};

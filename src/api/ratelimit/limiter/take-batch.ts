@@ -40,7 +40,7 @@ export function createBatches({ send, inOnePacket }: BatchSettings): Take {
       line.underWay += 1;
       send(batch)
         .then(batch.answer)
-        // Those that wait would fail as late, one after the other.
+        // The waiting ones would fail as late, one after the other.
         .catch((error) => {
           for (const one of [batch, ...line.waiting.splice(0)]) one.fail(error);
         })

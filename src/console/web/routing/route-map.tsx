@@ -76,7 +76,7 @@ export function Nobody({ checks }: { checks: CheckList | undefined }) {
   );
 }
 
-/** Who is paged by the alerts of a check: nobody before its channel is set up. */
+/** Names the people that the alerts of a check page: nobody before its channel is set up. */
 export function pagesWords(pages: readonly string[], why: string | undefined): string {
   const later = pages.join(", ");
   if (why === undefined) return later || "nobody";

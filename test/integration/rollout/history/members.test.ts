@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createMemberReader } from "#rollout/history/member-reader.ts";
 import { createHistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
-import { buildHead } from "../../../support/rollout/rollout-builders.ts";
+import { buildHead, nothingShown } from "../../../support/rollout/rollout-builders.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();
@@ -20,15 +20,7 @@ async function begin(id: string, members: string[], startedAt = at(0)): Promise<
     event: "rollout started" as const,
     message: composeMessage("rollout started", head),
   };
-  const shown = {
-    outcome: null,
-    waitingFor: null,
-    policy: {},
-    waves: [],
-    leftOut: 0,
-    failedBefore: 0,
-  };
-  await history().save(id, { ...head, toldAt: 1, told, shown });
+  await history().save(id, { ...head, toldAt: 1, told, shown: nothingShown });
   const previousImages = members.map(() => "registry.example.com/team/app:v1");
   await history().plan(id, [{ wave: 1, ids: members, previousImages }]);
 }
