@@ -132,6 +132,7 @@ async function startServers(
           {
             name: "singleton",
             listFleet: createTestListing(database, fleet.driver).list,
+            readProblem: async () => null,
             resolveImage: async (image) => ({ image }),
             policy: {},
             maxParallel,

@@ -10,7 +10,6 @@ import { toMonitored } from "#definitions/rules/monitored.ts";
 import { findBinaries } from "#embedded/postgres-cluster.ts";
 import { restateBinary } from "#embedded/restate.ts";
 import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
-import { fleetOption } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { readBeginning } from "#kernel/body.ts";
@@ -28,7 +27,7 @@ import { isPlainHttp, parseImageName } from "#registry/image-name.ts";
 import { oldListMs } from "#status/contract.ts";
 import { databaseSettings } from "./data.ts";
 import { warnOf } from "./definitions.ts";
-import { type Fleet, fleetsOf } from "./fleets.ts";
+import { type Fleet, fleetsOf, settingOf } from "./fleets.ts";
 import { createWhyOff } from "./monitor-secrets.ts";
 import { servicesOf } from "./own-services.ts";
 import { refuseSettings } from "./refusals.ts";
@@ -78,8 +77,9 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   const database = await note("Postgres", "vedette start", () => findPostgres(config, dataDir));
   if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
   for (const fleet of fleetsOf(config)) {
-    const list = `vedette sentinels list${fleetOption(fleet.name)}`;
     const overview = readFleet(fleet.name, database);
+    const setting = settingOf(fleet.name, `fleet.${fleet.fleet.driver}`);
+    const list = `check that the fleet runs, and the settings ${setting}`;
     await note(`list of fleet ${fleet.name}`, list, async () => findList(await overview));
     await note("registry", "curl -I https://…/v2/", () =>
       findRegistries(fleet, { config, overview }),

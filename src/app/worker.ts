@@ -251,6 +251,7 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
   return {
     name,
     listFleet: listing.list,
+    readProblem: listing.problem,
     resolveImage: createResolveImage(base, one),
     policy: defaultPolicy(rollout),
     maxParallel: rollout.max_parallel,

@@ -1,6 +1,5 @@
 /** Sentinels as options name them: by id, region and label. */
 import type { Command } from "commander";
-import type { Labels } from "#fleet/contract.ts";
 import type { Selector } from "#rollout/choice/contract.ts";
 import { parseLabels, parseList } from "./options.ts";
 
@@ -17,19 +16,6 @@ export function withSelector(command: Command, prefix: string, what: string): Co
 }
 
 /** undefined: no option names any. */
-export function selectorOf({
-  ids,
-  regions,
-  labels,
-}: {
-  ids?: string[] | undefined;
-  regions?: string[] | undefined;
-  labels?: Labels | undefined;
-}): Selector | undefined {
-  if (ids === undefined && regions === undefined && labels === undefined) return undefined;
-  return {
-    ...(ids !== undefined && { ids }),
-    ...(regions !== undefined && { regions }),
-    ...(labels !== undefined && { labels }),
-  };
+export function selectorOf({ ids, regions, labels }: Selector): Selector | undefined {
+  return (ids ?? regions ?? labels) && { ids, regions, labels };
 }

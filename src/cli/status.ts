@@ -25,8 +25,10 @@ function reportStatus({ wrong, fleets, checks, alerts, taken_at }: StatusView): 
   for (const { name, rollout, overview } of fleets) {
     const { total, unhealthy, choices, list } = overview;
     const unknown = choices.health.find(({ value }) => value === "unknown")?.count ?? 0;
+    const isOld = wrong.some(({ about, fleet }) => about === "fleet_list" && fleet === name);
+    const counts = isOld ? ["not known", total] : [unhealthy, unknown];
     const read = list.asked_at === null ? "never" : `${formatSpan(list.asked_at, taken_at)} ago`;
-    table.push([name, rolloutWords(rollout), total, unhealthy, unknown, read]);
+    table.push([name, rolloutWords(rollout), total, ...counts, read]);
   }
   const counts = Object.entries(checks).map(
     ([status, number]) => `${number} ${checkWords[status as keyof typeof checkWords]}`,
@@ -43,6 +45,6 @@ function reportStatus({ wrong, fleets, checks, alerts, taken_at }: StatusView): 
 
 function rolloutWords(rollout: StatusView["fleets"][number]["rollout"]): string {
   const { state, outcome, current_wave: wave, total_waves: waves } = rollout;
-  const words = stateWords(rollout);
+  const words = plain(stateWords(rollout));
   return state === "idle" || outcome != null ? words : `${words}, wave ${wave} of ${waves}`;
 }

@@ -1,6 +1,7 @@
 /** The words for states and callers that people read: the same on the command line, in the console, in chat and on public pages. */
 import { formatSpan } from "./duration.ts";
 import { shortenImage } from "./image-reference.ts";
+import { formatUtc } from "./time.ts";
 
 export const checkWords = {
   ok: "ok",
@@ -34,11 +35,16 @@ export function evidenceWords({ result, passes }: Evidence): string {
   return `${evidenceResults[result]}${isLetPass ? ", which the settings let pass" : ""}`;
 }
 
-type Stand = { state: string; outcome?: string | null | undefined };
+type Stand = {
+  state: string;
+  outcome?: string | null | undefined;
+  paused?: { by: string; at: string } | undefined;
+};
 
 /** How a rollout stands or has ended. One that was rolled back is in the state `cancelled`, too. */
-export function stateWords({ state, outcome }: Stand): string {
+export function stateWords({ state, outcome, paused }: Stand): string {
   if (state === "idle") return "no rollout yet";
+  if (paused) return `${state} by ${callerWords(paused.by)} at ${formatUtc(paused.at)}`;
   return (outcome === "rolled_back" ? outcome : state).replace("_", " ");
 }
 

@@ -160,7 +160,7 @@ export const RolloutStatus = z.object({
   left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
-  /** The images that its sentinels run, in words. Absent: the fleet is not listed yet, or the rollout was rolled back. */
+  /** The images that its sentinels run, in words. Of a rollout that was rolled back only those that serve nothing. Absent: nothing is known. */
   standing: z.array(StandingPart).optional(),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),
@@ -168,6 +168,8 @@ export const RolloutStatus = z.object({
   reason: z.string().optional(),
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),
+  /** Who has paused it. Absent: it is not paused, or nobody has asked for it. */
+  paused: z.object({ by: z.string(), at: z.string() }).optional(),
   gate: GateStatus.optional(),
   /** What a rollout in progress waits for before the next thing starts; null: for nothing. */
   waiting_for: z.enum(waitReasons).nullish(),

@@ -26,6 +26,8 @@ export type CheckedImage = { image: string; ci?: CiEvidence[] };
 /** `name`: the key of its rollout; `singleton`: the default fleet's. */
 export type RolloutFleet = FleetOperators & {
   listFleet: ListFleet;
+  /** Why its newest list was not accepted; null: it was. */
+  readProblem: () => Promise<string | null>;
   resolveImage: ResolveImage;
   /** What the settings say, for what a request leaves out. */
   policy: HeadPolicy;
@@ -76,8 +78,8 @@ function removedFleet(name: string): RolloutFleet {
   const refuse = async () => {
     throw new Error(`there is no fleet "${name}" in the settings any more (fleets.${name})`);
   };
-  const limits = { maxParallel: 1, deployTimeoutMs: 60_000 };
-  return { name, ...limits, policy: {}, listFleet: refuse, resolveImage: refuse };
+  const limits = { maxParallel: 1, deployTimeoutMs: 60_000, policy: {} };
+  return { name, ...limits, listFleet: refuse, readProblem: refuse, resolveImage: refuse };
 }
 
 /** The fleet's name in what the parts of a rollout send each other; without it: the default fleet. */

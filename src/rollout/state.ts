@@ -117,6 +117,8 @@ export type RolloutHead = {
   updatedAt: string;
   reason?: string;
   cause?: PauseCause;
+  /** Set while it is paused because an operator has asked for it. */
+  paused?: { by: string; at: string };
   /** Increases with every write to history: numbers the messages, and orders those writes. */
   sequence: number;
   /** The invocation of the current run, or of the last one. */

@@ -1,11 +1,11 @@
 /** Decides what of a status is wrong, in the order in which it hurts customers. Pure. */
 import { defaultFleet, fleetOption } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
-import { formatDuration } from "#kernel/duration.ts";
+import { formatSpan } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { callerWords } from "#kernel/words.ts";
+import { callerWords, stateWords } from "#kernel/words.ts";
 import { oldListMs, type StatusView, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
@@ -17,8 +17,9 @@ export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
     ...fleets.flatMap(findDown),
     ...alerts.map(describeAlert),
     ...fleets.flatMap(findPaused),
+    ...fleets.flatMap(findStillOrdered),
     ...[...byChannel].map(([channel, events]) => describeFailing(channel, events)),
-    ...fleets.flatMap((fleet) => findOldList(fleet, Date.parse(taken_at))),
+    ...fleets.flatMap((fleet) => findOldList(fleet, taken_at)),
     ...findSilent(checks.silent ?? 0),
   ];
 }
@@ -47,17 +48,24 @@ function describeAlert(check: StatusView["alerts"][number]): Wrong {
 
 function findPaused({ name, rollout }: Fleet): Wrong[] {
   if (rollout.state !== "paused") return [];
-  const text = `${describePaused(rollout)}${ofFleet(name)}`;
+  const { image, standing = [], current_wave, total_waves } = rollout;
+  const now = standing.map(({ text }) => text.replace(/\.$/, "")).join("; ");
+  const text = `the rollout of ${shortenImage(image ?? "")}${ofFleet(name)} is ${stateWords(rollout)} in wave ${current_wave} of ${total_waves}: ${now}`;
   return [
     { about: "rollout", fleet: name, text, next: `vedette rollout status${fleetOption(name)}` },
   ];
 }
 
-/** One line of a paused rollout. */
-function describePaused({ image, standing = [], ...status }: Fleet["rollout"]): string {
-  const wave = `wave ${status.current_wave} of ${status.total_waves}`;
-  const now = standing.map(({ brief }) => brief).join("; ");
-  return `the rollout of ${shortenImage(image ?? "")} is paused in ${wave}: ${now}`;
+/** Failed sentinels of a rollout that is over: nothing brings them back by itself. */
+function findStillOrdered({ name, rollout }: Fleet): Wrong[] {
+  const { state, failed, failed_sentinels: named, image, standing = [] } = rollout;
+  if (failed === 0 || (state !== "cancelled" && state !== "completed")) return [];
+  const ids = named.map(({ id }) => id);
+  const down = standing.flatMap((part) => (part.down > 0 ? [`; ${part.brief}`] : [])).join("");
+  const who = `${failed} ${failed === 1 ? "sentinel" : "sentinels"}${ofFleet(name)}`;
+  const text = `${who} failed and still ordered to run ${shortenImage(image ?? "")}: ${someOf(ids, 5, failed)}${down}`;
+  const next = `vedette rollout status${fleetOption(name)}`;
+  return [{ about: "rollout", fleet: name, text, next }];
 }
 
 function describeFailing(channel: string, [newest, ...others]: StatusView["deliveries"]): Wrong {
@@ -66,12 +74,14 @@ function describeFailing(channel: string, [newest, ...others]: StatusView["deliv
   return { about: "delivery", text, next: "vedette alerts events" };
 }
 
-function findOldList({ name, overview: { list } }: Fleet, nowMs: number): Wrong[] {
+/** Then the health that is known of its sentinels is old, too: readers of `wrong` go by this. */
+function findOldList({ name, overview: { list, total } }: Fleet, now: string): Wrong[] {
   const { asked_at: at, problem } = list;
-  const ageMs = at === null ? null : Math.max(0, nowMs - Date.parse(at));
-  if (problem === null && ageMs !== null && ageMs <= oldListMs) return [];
-  const age = ageMs === null ? "was never read" : `is ${formatDuration(ageMs)} old`;
-  const text = `the list of the fleet${name === defaultFleet ? "" : ` ${name}`} ${age}${because(problem)}`;
+  const isNew = at !== null && Date.parse(now) - Date.parse(at) <= oldListMs;
+  if (problem === null && isNew) return [];
+  const age = at === null ? "was never read" : `is ${formatSpan(at, now)} old`;
+  const unknown = total === 0 ? "" : `; the health of its ${total} sentinels is not known`;
+  const text = `the list of the fleet${name === defaultFleet ? "" : ` ${name}`} ${age}${because(problem)}${unknown}`;
   return [{ about: "fleet_list", fleet: name, text, next: "vedette doctor" }];
 }
 

@@ -25,7 +25,10 @@ const overview = {
 type Changes = { name?: string; rollout?: RolloutStatus; overview?: Partial<typeof overview> };
 
 function aFleet({ name = "singleton", rollout = idle, overview: changes = {} }: Changes = {}) {
-  return { name, rollout, overview: { ...overview, ...changes } as unknown as FleetOverview };
+  return {
+    ...{ name, rollout },
+    overview: { ...overview, ...changes } as unknown as FleetOverview,
+  };
 }
 
 function wrongOf(status: Partial<StatusView>) {
@@ -73,10 +76,49 @@ it("a paused rollout is wrong, by its image and wave", () => {
   expect(wrongOf({ fleets: [aFleet({ rollout: paused })] })).toMatchObject([
     {
       about: "rollout",
-      text: "the rollout of registry.example.com/vedette/sentinel:v2 is paused in wave 2 of 4: 3 of 8 run v2; 1 failed and serves nothing",
+      text: "the rollout of registry.example.com/vedette/sentinel:v2 is paused in wave 2 of 4: 3 of 8 run v2; 1 failed and serves nothing: gw-2",
       next: "vedette rollout status",
     },
   ]);
+});
+
+it("a paused rollout names its fleet beside its image", () => {
+  const [wrong] = wrongOf({ fleets: [aFleet({ name: "own", rollout: paused })] });
+
+  expect(wrong?.text).toMatch(/sentinel:v2 of fleet own is paused in wave 2 of 4: 3 of 8 run v2;/);
+});
+
+it("a rollout that somebody has paused says who and when", () => {
+  const rollout = { ...paused, paused: { by: "ada", at: now } };
+  const [wrong] = wrongOf({ fleets: [aFleet({ rollout })] });
+
+  expect(wrong?.text).toContain("is paused by ada at 2026-11-28 02:00:00 UTC in wave 2 of 4: ");
+});
+
+it.each<Partial<RolloutStatus>>([
+  { state: "cancelled", outcome: "rolled_back" },
+  { state: "cancelled", outcome: "cancelled" },
+  { state: "completed", outcome: "completed" },
+])(
+  "failed sentinels of a rollout that is over, %j, are still ordered to run its image",
+  (ended) => {
+    const failed_sentinels = [{ id: "gw-2", reason: "crash_loop" }];
+    const rollout = { ...paused, ...ended, failed_sentinels };
+
+    expect(wrongOf({ fleets: [aFleet({ rollout })] })).toMatchObject([
+      {
+        about: "rollout",
+        text: "1 sentinel failed and still ordered to run registry.example.com/vedette/sentinel:v2: gw-2; 1 failed and serves nothing",
+        next: "vedette rollout status",
+      },
+    ]);
+  },
+);
+
+it("a rollout that is over without failures is not wrong", () => {
+  const rollout = { ...paused, state: "cancelled", failed: 0 } as RolloutStatus;
+
+  expect(wrongOf({ fleets: [aFleet({ rollout })] })).toEqual([]);
 });
 
 it("a rollout in progress is not wrong", () => {
@@ -89,7 +131,10 @@ it("a list with a problem is wrong, whatever its age", () => {
   const list = { asked_at: "2026-11-28T01:59:00.000Z", problem: "answered 500", problem_at: now };
 
   expect(wrongOf({ fleets: [aFleet({ overview: { list } as never })] })).toMatchObject([
-    { text: "the list of the fleet is 60 s old: answered 500", next: "vedette doctor" },
+    {
+      text: "the list of the fleet is 60 s old: answered 500; the health of its 8 sentinels is not known",
+      next: "vedette doctor",
+    },
   ]);
 });
 
@@ -97,7 +142,7 @@ it("a list that is older than ten minutes is wrong without a problem", () => {
   const list = { asked_at: "2026-11-28T01:40:00.000Z", problem: null, problem_at: null };
 
   expect(wrongOf({ fleets: [aFleet({ overview: { list } as never })] })).toMatchObject([
-    { text: "the list of the fleet is 20 min old" },
+    { text: "the list of the fleet is 20 min old; the health of its 8 sentinels is not known" },
   ]);
 });
 

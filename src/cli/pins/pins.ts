@@ -5,7 +5,7 @@ import { complain, printAnswer } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
-import { someOf } from "#kernel/nearest.ts";
+import { whichOf } from "#kernel/selector-words.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import { type ListedPin, pinHandlers, pinsName } from "#rollout/choice/contract.ts";
@@ -33,7 +33,7 @@ export async function addPin(id: string, options: AddOptions): Promise<number> {
   printAnswer(
     added,
     options.json,
-    () => `The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`,
+    () => `The pin ${id} is added: ${plain(whichOf(added))}, ${untilOf(added)}.`,
   );
   for (const warning of added.warnings) complain(`warning: ${warning}`);
   return 0;
@@ -54,19 +54,10 @@ function tableOf(pins: readonly ListedPin[]): string {
   const table = createTable(["pin", "fleet", "sentinels", "holds", "reason", "by"]);
   for (const pin of pins) {
     const { id, fleet = "all", reason, added_by: by } = pin;
-    table.push([id, fleet, whichOf(pin), untilOf(pin), plain(reason), plain(callerWords(by))]);
+    const whose = [plain(whichOf(pin)), untilOf(pin), plain(reason), plain(callerWords(by))];
+    table.push([id, fleet, ...whose]);
   }
   return String(table);
-}
-
-/** The first ids are named, of many. */
-function whichOf({ ids = [], regions = [], labels = {} }: ListedPin): string {
-  const words = [
-    ...(ids.length > 0 ? [someOf(ids, 5)] : []),
-    ...(regions.length > 0 ? [`in ${regions.join(", ")}`] : []),
-    ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
-  ];
-  return plain(words.join("; "));
 }
 
 function untilOf({ ends }: ListedPin): string {

@@ -64,12 +64,13 @@ export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
   const wait = waitOf(status);
   // Before the fleet is listed there is nothing to count.
-  if (wait !== undefined && total_waves === 0) return `not started: ${wait}`;
+  if (state === "in_progress" && total_waves === 0)
+    return `not started: ${wait ?? "the fleet is being listed"}`;
   const more = wait === undefined ? "" : `; ${wait}`;
   if (state === "rolling_back") {
-    return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
+    return `rolling back: ${succeeded} of ${total} sentinels not put back yet, ${in_flight} in flight${more}`;
   }
-  const words = stateWords(status);
+  const words = plain(stateWords(status));
   if (state === "completed" && total === 0) return `${words}: ${plain(status.reason ?? "")}`;
   const position = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : words;
   const now = standingOf(status).map(({ text }) => plain(text));
@@ -79,7 +80,7 @@ export function describeStatus(status: RolloutStatus): string {
 
 /** Once it stands still, what runs where: whoever was paged asks that first. Empty: all went well. */
 export function standingOf({ state, failed, standing = [] }: RolloutStatus): StandingPart[] {
-  return (state === "paused" || state === "cancelled") && failed > 0 ? standing : [];
+  return state === "paused" || (state === "cancelled" && failed > 0) ? standing : [];
 }
 
 /** Why a running rollout or rollback waits, in words. */

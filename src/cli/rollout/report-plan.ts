@@ -2,6 +2,7 @@
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
+import { whichOf } from "#kernel/selector-words.ts";
 import { formatUtc } from "#kernel/time.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
@@ -64,11 +65,14 @@ function hindranceLines({ hindrances }: RolloutPlan): string[] {
 /** So many are named, of many. */
 const namedLeftOut = 10;
 
-function leftOutLines({ left_out: named, left_out_count: count }: RolloutPlan): string[] {
+function leftOutLines({ left_out: named, left_out_count: count, policy }: RolloutPlan): string[] {
   if (count === 0) return [];
+  // The command line gives one at most.
+  const [excluded = {}] = policy.exclude ?? [];
   const lines = named.slice(0, namedLeftOut).map(({ id, pin, reason }) => {
     const by = pin === null ? "excluded" : `pin ${pin}`;
-    return `  ${plain(id)}: ${by}${reason === "" ? "" : `, ${plain(reason)}`}`;
+    const why = reason || (pin === null ? whichOf(excluded) : "");
+    return `  ${plain(id)}: ${by}${why === "" ? "" : `, ${plain(why)}`}`;
   });
   const more = count > lines.length ? [`  and ${count - lines.length} more`] : [];
   return [`Left out: ${count}`, ...lines, ...more];

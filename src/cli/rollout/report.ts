@@ -29,7 +29,7 @@ export function reportStatus(status: RolloutStatus): string {
   const { state, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
   const image = shortenImage(status.image ?? "");
   return [
-    `${paint(colours[state], stateWords(status).padEnd(12))} ${image}`,
+    `${paint(colours[state], plain(stateWords(status)).padEnd(12))} ${image}`,
     ...(status.fleet === undefined ? [] : [`  fleet      ${status.fleet}`]),
     `  rollout    ${status.rollout_id}`,
     ...(state === "completed" && total === 0
@@ -87,6 +87,7 @@ export function reportRollback(result: RollbackResult): string {
   const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
     `${paint(colours[result.state], stateWords(result))}: ${nameReverted(result.reverted)}`,
+    ...standingLines(result),
     ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
     ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
@@ -145,7 +146,10 @@ function nextSteps(status: RolloutStatus): string[] {
     return [`Next: npx vedette rollout rollback   ${restores}`];
   }
   if (state === "cancelled" && failed > 0) return [putBackFailed];
-  return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
+  const follow = "Follow it: npx vedette rollout watch";
+  const end = "Next: npx vedette rollout cancel   ends it before anything is deployed";
+  if (state === "in_progress" && status.total_waves === 0) return [follow, end];
+  return isStopped({ state }) ? [] : [follow];
 }
 
 function approvalSteps({ rollout_id: id, current_wave: current }: RolloutStatus): string[] {
@@ -171,8 +175,9 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   return String(table);
 }
 
-export function reportSentinels(sentinels: FleetList["sentinels"]): string {
-  if (sentinels.length === 0) return "There are no sentinels.";
+export function reportSentinels({ sentinels, list_problem: problem }: FleetList): string {
+  const never = problem && `No sentinel is known: the list was never read: ${plain(problem)}`;
+  if (sentinels.length === 0) return never ?? "There are no sentinels.";
   const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
   for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
     const image = shortenImage(running_image) || "nothing";

@@ -1,10 +1,9 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printAnswer, printJson } from "#cli/print.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
-import { plain } from "#cli/table.ts";
-import type { FleetList, Labels } from "#fleet/contract.ts";
+import type { Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
 import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
@@ -73,46 +72,34 @@ export async function resumeRollout(options: ResumeOptions): Promise<number> {
 }
 
 function requestOf(image: string, options: StartOptions): RolloutRequest {
-  const { waves } = options;
-  const gate = gateOf(options);
-  return {
-    image: image.trim(),
-    ...(waves !== undefined && { wave_percentages: waves }),
-    ...(gate !== undefined && { gate }),
-    ...policyOf(options),
-  };
+  const wave_percentages = options.waves;
+  return { image: image.trim(), wave_percentages, gate: gateOf(options), ...policyOf(options) };
 }
 
 function policyOf(options: StartOptions): Policy {
-  const { maxFailed: in_all, maxFailedPerWave: per_wave, onFailure, soak, notBefore } = options;
-  const limits = {
-    ...(in_all !== undefined && { in_all }),
-    ...(per_wave !== undefined && { per_wave }),
-  };
+  const { maxFailed: in_all, maxFailedPerWave: per_wave, approvals, reason } = options;
+  const hasLimit = in_all !== undefined || per_wave !== undefined;
   return {
-    ...(Object.keys(limits).length > 0 && { max_failed: limits }),
-    ...(onFailure !== undefined && { on_failure: onFailure }),
-    ...(soak !== undefined && { soak_seconds: soak }),
-    ...(notBefore !== undefined && { not_before: notBefore }),
-    ...(options.approvals !== undefined && { approvals: options.approvals }),
-    ...(options.reason !== undefined && { reason: options.reason }),
+    ...(hasLimit && { max_failed: { in_all, per_wave } }),
+    on_failure: options.onFailure,
+    soak_seconds: options.soak,
+    not_before: options.notBefore,
+    ...{ approvals, reason },
     ...choiceOf(options),
   };
 }
 
 function choiceOf(options: ChoiceOptions): Policy {
-  const { excludeIds: ids, excludeRegions, excludeLabels: labels } = options;
-  const { regions, canary, maxPerRegion, maxUnavailable } = options;
+  const { excludeIds: ids, excludeRegions, excludeLabels: labels, regions } = options;
   const { onlyIds, onlyRegions, onlyLabels } = options;
-  const excluded = selectorOf({ ids, regions: excludeRegions, labels });
-  const only = selectorOf({ ids: onlyIds, regions: onlyRegions, labels: onlyLabels });
+  const exclude = selectorOf({ ids, regions: excludeRegions, labels });
   return {
-    ...(only !== undefined && { only }),
-    ...(excluded !== undefined && { exclude: [excluded] }),
-    ...(regions !== undefined && { regions }),
-    ...(canary !== undefined && { canary_labels: canary }),
-    ...(maxPerRegion !== undefined && { max_per_region: maxPerRegion }),
-    ...(maxUnavailable !== undefined && { max_unavailable: maxUnavailable }),
+    only: selectorOf({ ids: onlyIds, regions: onlyRegions, labels: onlyLabels }),
+    ...(exclude && { exclude: [exclude] }),
+    regions,
+    canary_labels: options.canary,
+    max_per_region: options.maxPerRegion,
+    max_unavailable: options.maxUnavailable,
   };
 }
 
@@ -141,10 +128,8 @@ async function beginAndWait(
   shown: ShowOptions,
 ): Promise<number> {
   const { progress } = shown;
-  const complainOnce = createListComplaint(connection);
   const isEnd = (status: RolloutStatus) => {
     progress.show(status);
-    complainOnce(status);
     return false;
   };
   const follow = async (signal: AbortSignal) => {
@@ -175,23 +160,9 @@ async function beginOnly(
       now.waiting_for != null ||
       performance.now() > untilMs;
     const wanted = { everyMs: beginPollEveryMs, signal, isEnd, note };
-    const status = await callAndPoll(connection, begin, wanted);
-    createListComplaint(connection)(status);
-    return showAnswer(status, { json });
+    return showAnswer(await callAndPoll(connection, begin, wanted), { json });
   };
   return untilDetached(follow, { cleanUp: () => {}, fleet: connection.fleet });
-}
-
-/** Says once why a rollout without waves waits: its fleet cannot be listed. */
-function createListComplaint(connection: Connection): (status: RolloutStatus) => void {
-  let isAsked = false;
-  return ({ total_waves, waiting_for, ...status }) => {
-    if (isAsked || isStopped(status) || total_waves > 0 || waiting_for != null) return;
-    isAsked = true;
-    const complainOf = ({ list_problem: problem }: FleetList) =>
-      problem && complain(`The fleet cannot be listed: ${plain(problem)}`);
-    connection.sentinels({ limit: 1 }).then(complainOf, () => {});
-  };
 }
 
 /** Follows the current rollout until it stops. Returns at once when none runs. */
@@ -211,7 +182,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-/** Exit code 0 when all sentinels were reverted, 2 when some were not, or the rollback ended early. */
+/** Exit code 0 when no sentinel is left on the new image or ordered to run it, 2 when some are, or the rollback ended early. */
 export async function rollBack(
   options: GlobalOptions & { includeFailed?: boolean },
 ): Promise<number> {
@@ -233,8 +204,8 @@ export async function rollBack(
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-function isWhole({ not_reverted, reason }: RollbackResult): boolean {
-  return not_reverted.length === 0 && reason === undefined;
+export function isWhole({ not_reverted, reason, still_ordered_count: left = 0 }: RollbackResult) {
+  return not_reverted.length === 0 && left === 0 && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

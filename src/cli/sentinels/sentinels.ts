@@ -10,7 +10,7 @@ const pageSize = 1_000;
 /** Far more than a fleet has. */
 const mostSentinels = 1_000_000;
 
-/** Lists the whole fleet, page by page. */
+/** Lists the whole fleet, page by page. Exit code 1: it was never read, and so nothing is known. */
 export async function listSentinels(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const sentinels: FleetList["sentinels"] = [];
@@ -27,12 +27,11 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
       throw new Error("the list of sentinels does not end: is the address that of control?");
     }
   } while (cursor !== undefined);
-  if (problem !== undefined) complain(`This list may be out of date: ${plain(problem)}`);
-  const ofList = {
-    ...(problem && { list_problem: problem }),
-    ...(confirmed && { list_confirmed: confirmed }),
-  };
-  return printAnswer({ sentinels, ...ofList }, options.json, () => reportSentinels(sentinels));
+  const list = { sentinels, list_problem: problem, list_confirmed: confirmed };
+  printAnswer(list, options.json, () => reportSentinels(list));
+  if (problem === undefined) return 0;
+  if (sentinels.length > 0) complain(`This list may be out of date: ${plain(problem)}`);
+  return sentinels.length > 0 ? 0 : 1;
 }
 
 /** Accepts a list that was refused because it lacks too many sentinels, if it still has `count`. */

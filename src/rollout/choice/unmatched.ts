@@ -2,18 +2,31 @@
 import type { FleetMember } from "#fleet/contract.ts";
 import { nearestOf, someOf } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { whichOf } from "#kernel/selector-words.ts";
 import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
-import { selectorOf } from "./leave-out.ts";
+import { leaveOut, selectorOf } from "./leave-out.ts";
 
 /** Sentinels that a request names; `at`: where it has this field, or without one the whole selector. */
 type Named = { selector: Selector; at: (field?: keyof Selector) => string };
 
-/** Throws 400 `unknown_choice`, with a line for each field that names what no sentinel has. */
-export function requireMatches(fleet: readonly FleetMember[], choice: Choice): void {
-  const lines = findUnmatched(fleet, choice);
-  if (lines.length === 0) return;
-  const detail = lines.join("\n");
+type Held = { pins: readonly Pin[]; nowMs: number };
+
+/** Throws 400 `unknown_choice`, with a line for each field that names what no sentinel has, or if nobody is left. */
+export function requireMatches(fleet: readonly FleetMember[], choice: Choice & Held): void {
+  const detail = findUnmatched(fleet, choice).join("\n") || describeNobody(fleet, choice);
+  if (detail === "") return;
   throw new ProblemError<ChoiceProblemCode>({ status: 400, code: "unknown_choice", detail });
+}
+
+/** Empty: somebody is left, or the request leaves nobody out. */
+function describeNobody(fleet: readonly FleetMember[], { only, exclude, ...held }: Choice & Held) {
+  const asked = namedIn({ only, exclude }).map(
+    ({ selector, at }) => `${at()} (${whichOf(selector)})`,
+  );
+  const { chosen, leftOut } = leaveOut(fleet, { only, exclude, ...held });
+  if (asked.length === 0 || chosen.length > 0) return "";
+  const by = [...asked, ...(leftOut.some((one) => one.by !== null) ? ["pins"] : [])];
+  return `nobody is left to deploy to: of ${leftOut.length} sentinels all are left out by ${by.join(" and ")}`;
 }
 
 export function namesSentinels(choice: Choice): boolean {
@@ -26,10 +39,7 @@ export function findUnmatched(fleet: readonly FleetMember[], choice: Choice): st
 }
 
 /** A line for each field of these pins that names what no sentinel has. A pin that is over does not count. */
-export function warnOfPins(
-  fleet: readonly FleetMember[],
-  { pins, nowMs }: { pins: readonly Pin[]; nowMs: number },
-): string[] {
+export function warnOfPins(fleet: readonly FleetMember[], { pins, nowMs }: Held): string[] {
   const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
   return holding.flatMap((pin) =>
     faultsOf(fleet, { selector: pin, at: (field = "ids") => `pin ${pin.id}, ${field}` }),

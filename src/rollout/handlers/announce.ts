@@ -30,7 +30,9 @@ export function announceAt(
 ): RolloutHead {
   const { event, by, reason }: Partial<ByOperator> & Pick<ByOperator, "event"> =
     typeof transition === "string" ? { event: transition } : transition;
-  const stamped = { ...head, updatedAt: toIso(nowMs), sequence: head.sequence + 1 };
+  const at = toIso(nowMs);
+  const paused = event === "paused" && by !== undefined && { paused: { by, at } };
+  const stamped = { ...head, ...paused, updatedAt: at, sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
   ctx.sendClient(chatChannel, rolloutChannel(head.fleet)).Post(message);

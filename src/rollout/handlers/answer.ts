@@ -21,6 +21,8 @@ const nothingEverRan: RolloutStatus = {
 
 export function toStatus(head: RolloutHead | null): RolloutStatus {
   if (head === null) return nothingEverRan;
+  // After a rollback the counts are no longer of those that run the new image.
+  const standing = standingOf(head).filter(({ down }) => down > 0 || !wasRolledBack(head));
   return {
     rollout_id: head.rolloutId,
     ...(head.fleet !== undefined && { fleet: head.fleet }),
@@ -34,12 +36,13 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     failed: head.failed,
     in_flight: orderedInFlight(head),
     failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
-    ...(head.total > 0 && !wasRolledBack(head) && { standing: standingOf(head) }),
+    ...(standing.length > 0 && { standing }),
     started_at: head.startedAt,
     updated_at: head.updatedAt,
     ...(head.leftOut !== undefined && { left_out: head.leftOut }),
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
+    ...(head.paused !== undefined && { paused: head.paused }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
     ...waitOf(head),
     ...(head.approved !== undefined && { approved: head.approved }),

@@ -18,6 +18,7 @@ export async function requireHead(
 export function withoutStop({
   reason: _r,
   cause: _c,
+  paused: _p,
   orderedAtStop: _o,
   stoppedRun: _s,
   rollbackDue: _d,

@@ -6,7 +6,6 @@ import {
 } from "@restatedev/restate-sdk";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
-import { shortenImage } from "#kernel/image-reference.ts";
 import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
 import {
   findUnmatched,
@@ -37,15 +36,15 @@ import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { notPromoted } from "#rollout/rules/promotion.ts";
-import { isRunning, nextState } from "#rollout/rules/transitions.ts";
+import { nextState } from "#rollout/rules/transitions.ts";
 import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
 import type { ReadWindows } from "#rollout/services/look.ts";
-import { type RolloutHead, readHead } from "#rollout/state.ts";
-import { inFlight, toStatus } from "./answer.ts";
+import { readHead } from "#rollout/state.ts";
+import { toStatus } from "./answer.ts";
 import { findHindrances, type Promotions } from "./hindrances.ts";
+import { reasonOfWait } from "./reason-of-wait.ts";
 import { reviveRepair } from "./repair.ts";
-import { readSupersededHead } from "./superseded.ts";
 
 /** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
 type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
@@ -90,7 +89,7 @@ export function createPublicHandlers(parts: PublicParts) {
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
       const { policy } = policyOf(request);
-      const isChecked = policy === undefined || (await checkChoice(ctx, parts.fleets, policy));
+      const isChecked = policy === undefined || (await checkChoice(ctx, parts, policy));
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
@@ -128,7 +127,7 @@ export function createPublicHandlers(parts: PublicParts) {
         return toStatus(head);
       }
       await reviveRepair(ctx, head);
-      const reason = await reasonOfWait(ctx, head);
+      const reason = await reasonOfWait(ctx, head, parts.fleets.get(ctx.key));
       return { ...toStatus(head), ...(reason !== undefined && { reason }) };
     },
 
@@ -157,9 +156,9 @@ async function planNow(
   const { listFleet, policy: defaults } = parts.fleets.require(key);
   const reads = [listFleet(), parts.readWindows(key), parts.readPins(key)] as const;
   const [fleet, windows, pins] = await Promise.all(reads);
-  requireMatches(fleet, asked);
-  const policy = withDefaults(defaults, policyOf(asked).policy);
   const nowMs = Date.now();
+  requireMatches(fleet, { ...asked, pins, nowMs });
+  const policy = withDefaults(defaults, policyOf(asked).policy);
   const wavePercentages = asked.wave_percentages ?? defaultWavePercentages;
   // A pin of every fleet may be about another one, where there are several.
   const own = pins.filter((pin) => parts.fleets.names.length === 1 || pin.fleet === key);
@@ -188,14 +187,15 @@ function nameStarter({ by, ...rest }: Actor): Pick<BeginRequest, "startedBy" | "
  */
 async function checkChoice(
   ctx: ObjectSharedContext,
-  fleets: Fleets,
+  { fleets, readPins }: PublicParts,
   policy: Policy,
 ): Promise<boolean> {
   if (!namesSentinels(policy)) return true;
   return ctx.run("check-choice", async () => {
     const { listFleet } = fleets.require(ctx.key);
-    const fleet = await readPatiently(checkForMs, listFleet).catch(() => undefined);
-    if (fleet !== undefined) requireMatches(fleet, policy);
+    const read = () => Promise.all([listFleet(), readPins(ctx.key)]);
+    const [fleet, pins = []] = await readPatiently(checkForMs, read).catch(() => []);
+    if (fleet !== undefined) requireMatches(fleet, { ...policy, pins, nowMs: Date.now() });
     return fleet !== undefined;
   });
 }
@@ -270,29 +270,4 @@ async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<
   const result = await waitForRun(ctx, begun, sooner);
   const { followedBy: runner } = result;
   return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });
-}
-
-/** undefined: it does not wait. */
-async function reasonOfWait(
-  ctx: Pick<ObjectSharedContext, "get">,
-  head: RolloutHead,
-): Promise<string | undefined> {
-  if (!isRunning(head.state)) return undefined;
-  for (const rolloutId of Object.keys(head.drain ?? {})) {
-    const isOwn = rolloutId === head.rolloutId;
-    const before = isOwn ? head : await readSupersededHead(ctx, rolloutId);
-    const deploys = before === null ? 0 : inFlight(before);
-    if (before !== null && deploys > 0) return describeWait({ deploys, before, isOwn });
-  }
-  const isListing = !head.captured && head.wait?.waitingFor === undefined;
-  return isListing ? "waits for the fleet's list" : undefined;
-}
-
-function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean }): string {
-  const { deploys, before, isOwn } = of;
-  const counted = deploys === 1 ? "the one deploy" : `the ${deploys} deploys`;
-  const has = deploys === 1 ? "has" : "have";
-  return isOwn
-    ? `waits until ${counted} in flight ${has} ended`
-    : `waits until ${counted} ${has} ended that the rollout of ${shortenImage(before.image)} left in flight`;
 }

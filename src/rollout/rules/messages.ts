@@ -131,6 +131,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollback completed",
     lines: (head) => [
       revertedWords(head),
+      ...downLines(head),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...namedLines("Not reverted", head.notReverted, notReverted(head)),
       ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
@@ -187,7 +188,7 @@ export function composeMessage(
     lines: draft.lines(head, call),
     fields: [
       { name: "Image", value: shortenImage(head.image) },
-      { name: "State", value: stateWords(head) },
+      { name: "State", value: stateWords({ state: head.state }) },
       { name: "Rollout", value: head.rolloutId },
     ],
   };

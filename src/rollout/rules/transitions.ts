@@ -47,19 +47,21 @@ export function nextState(operation: Operation, head: RolloutHead | null): Rollo
   const state = head?.state ?? "idle";
   if (isLegal(operation, state)) return transitions[operation].next;
   const legal = legalOperations(state).join(", ") || "none (wait for the rollback to end)";
-  throw illegalNow(operation, state, `legal now: ${legal}`, nowWords(head));
+  throw illegalNow(operation, state, `legal now: ${legal}`, nowWords(head, operation));
 }
 
 /** The rollout there is, and the command that helps. */
-function nowWords(head: RolloutHead | null): string {
+function nowWords(head: RolloutHead | null, operation: Operation): string {
   if (head === null) return "There was no rollout yet. Start one: vedette rollout start <image>. ";
   const { image, currentWave, totalWaves, startedAt, startedBy, fleet } = head;
   const wave = totalWaves === 0 ? "" : `wave ${currentWave} of ${totalWaves}, `;
   const of = `${wave}started ${formatUtc(startedAt)} by ${callerWords(startedBy)}`;
-  const next = isRunning(head.state)
-    ? "Follow it: vedette rollout watch"
-    : "Next: vedette rollout status";
   const option = fleet === undefined ? "" : ` --fleet ${fleet}`;
+  const isEarly = operation === "RollbackAll" && head.state === "in_progress";
+  const first = isEarly ? `Pause it first: vedette rollout pause${option}, then roll back. ` : "";
+  const next = isRunning(head.state)
+    ? `${first}Follow it: vedette rollout watch`
+    : "Next: vedette rollout status";
   return `The rollout of ${shortenImage(image)} is ${stateWords(head)} (${of}). ${next}${option}. `;
 }
 

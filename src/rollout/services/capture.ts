@@ -54,7 +54,7 @@ async function captureFleet(
     const fleet = await fleets.get(key).listFleet();
     const asked = { ...request, pins: await readPins(key), nowMs: Date.now() };
     return unlessRefused(() => {
-      requireMatches(fleet, unchecked);
+      requireMatches(fleet, { ...unchecked, pins: asked.pins, nowMs: asked.nowMs });
       return freezeFleet(fleet, asked);
     });
   };

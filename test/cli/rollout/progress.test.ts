@@ -64,6 +64,21 @@ describe("describeStatus", () => {
     expect(describeStatus(buildStatus({ state: "rolling_back", reason }))).toContain(`; ${reason}`);
   });
 
+  it("counts nothing before the fleet is listed", () => {
+    const starting = buildStatus({ current_wave: 0, total_waves: 0, total: 0, succeeded: 0 });
+
+    expect(describeStatus(starting)).toBe("not started: the fleet is being listed");
+  });
+
+  it("says who has paused it, and what runs where although none has failed", () => {
+    const standing = [{ text: "2 of 12 run v3.", brief: "2 of 12 run v3", down: 0 }];
+    const paused = { by: "ada", at: "2026-11-28T02:00:00.000Z" };
+
+    expect(describeStatus(buildStatus({ state: "paused", standing, paused }))).toBe(
+      "paused by ada at 2026-11-28 02:00:00 UTC: 2 of 12 run v3.",
+    );
+  });
+
   it("names the wave while the rollout is in progress", () => {
     expect(describeStatus(buildStatus())).toBe(
       "wave 2/5: 12 of 40 on the new image, 0 failed, 4 in flight",
@@ -83,9 +98,9 @@ it("describeStatus of a paused rollout says what runs where, as chat and console
 });
 
 describe("describeStatus of a rollback", () => {
-  it("counts down the sentinels that still have the new image", () => {
+  it("counts down the sentinels that are not put back yet", () => {
     expect(describeStatus(buildStatus({ state: "rolling_back", succeeded: 7 }))).toBe(
-      "rolling back: 7 of 40 sentinels still on the new image, 4 in flight",
+      "rolling back: 7 of 40 sentinels not put back yet, 4 in flight",
     );
   });
 });

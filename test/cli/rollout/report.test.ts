@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { reportRollback, reportStatus } from "#cli/rollout/report.ts";
+import { reportRollback, reportSentinels, reportStatus } from "#cli/rollout/report.ts";
+import { isWhole } from "#cli/rollout/rollout.ts";
 import type { RollbackResult } from "#rollout/contract.ts";
 
 const image = "registry.example.com/vedette/sentinel:v2";
@@ -46,6 +47,40 @@ describe("the report of a rollout", () => {
   });
 });
 
+describe("the report of a rollout that runs or stands still", () => {
+  it("says who has paused it, and when", () => {
+    const paused = { by: "ada", at: "2026-11-28T02:00:00.000Z" };
+
+    expect(reportStatus({ ...result, state: "paused", outcome: null, paused })).toMatch(
+      /^paused by ada at 2026-11-28 02:00:00 UTC registry/,
+    );
+  });
+
+  it("names the way to end it while it waits for the fleet's list, with why it waits", () => {
+    const reason = "waits for the fleet's list: unreachable: ECONNREFUSED";
+    const waiting = {
+      state: "in_progress",
+      outcome: null,
+      total: 0,
+      total_waves: 0,
+      reason,
+    } as const;
+    const report = reportStatus({ ...result, ...waiting });
+
+    expect(report).toContain(`reason     ${reason}`);
+    expect(report).toContain("Next: npx vedette rollout cancel");
+  });
+});
+
+describe("the report of sentinels", () => {
+  it("tells a fleet that was never read from one without sentinels", () => {
+    expect(reportSentinels({ sentinels: [] })).toBe("There are no sentinels.");
+    expect(reportSentinels({ sentinels: [], list_problem: "unreachable: ECONNREFUSED" })).toBe(
+      "No sentinel is known: the list was never read: unreachable: ECONNREFUSED",
+    );
+  });
+});
+
 describe("the report of a cancelled rollout", () => {
   const cancelled = (succeeded: number, in_flight: number, failed = 0) =>
     reportStatus({ ...result, outcome: "cancelled", succeeded, in_flight, failed });
@@ -84,6 +119,26 @@ describe("the report of a rollback", () => {
     expect(report).toContain("cancelled: nothing was reverted\n");
     expect(report).not.toContain("rolled back");
     expect(report).toContain("Next: npx vedette rollout rollback --include-failed");
+  });
+
+  it("goes on saying which sentinels serve nothing", () => {
+    const part = { text: "1 failed and serves nothing: s01.", brief: "", down: 1 };
+
+    expect(reportRollback({ ...result, standing: [part] })).toContain(
+      "1 failed and serves nothing: s01.",
+    );
+    expect(reportStatus({ ...result, standing: [part] })).toContain(
+      "1 failed and serves nothing: s01.",
+    );
+  });
+
+  it.each<[Partial<RollbackResult>, boolean]>([
+    [{ still_ordered_count: 0 }, true],
+    [{}, false],
+    [{ still_ordered_count: 0, not_reverted: [{ id: "s02", reason: "conflict" }] }, false],
+    [{ still_ordered_count: 0, reason: "the run ended early: killed" }, false],
+  ])("with %j is whole: %j", (over, isAll) => {
+    expect(isWhole({ ...result, ...over })).toBe(isAll);
   });
 
   it("leaves them out when there are none", () => {

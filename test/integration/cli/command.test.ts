@@ -283,7 +283,7 @@ describe("the other commands", () => {
     const { stdout, stderr, code } = await run(["rollout", "rollback"]);
 
     expect(code).toBe(2);
-    expect(stderr).toContain("rolling back: 3 of 10 sentinels still on the new image, 2 in flight");
+    expect(stderr).toContain("rolling back: 3 of 10 sentinels not put back yet, 2 in flight");
     expect(stdout).toMatch(/4 sentinels run their previous image again[\s\S]*gw-3 +unreachable/);
   });
 
@@ -303,7 +303,7 @@ describe("the other commands", () => {
     expect(stdout).toContain("the run ended early: killed");
   });
 
-  it("rollback names the next command when failed sentinels keep the new image", async () => {
+  it("rollback ends with 2 and names the next command when failed sentinels keep the new image", async () => {
     control.stand({ state: "paused", failed: 2 });
     control.play({
       state: "cancelled",
@@ -316,7 +316,7 @@ describe("the other commands", () => {
     const { stdout, code } = await run(["rollout", "rollback"]);
 
     expect(stdout).toMatch(/cancelled: nothing was reverted[\s\S]* rollback --include-failed/);
-    expect(code).toBe(0);
+    expect(code).toBe(2);
   });
 
   it.each([

@@ -71,7 +71,7 @@ describe("a paused rollout with failed sentinels", () => {
 describe.skipIf(!hasBrowser)("the page of a paused rollout", () => {
   it("has the sentence in its heading and its message, and those that are down in bold and in the tab", async () => {
     const { page } = await console.open();
-    await heading(page, "Paused after wave 1: 3 sentinels failed, 2 serve nothing");
+    await heading(page, "Paused after wave 1: 3 sentinels failed, 2 of them serve nothing");
 
     await page.locator(".situation").getByText(sentence).waitFor();
     await page.locator(".messages, main").getByText(sentence).last().waitFor();

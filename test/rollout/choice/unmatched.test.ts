@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
 import type { Choice, Pin } from "#rollout/choice/contract.ts";
-import { findUnmatched, warnOfPins } from "#rollout/choice/unmatched.ts";
+import { findUnmatched, requireMatches, warnOfPins } from "#rollout/choice/unmatched.ts";
 
 const member = (id: string, region: string, labels = {}): FleetMember => ({
   id,
@@ -84,4 +84,30 @@ it("warns of pins that hold, not of those that are over", () => {
 
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toMatch(/^pin now, ids: no sentinel is called gw-3; there are gw-1, gw-2/);
+});
+
+const held = { pins: [], nowMs: 0 };
+const canaries = { labels: { tier: "canary" } };
+
+it.each<[Choice & { pins?: Pin[] }, string]>([
+  [
+    { only: { ids: ["gw-1"] }, exclude: [canaries] },
+    "of 7 sentinels all are left out by exclude.0 (tier=canary) and only (gw-1)",
+  ],
+  [
+    { only: { ids: ["gw-1"] }, pins: [{ id: "leak", ids: ["gw-1"], reason: "a test" }] },
+    "of 7 sentinels all are left out by only (gw-1) and pins",
+  ],
+])("%j is refused, because nobody is left to deploy to", (choice, words) => {
+  expect(() => requireMatches(fleet, { ...held, ...choice })).toThrow(
+    `nobody is left to deploy to: ${words}`,
+  );
+});
+
+it.each<Choice & { pins?: Pin[] }>([
+  { exclude: [canaries] },
+  { pins: [{ id: "all", labels: { kernel: "5" }, regions: ["eu"], reason: "a test" }] },
+  { pins: [{ id: "all", ids: fleet.map(({ id }) => id), reason: "a test" }] },
+])("%j is not refused", (choice) => {
+  expect(() => requireMatches(fleet, { ...held, ...choice })).not.toThrow();
 });

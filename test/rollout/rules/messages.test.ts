@@ -194,6 +194,17 @@ describe("composeMessage", () => {
       ]);
     });
 
+    it("goes on saying which sentinels serve nothing", () => {
+      const counts = { failed: 1, failedSample, serving: { s1: "" } };
+
+      const { lines } = composeMessage(
+        "rollback completed",
+        buildHead({ state: "cancelled", ...counts }),
+      );
+
+      expect(lines).toContain("1 failed and serves nothing: s1.");
+    });
+
     it("says so when there was nothing to revert", () => {
       const { lines } = composeMessage("rollback completed", buildHead({ state: "cancelled" }));
 

@@ -56,6 +56,20 @@ describe("nextState", () => {
     );
   });
 
+  it("says that a rollout has to be paused before it is rolled back", () => {
+    expect(() => nextState("RollbackAll", buildHead({ fleet: "staging" }))).toThrow(
+      "Pause it first: vedette rollout pause --fleet staging, then roll back. Follow it: ",
+    );
+  });
+
+  it("says who has paused the rollout there is", () => {
+    const paused = { by: "ada", at: "2026-11-28T02:00:00.000Z" };
+
+    expect(() => nextState("Rollout", buildHead({ state: "paused", paused }))).toThrow(
+      "is paused by ada at 2026-11-28 02:00:00 UTC (wave 1 of 2, ",
+    );
+  });
+
   it("says that there was none, and how to start one", () => {
     expect(() => nextState("Resume", null)).toThrow(
       "There was no rollout yet. Start one: vedette rollout start <image>. Resume is not legal in state idle",

@@ -121,6 +121,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         fleets: [...listings].map(([name, { list }]) => ({
           name,
           listFleet: list,
+          readProblem: async () => null,
           resolveImage: options.resolveImage ?? (async (image) => ({ image })),
           policy: options.policy ?? {},
           operators: options.operators?.[name],

@@ -6,6 +6,7 @@ export function aFleet(given: Partial<RolloutFleet> = {}): RolloutFleet {
   return {
     name: "singleton",
     listFleet: async () => [],
+    readProblem: async () => null,
     resolveImage: async (image) => ({ image }),
     policy: {},
     maxParallel: 100,

@@ -8,10 +8,10 @@ import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
 import { Time } from "#console/web/parts/time.tsx";
 import { HeldBack } from "#console/web/pins/held-back.tsx";
-import { labelWords } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
 import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
+import { labelWords } from "#kernel/selector-words.ts";
 import { picked } from "./choice.ts";
 import { LogTail } from "./log-tail.tsx";
 

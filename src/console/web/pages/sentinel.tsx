@@ -8,7 +8,6 @@ import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { HeldBack } from "#console/web/pins/held-back.tsx";
-import { labelWords } from "#console/web/pins/which.ts";
 import { Link, path } from "#console/web/router.tsx";
 import { Deploys } from "#console/web/sentinels/deploys.tsx";
 import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
@@ -16,6 +15,7 @@ import { healthWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { useTitle } from "#console/web/use-title.ts";
 import { compareImages } from "#kernel/image-reference.ts";
+import { labelWords } from "#kernel/selector-words.ts";
 import type { SentinelDeploy } from "#rollout/history/contract.ts";
 
 export function SentinelPage() {

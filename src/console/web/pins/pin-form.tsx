@@ -1,9 +1,10 @@
 /** The form of a new pin. */
 import { RowForm, type RowKind } from "#console/web/rows/row-form.tsx";
+import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin } from "#rollout/choice/contract.ts";
 import { PinInputs } from "./pin-inputs.tsx";
 import { type PinFields, pinPaths, toPin } from "./request.ts";
-import { untilOf, whichOf } from "./which.ts";
+import { untilOf } from "./which.ts";
 
 const pin: RowKind<PinFields, ListedPin & { warnings: string[] }> = {
   word: "pin",

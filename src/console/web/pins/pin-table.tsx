@@ -1,7 +1,8 @@
 /** The pins, each with a button that removes it. */
 import { RowTable } from "#console/web/rows/row-table.tsx";
+import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin } from "#rollout/choice/contract.ts";
-import { isOver, untilOf, whichOf } from "./which.ts";
+import { isOver, untilOf } from "./which.ts";
 
 type Props = { pins: readonly ListedPin[]; reload: () => void };
 

@@ -1,29 +1,6 @@
-/** Which sentinels a pin or an exclusion takes, in words, and which pin takes a sentinel. Pure. */
-import { count } from "#console/web/format.ts";
+/** How long a pin holds, and which pin takes a sentinel. Pure. */
 import { when } from "#console/web/times.ts";
-import type { ListedPin, Selector } from "#rollout/choice/contract.ts";
-
-const mostNames = 5;
-
-/** "gw-7, gw-8; in eu; tier=canary": of a long list the first names. */
-export function whichOf({ ids = [], regions = [], labels = {} }: Selector): string {
-  return [namesOf(ids), regions.length === 0 ? "" : `in ${namesOf(regions)}`, labelWords(labels)]
-    .filter((words) => words !== "")
-    .join("; ");
-}
-
-/** "tier=canary, kernel=5". */
-export function labelWords(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(", ");
-}
-
-/** The first names of a list, and how many more there are. */
-export function namesOf(names: readonly string[], most = mostNames): string {
-  const more = names.length - most;
-  return `${names.slice(0, most).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
-}
+import type { ListedPin } from "#rollout/choice/contract.ts";
 
 export function untilOf({ ends }: Pick<ListedPin, "ends">): string {
   return ends === undefined ? "until it is removed" : `until ${when(ends)}`;

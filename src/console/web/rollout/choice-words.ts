@@ -1,5 +1,6 @@
 /** What a rollout takes and in which order, in words. Pure. */
-import { labelWords, namesOf, whichOf } from "#console/web/pins/which.ts";
+import { someOf } from "#kernel/nearest.ts";
+import { labelWords, whichOf } from "#kernel/selector-words.ts";
 import type { Choice } from "#rollout/choice/contract.ts";
 
 type Fact = readonly [name: string, words: string];
@@ -10,7 +11,7 @@ export function choiceFacts(choice: Choice): Fact[] {
   const { max_per_region: perRegion, max_unavailable: unavailable } = choice;
   const facts: [string, string | undefined][] = [
     ["Canaries first", canaries && labelWords(canaries)],
-    ["Order of regions", regions && namesOf(regions)],
+    ["Order of regions", regions && someOf(regions, 5)],
     ["Only these", choice.only && whichOf(choice.only)],
     ["Cap per region", perRegion === undefined ? undefined : `${perRegion} in a wave`],
     ["Unavailable at most", unavailable === undefined ? undefined : String(unavailable)],

@@ -45,7 +45,7 @@ function Group({ failure, children }: { failure: Failure; children: ComponentChi
       {reasons.map(({ reason, count: times }) => (
         <p key={reason} class="reason">
           {reasons.length > 1 && <span class="quiet">{count(times)} × </span>}
-          {reason}
+          {reason.slice(code.length).replace(/^: */, "") || "nothing more is reported"}
         </p>
       ))}
       {of > reasons.length && (

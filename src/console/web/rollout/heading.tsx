@@ -35,6 +35,8 @@ export function Heading({ detail, children }: Props) {
             <p>
               Started <Time iso={status.started_at} isAge />
               {by !== null && ` by ${callerWords(by)}`}
+              {status.paused && ", paused "}
+              {status.paused && <Time iso={status.paused.at} isAge />}
             </p>
           )}
           {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}

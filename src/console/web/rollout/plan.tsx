@@ -2,8 +2,8 @@
 import { count, duration, sentinels } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
-import { namesOf } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
+import { someOf } from "#kernel/nearest.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { PlanEvidence } from "./evidence.tsx";
 import { type Cause, causesOf } from "./left-out.ts";
@@ -97,7 +97,7 @@ function PlanLeftOut({ plan }: { plan: RolloutPlan }) {
         {causes.map((cause) => (
           <li key={`${cause.pin ?? ""} ${cause.reason}`}>
             <By {...cause} />
-            <span class="mono quiet">{namesOf(cause.ids, mostIds)}</span>
+            <span class="mono quiet">{someOf(cause.ids, mostIds)}</span>
           </li>
         ))}
         {unnamed > 0 && <li class="quiet">and {count(unnamed)} more</li>}

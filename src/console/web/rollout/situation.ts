@@ -6,7 +6,9 @@ export function situationOf({ status }: { status: RolloutStatus }): StandingPart
   const { state, outcome, total, standing = [] } = status;
   const where = total === 0 ? [nothingRuns] : standing;
   if (state === "paused") return [...where, nothingStarts];
-  return state === "cancelled" && outcome !== "rolled_back" ? where : undefined;
+  // Of one that was rolled back only those that serve nothing are known.
+  if (outcome === "rolled_back") return standing.length > 0 ? standing : undefined;
+  return state === "cancelled" ? where : undefined;
 }
 
 const nothingRuns = said("No wave has started: nothing is deployed.");

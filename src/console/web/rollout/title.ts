@@ -29,7 +29,7 @@ function tabState(detail: Shown): string {
   const { state, succeeded, failed, total, waiting_for: wait } = status;
   const down = downOf(status);
   if (down !== undefined && (state === "paused" || state === "cancelled")) {
-    return `${capitalize(stateWords({ state }))}: ${down.brief}`;
+    return `${capitalize(stateWords({ state, outcome: status.outcome }))}: ${down.brief}`;
   }
   if (state === "paused") return `Paused${pausedWhy(detail)}`;
   if (state !== "in_progress") return titleOf(detail);
@@ -61,7 +61,9 @@ function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): st
 
 function downAfter(status: Status): string {
   const { down = 0 } = downOf(status) ?? {};
-  return down === 0 ? "" : `, ${count(down)} ${down === 1 ? "serves" : "serve"} nothing`;
+  if (down === 0) return "";
+  const serve = `${down === 1 ? "serves" : "serve"} nothing`;
+  return down === status.failed ? ` and ${serve}` : `, ${count(down)} of them ${serve}`;
 }
 
 function pausedBy(messages: Shown["messages"]): string {

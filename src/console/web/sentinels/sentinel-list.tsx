@@ -4,9 +4,9 @@ import { ago } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { labelWords } from "#console/web/pins/which.ts";
 import { Link } from "#console/web/router.tsx";
 import type { FleetOverview, FoundSentinel } from "#fleet/overview/contract.ts";
+import { labelWords } from "#kernel/selector-words.ts";
 import { pageSize, pathOfSentinel, placeOf } from "./search.ts";
 import { healthWords, stateWords } from "./words.ts";
 

@@ -3,7 +3,8 @@ import { addressOf } from "#console/web/address.ts";
 import { withFleet } from "#console/web/chosen-fleet.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import type { StatusView, Wrong } from "#status/contract.ts";
+import type { Wrong } from "#status/contract.ts";
+import { calmWords } from "./calm.ts";
 
 /** The heading of the page says how the rollout of the fleet stands. */
 export function Health({ fleet }: { fleet: string }) {
@@ -30,14 +31,6 @@ export function Health({ fleet }: { fleet: string }) {
       </Notice>
     </section>
   );
-}
-
-/** While no sentinel is down and no check alerts. */
-function calmWords({ fleets }: StatusView, name: string): string {
-  const overview = fleets.find((fleet) => fleet.name === name)?.overview;
-  const { total = 0, choices = { health: [] } } = overview ?? {};
-  const healthy = choices.health.find(({ value }) => value === "healthy")?.count ?? 0;
-  return `No customer is hurt as far as is known: ${healthy} of ${total} sentinels are healthy, none is down, and no check alerts.`;
 }
 
 const paths: Record<Wrong["about"], string> = {

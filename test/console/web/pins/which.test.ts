@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { pinsOn, untilOf, whichOf } from "#console/web/pins/which.ts";
+import { pinsOn, untilOf } from "#console/web/pins/which.ts";
 import { when } from "#console/web/times.ts";
+import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";
 import { leaveOut } from "#rollout/choice/leave-out.ts";
 

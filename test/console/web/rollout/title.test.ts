@@ -48,7 +48,11 @@ describe("the heading of a paused rollout", () => {
     [{ cause: "sentinels", failed: 1 }, "Paused after wave 1: 1 sentinel failed"],
     [
       { cause: "sentinels", failed: 3, standing: nothingOf(2) },
-      "Paused after wave 1: 3 sentinels failed, 2 serve nothing",
+      "Paused after wave 1: 3 sentinels failed, 2 of them serve nothing",
+    ],
+    [
+      { cause: "sentinels", failed: 1, standing: nothingOf(1) },
+      "Paused after wave 1: 1 sentinel failed and serves nothing",
     ],
     [{ cause: "budget", failed: 4 }, "Paused after wave 1: too many failed, 4 of 40"],
     [
@@ -113,6 +117,15 @@ describe("the situation", () => {
     expect(wordsOf(rollout)).toBe(
       "2 failed and serve nothing: a, b. Nothing more starts until you decide.",
     );
+  });
+
+  it("after a rollback is who serves nothing", () => {
+    const ended = { state: "cancelled", outcome: "rolled_back" } as const;
+
+    expect(wordsOf(liveRollout({ ...ended, failed: 2, standing: nothingOf(2) }))).toBe(
+      "2 failed and serve nothing: a, b.",
+    );
+    expect(wordsOf(liveRollout(ended))).toBeUndefined();
   });
 
   it("before the first wave is that nothing is deployed", () => {
