@@ -182,7 +182,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-/** Exit code 0 when no sentinel is left on the new image or ordered to run it, 2 when some are, or the rollback ended early. */
+/** Exit code 0 when all sentinels were reverted, 2 when some were not or serve nothing, or the rollback ended early. */
 export async function rollBack(
   options: GlobalOptions & { includeFailed?: boolean },
 ): Promise<number> {
@@ -204,8 +204,9 @@ export async function rollBack(
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
 
-export function isWhole({ not_reverted, reason, still_ordered_count: left = 0 }: RollbackResult) {
-  return not_reverted.length === 0 && left === 0 && reason === undefined;
+export function isWhole({ not_reverted, reason, standing = [] }: RollbackResult): boolean {
+  const isDown = standing.some(({ down }) => down > 0);
+  return not_reverted.length === 0 && !isDown && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

@@ -133,10 +133,10 @@ describe("the report of a rollback", () => {
   });
 
   it.each<[Partial<RollbackResult>, boolean]>([
-    [{ still_ordered_count: 0 }, true],
-    [{}, false],
-    [{ still_ordered_count: 0, not_reverted: [{ id: "s02", reason: "conflict" }] }, false],
-    [{ still_ordered_count: 0, reason: "the run ended early: killed" }, false],
+    [{}, true],
+    [{ standing: [{ text: "", brief: "", down: 1 }] }, false],
+    [{ not_reverted: [{ id: "s02", reason: "conflict" }] }, false],
+    [{ reason: "the run ended early: killed" }, false],
   ])("with %j is whole: %j", (over, isAll) => {
     expect(isWhole({ ...result, ...over })).toBe(isAll);
   });

@@ -303,7 +303,7 @@ describe("the other commands", () => {
     expect(stdout).toContain("the run ended early: killed");
   });
 
-  it("rollback ends with 2 and names the next command when failed sentinels keep the new image", async () => {
+  it("rollback names the next command when failed sentinels keep the new image", async () => {
     control.stand({ state: "paused", failed: 2 });
     control.play({
       state: "cancelled",
@@ -316,6 +316,18 @@ describe("the other commands", () => {
     const { stdout, code } = await run(["rollout", "rollback"]);
 
     expect(stdout).toMatch(/cancelled: nothing was reverted[\s\S]* rollback --include-failed/);
+    expect(code).toBe(0);
+  });
+
+  it("rollback ends with 2 when a failed sentinel serves nothing, which it names", async () => {
+    const text = "1 failed and serves nothing: gw-3.";
+    const down = { standing: [{ text, brief: text, down: 1 }], reverted: 2, not_reverted: [] };
+    control.stand({ state: "paused", failed: 1 });
+    control.play({ state: "cancelled", failed: 1, ...down } as never);
+
+    const { stdout, code } = await run(["rollout", "rollback"]);
+
+    expect(stdout).toContain(`now        ${text}`);
     expect(code).toBe(2);
   });
 
@@ -494,18 +506,19 @@ describe("the other commands", () => {
     expect(stderr).toContain("--reason");
   });
 
+  const sentinel = (id: string) => ({
+    id,
+    region: "fra",
+    image,
+    running_image: image,
+    previous_image: null,
+    deploy_status: "ready",
+    deploy_reason: null,
+    health: "healthy",
+    updated_at: "2026-01-01T00:00:00.000Z",
+  });
+
   it("sentinels list reads page after page", async () => {
-    const sentinel = (id: string) => ({
-      id,
-      region: "fra",
-      image,
-      running_image: image,
-      previous_image: null,
-      deploy_status: "ready",
-      deploy_reason: null,
-      health: "healthy",
-      updated_at: "2026-01-01T00:00:00.000Z",
-    });
     control.reply(
       "List",
       { status: 200, body: { sentinels: [sentinel("a")], next_cursor: "a" } },
@@ -519,11 +532,24 @@ describe("the other commands", () => {
   });
 
   it("sentinels list says when the fleet's newest list was not accepted", async () => {
-    control.reply("List", { status: 200, body: { sentinels: [], list_problem: "unreachable" } });
+    control.reply("List", {
+      status: 200,
+      body: { sentinels: [sentinel("a")], list_problem: "unreachable" },
+    });
 
-    const { stderr } = await run(["sentinels", "list"]);
+    const { stderr, code } = await run(["sentinels", "list"]);
 
     expect(stderr).toBe("This list may be out of date: unreachable\n");
+    expect(code).toBe(0);
+  });
+
+  it("sentinels list of a fleet that was never read says so and fails", async () => {
+    control.reply("List", { status: 200, body: { sentinels: [], list_problem: "unreachable" } });
+
+    const { stdout, code } = await run(["sentinels", "list"]);
+
+    expect(stdout).toContain("the list was never read: unreachable");
+    expect(code).toBe(1);
   });
 
   it("sentinels log prints the lines, and beside them what they are of", async () => {

@@ -204,6 +204,10 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     [{ regions: ["app"] }, "regions: no sentinel is in app; there are ap, "],
     [{ only: { ids: ["s1"] } }, "only.ids: no sentinel is called s1; there are s01, "],
     [{ canary_labels: { tier: "canry" } }, "canary_labels: no sentinel has tier=canry; there are "],
+    [
+      { only: { ids: ["s01"] }, exclude: [{ ids: ["s01"] }] },
+      "nobody is left to deploy to: of 8 sentinels all are left out by exclude.0 (s01) and only (s01)",
+    ],
   ])(
     "Plan and Rollout refuse %j, which no sentinel matches, and say what there is",
     async (fields, words) => {
