@@ -45,7 +45,7 @@ function Group({ failure, children }: { failure: Failure; children: ComponentChi
       {reasons.map(({ reason, count: times }) => (
         <p key={reason} class="reason">
           {reasons.length > 1 && <span class="quiet">{count(times)} × </span>}
-          {reason.slice(code.length).replace(/^: */, "") || "nothing more is reported"}
+          {reason === code ? "Nothing more is reported." : reason}
         </p>
       ))}
       {of > reasons.length && (
