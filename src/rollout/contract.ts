@@ -215,6 +215,7 @@ export const RolloutHistory = z.object({
       until: z.string().optional(),
       policy: Policy.default({}),
       ci: z.array(CiEvidence).optional(),
+      gate_checks: z.array(z.string()).optional(),
       started_by: z.string().nullable(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),

@@ -250,6 +250,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     ...(row.waits_until !== null && { until: row.waits_until.toISOString() }),
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
+    ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
     current_wave: row.current_wave,

@@ -84,6 +84,7 @@ describe("history", () => {
     await history.save("r-free", entry(1, {}));
 
     expect((await reader.recorded("r-gate"))?.gate_checks).toEqual(["b", "a"]);
+    expect(await find("r-gate")).toMatchObject({ gate_checks: ["b", "a"] });
     expect(await reader.recorded("r-free")).not.toHaveProperty("gate_checks");
   });
 
