@@ -6,9 +6,13 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 
 const { env } = process;
 const exitCodes = { completed: 0, paused: 2, cancelled: 3 };
+const reactions = ["none", "rollback", "cancel"];
+const counts = ["current_wave", "total_waves", "succeeded", "total", "failed"];
+const defaultFleet = "singleton";
 
 /** How long Vedette may be unreachable: at the start, and while a rollout is followed. */
 const patienceMs = { toBegin: 30_000, toFollow: 10 * 60_000 };
@@ -29,29 +33,36 @@ class AnswerError extends StepError {
   }
 }
 
+/** The last status of our rollout, for a step that ends early. `isAsked`: perhaps there is one without a status. */
+const latest = { status: undefined, isAsked: false };
+
 function readSettings() {
-  const required = (name) => {
-    if (env[name]) return env[name];
-    throw new StepError(`${name} is not set`);
-  };
+  const isTrue = (name, value) => oneOf(name, value, ["true", "false"]) === "true";
   return {
-    url: readUrl(required("VEDETTE_CONTROL_URL")),
-    token: required("INGRESS_TOKEN").trim(),
-    fleet: readFleet(env.VEDETTE_FLEET || "singleton"),
-    request: {
-      ...readOptions(env.VEDETTE_OPTIONS),
-      image: required("VEDETTE_IMAGE").trim(),
-      ...readWaves(env.VEDETTE_WAVES),
-      ...readGate(env),
-    },
-    waits: oneOf("wait", env.VEDETTE_WAIT || "true", ["true", "false"]) === "true",
-    onFailure: oneOf("on-failure", env.VEDETTE_ON_FAILURE || "none", [
-      "none",
-      "rollback",
-      "cancel",
-    ]),
+    url: readUrl(required("control-url", env.VEDETTE_CONTROL_URL)),
+    token: required("ingress-token", env.INGRESS_TOKEN),
+    fleet: readFleet(env.VEDETTE_FLEET || defaultFleet),
+    request: readRequest(),
+    waits: isTrue("wait", env.VEDETTE_WAIT || "true"),
+    includesFailed: isTrue("include-failed", env.VEDETTE_INCLUDE_FAILED || "false"),
+    onFailure: oneOf("on-failure", env.VEDETTE_ON_FAILURE || "none", reactions),
     pollMs: Number(env.VEDETTE_POLL_MS || 3_000),
   };
+}
+
+function required(input, value) {
+  if (value?.trim()) return value.trim();
+  throw new StepError(`the input ${input} is empty (runs for forks get no secrets)`);
+}
+
+/** A field that both `options` and an input say would be dropped without a word. */
+function readRequest() {
+  const options = readOptions(env.VEDETTE_OPTIONS);
+  const image = required("image", env.VEDETTE_IMAGE);
+  const inputs = { image, ...readWaves(env.VEDETTE_WAVES), ...readGate(env) };
+  const [twice] = Object.keys(inputs).filter((field) => Object.hasOwn(options, field));
+  if (twice === undefined) return { ...options, ...inputs };
+  throw new StepError(`options has ${twice}, which an input of this step says: leave it out there`);
 }
 
 function readFleet(name) {
@@ -84,10 +95,10 @@ function readWaves(text) {
   throw new StepError(`wave-percentages is a list such as 5,25,100, not "${text}"`);
 }
 
-function readGate({ VEDETTE_GATE_CHECKS: ids, ...of }) {
+function readGate({ VEDETTE_GATE_CHECKS: ids, VEDETTE_GATE_TIMEOUT_SECONDS: limit, ...of }) {
   const counts = {
     ...readCount("clean_runs", "gate-clean-runs", of.VEDETTE_GATE_CLEAN_RUNS),
-    ...readCount("timeout_seconds", "gate-timeout-seconds", of.VEDETTE_GATE_TIMEOUT_SECONDS),
+    ...readCount("timeout_seconds", "gate-timeout-seconds", secondsOf(limit)),
   };
   if (ids) return { gate: { checks: ids.split(",").map((id) => id.trim()), ...counts } };
   if (Object.keys(counts).length === 0) return {};
@@ -105,6 +116,10 @@ function readCount(field, input, text) {
   if (/^[1-9]\d*$/.test(text.trim())) return { [field]: Number(text) };
   throw new StepError(`${input} is a whole number such as 3, not "${text}"`);
 }
+
+/** `10m` as seconds; anything else as it is. */
+const secondsOf = (text = "") =>
+  text.replace(/^(\d+)([smh])$/, (_, count, unit) => count * { s: 1, m: 60, h: 3_600 }[unit]);
 
 const say = (line) => process.stdout.write(`${line}\n`);
 /** GitHub's runner reads commands from the log line by line: text from outside must not become one. */
@@ -144,7 +159,8 @@ async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
   const refused = `the token was refused (from the input ingress-token) by ${url}`;
   if (answer.status === 401) throw new AnswerError(refused, 401);
-  throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
+  const foreign = `${url} answered ${answer.status}, and not as Vedette's control does: is it the address of control, and not of the API?`;
+  throw new AnswerError(parsed?.detail ?? foreign, answer.status);
 }
 
 /** Undefined when the body is larger than any answer of Vedette. */
@@ -169,15 +185,15 @@ function parseObject(text) {
 }
 
 /** A call that is answered at once; retried until it is. */
-async function call(step, handler, limitMs) {
+async function call(step, handler, limitMs, body = {}) {
   const key = randomUUID();
   const giveUpAt = Date.now() + limitMs;
-  for (;;) {
+  for (let tries = 0; ; tries += 1) {
     const signal = AbortSignal.timeout(statusTimeoutMs);
-    const answer = await attempt(step, { handler, body: {}, key, signal });
+    const answer = await attempt(step, { handler, body, key, signal });
     if (answer !== undefined) return answer;
-    if (Date.now() > giveUpAt) throw new StepError(`Vedette at ${step.url} cannot be reached`);
-    say("Vedette does not answer, trying again");
+    if (Date.now() > giveUpAt) throw new StepError(`${step.url} cannot be reached${restOf(step)}`);
+    if (tries === 0) say(`Vedette does not answer, trying again for ${limitMs / 1_000} seconds`);
     await delay(step.pollMs);
   }
 }
@@ -185,6 +201,7 @@ async function call(step, handler, limitMs) {
 /** A call that is answered when the rollout ends or pauses; repeated when its connection breaks. */
 async function callToEnd(step, { handler, body }, over) {
   const key = randomUUID();
+  if (handler === undefined) return new Promise(() => {});
   while (!over.aborted) {
     const signal = AbortSignal.any([over, AbortSignal.timeout(attemptTimeoutMs)]);
     const answer = await attempt(step, { handler, body, key, signal });
@@ -198,36 +215,37 @@ const isStill = ({ state }) => state !== "in_progress" && state !== "rolling_bac
 /** One that was rolled back is in the state `cancelled`, too. */
 const nameOf = ({ state, outcome }) => (outcome === "rolled_back" ? outcome : state);
 
-/** Whether it completed without a deploy: the reason says why. */
-const hasNothing = ({ state, total, reason }) =>
-  state === "completed" && total === 0 && reason !== undefined;
+/** A command for whoever reads the log, at another machine; `restOf`: of a step that ends before its rollout. */
+const commandOf = ({ url, fleet }, words) =>
+  `npx vedette rollout ${words}${fleet === defaultFleet ? "" : ` --fleet ${fleet}`} --url ${url}`;
+const restOf = (step) =>
+  latest.isAsked ? `; the rollout continues without this step: ${commandOf(step, "watch")}` : "";
 
-/** Once it stands still, what runs where; empty: all went well. */
-const standingOf = ({ state, failed, standing = [] }) =>
-  (state === "paused" || state === "cancelled") && failed > 0
-    ? standing.map(({ text }) => text).join(" ")
-    : "";
+/** That there was nothing to do, or what runs where once it stands still; empty: all went well. */
+function foundOf({ state, total, failed, reason = "", standing = [] }) {
+  if (state === "completed") return total === 0 ? reason : "";
+  const hasFailed = (state === "paused" || state === "cancelled") && failed > 0;
+  return hasFailed ? standing.map(({ text }) => text).join(" ") : "";
+}
+
+const idOf = ({ rollout_id }) => encodeURIComponent(rollout_id);
+const pageOf = ({ url, fleet }, status) => `${url}/console/history/${idOf(status)}?fleet=${fleet}`;
 
 /** A sentence of an answer, without line ends and signs that could make it a command. */
 const inSentence = (text) => text.replace(/[^\w .,:@/+-]+/g, " ");
 
-/** Prints each status of our rollout once. */
-function createShow(isOurs) {
+/** Prints each status of our rollout once, and before the first where its page is. */
+function createShow(step, isOurs) {
   let last = "";
   return (status) => {
     if (!isOurs(status)) return;
-    const { waiting_for, current_wave, total_waves, succeeded, total, failed } = status;
-    const [wave, waves, ready, all, lost] = [
-      current_wave,
-      total_waves,
-      succeeded,
-      total,
-      failed,
-    ].map(inLine);
-    const waits = waiting_for ? `, waits for the ${inLine(waiting_for)}` : "";
-    const counts = `wave ${wave}/${waves}, ${ready} of ${all} on the new image, ${lost} failed${waits}`;
-    const found = hasNothing(status) ? inLine(status.reason) : inSentence(standingOf(status));
-    const line = `${inLine(nameOf(status))}: ${found || counts}`;
+    if (latest.status === undefined) say(`rollout ${idOf(status)}: ${pageOf(step, status)}`);
+    latest.status = status;
+    const [wave, waves, ready, all, lost] = counts.map((name) => inLine(status[name]));
+    const waits = status.waiting_for ? `, waits for the ${inLine(status.waiting_for)}` : "";
+    const progress = `wave ${wave}/${waves}, ${ready} of ${all} on the new image, ${lost} failed${waits}`;
+    const found = inSentence(foundOf(status));
+    const line = `${inLine(nameOf(status))}: ${found || progress}`;
     if (line !== last) say(line);
     last = line;
   };
@@ -247,11 +265,11 @@ function createIsOver({ isOurs, isEnd, enoughEnds }) {
 }
 
 /**
- * Makes a blocking call and polls the status meanwhile. Returns the call's answer, or, when that doesn't come
+ * Makes a blocking call, if any, and polls the status meanwhile. Returns the call's answer, or, when that doesn't come
  * (its invocation was killed, a proxy lost it), a status of our rollout that shows its end.
  */
 async function operate(step, operation) {
-  const show = createShow(operation.isOurs);
+  const show = createShow(step, operation.isOurs);
   const isOver = createIsOver(operation);
   const over = new AbortController();
   const outcome = {};
@@ -278,6 +296,17 @@ async function operate(step, operation) {
 async function rollOut(step) {
   const { request, waits } = step;
   const before = await call(step, "Status", patienceMs.toBegin);
+  const isEnd = (now) => !waits || isStill(now);
+  latest.isAsked = true;
+  // Where Plan is refused, the refusal of Rollout says more.
+  if (await isSame(step, before).catch(() => false)) {
+    say("a rollout of this image with these options is there already: this step follows it");
+    const isOurs = ({ rollout_id }) => {
+      if (rollout_id === before.rollout_id) return true;
+      throw new StepError("another rollout has begun meanwhile");
+    };
+    return operate(step, { isOurs, isEnd, enoughEnds: 1 });
+  }
   return operate(step, {
     handler: "Rollout",
     body: request,
@@ -286,8 +315,22 @@ async function rollOut(step) {
     // The image may have been pinned to its digest.
     isOurs: ({ rollout_id, image }) =>
       rollout_id !== before.rollout_id && `${image}@`.startsWith(`${request.image}@`),
-    isEnd: (now) => !waits || isStill(now),
+    isEnd,
   });
+}
+
+/** True if the rollout that is there has the image and the options of this step: the job was run again. */
+async function isSame(step, { rollout_id: id, state }) {
+  if (state !== "in_progress" && state !== "paused") return false;
+  const { request } = step;
+  const plan = await call(step, "Plan", patienceMs.toBegin, request);
+  const { rollouts } = await call(step, "History", patienceMs.toBegin, { limit: 1 });
+  const [{ rollout_id, image, policy, wave_percentages, gate_checks }] = rollouts;
+  const waves = request.wave_percentages ?? [1, 5, 25, 50, 100];
+  return isDeepStrictEqual(
+    [rollout_id, image, { on_failure: "pause", ...policy }, wave_percentages, gate_checks],
+    [id, plan.image, plan.policy, waves, plan.gate?.checks],
+  );
 }
 
 /** Does what on-failure says. When that fails too, the rollout remains paused. */
@@ -307,7 +350,7 @@ async function rollBack(step, paused) {
   let hasBegun = false;
   const result = await operate(step, {
     handler: "RollbackAll",
-    body: {},
+    body: step.includesFailed ? { include_failed: true } : {},
     enoughEnds: 3,
     isOurs: ({ rollout_id, state }) => {
       hasBegun ||= state !== "paused";
@@ -325,7 +368,9 @@ async function rollBack(step, paused) {
 }
 
 /** Reports the final state `end`; the reasons are those of `ended`, before a rollback or Cancel. */
-function report(end, ended) {
+function report(step, end, ended) {
+  const next = nextOf(step, end);
+  for (const line of next) say(`::notice::${escapeCommand(line)}`);
   const outputs = {
     state: end.state,
     "rollout-id": end.rollout_id,
@@ -333,23 +378,37 @@ function report(end, ended) {
     failed: end.failed,
     ...(end.outcome && { outcome: end.outcome }),
   };
+  const lines = [`[Rollout ${idOf(end)}](${pageOf(step, end)})`, ...next.map(inTable)];
+  write(outputs, `${summaryOf(end, ended)}\n${lines.map((line) => `- ${line}\n`).join("")}`);
+}
+
+function write(outputs, summary) {
   const lines = Object.entries(outputs).map(
     ([name, value]) => `${name}=${String(value).replace(/[\r\n]+/g, " ")}\n`,
   );
   if (env.GITHUB_OUTPUT) appendFileSync(env.GITHUB_OUTPUT, lines.join(""));
-  if (env.GITHUB_STEP_SUMMARY) appendFileSync(env.GITHUB_STEP_SUMMARY, summaryOf(end, ended));
+  if (env.GITHUB_STEP_SUMMARY) appendFileSync(env.GITHUB_STEP_SUMMARY, summary);
+}
+
+/** The commands for what is left to do. */
+function nextOf(step, { state, standing = [], still_ordered_count: left = 0 }) {
+  const all = "rollback --include-failed";
+  const restore = standing.some(({ down }) => down > 0) ? all : "rollback";
+  const words = { paused: ["resume", restore, "cancel"] }[state] ?? (left > 0 ? [all] : []);
+  const found = left > 0 ? `${Number(left)} failed and still ordered to run the image. ` : "";
+  return words.map((word) => `${found}Next: ${commandOf(step, word)}`);
 }
 
 function summaryOf(end, ended) {
   const { image, succeeded, total, failed, reason } = end;
+  const found = foundOf(end);
   const rows = (ended.failed_sentinels ?? []).map(
     (sentinel) => `| ${inTable(sentinel.id)} | ${inTable(sentinel.reason)} |\n`,
   );
   const table = rows.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${rows.join("")}` : "";
-  const because = reason === undefined ? "" : `\n${inTable(reason)}\n`;
+  const because = reason === undefined || reason === found ? "" : `\n${inTable(reason)}\n`;
   const counts = `${succeeded} of ${total} sentinels on the new image, ${failed} failed`;
-  const done = hasNothing(end) ? "" : `: ${inTable(standingOf(end)) || counts}`;
-  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`${done.replace(/\.$/, "")}.\n${because}${table}`;
+  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`: ${(inTable(found) || counts).replace(/\.$/, "")}.\n${because}${table}`;
 }
 
 const inTable = (text) =>
@@ -357,23 +416,34 @@ const inTable = (text) =>
     .replace(/[\r\n]+/g, " ")
     .replace(/[\\|`<>*_[\]]/g, "\\$&");
 
-async function run() {
-  if (env.GITHUB_ACTIONS === "true" && env.INGRESS_TOKEN) {
-    say(`::add-mask::${escapeCommand(env.INGRESS_TOKEN)}`);
-  }
-  const step = readSettings();
+/** Reports a step that ends early, with what is known of its rollout. */
+function fail(step, message) {
+  sayError(message);
+  if (latest.status !== undefined) report(step, latest.status, latest.status);
+  write({ error: message }, `### Rollout step failed\n\n${inTable(message)}\n`);
+}
+
+async function run(step) {
   const ended = await rollOut(step);
-  for (const { id, reason } of ended.failed_sentinels ?? []) {
-    sayError(`${id}: ${reason}`);
-  }
-  report(ended.state === "paused" ? await afterPause(step, ended) : ended, ended);
+  for (const { id, reason } of ended.failed_sentinels ?? []) sayError(`${id}: ${reason}`);
+  report(step, ended.state === "paused" ? await afterPause(step, ended) : ended, ended);
   return step.waits ? (exitCodes[ended.state] ?? 1) : 0;
 }
 
+if (env.GITHUB_ACTIONS === "true" && env.INGRESS_TOKEN) {
+  say(`::add-mask::${escapeCommand(env.INGRESS_TOKEN)}`);
+}
+let step;
 try {
-  process.exitCode = await run();
+  step = readSettings();
+  const stop = (_, signal) => {
+    fail(step, `the step was stopped${restOf(step) || " before it had asked for a rollout"}`);
+    process.exit(128 + signal);
+  };
+  // The runner sends SIGINT to a job that is cancelled, and kills it seconds later.
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  process.exitCode = await run(step);
 } catch (error) {
-  const message = error instanceof StepError ? error.message : String(error.stack);
-  sayError(message);
+  fail(step, error instanceof StepError ? error.message : String(error.stack));
   process.exitCode = 1;
 }

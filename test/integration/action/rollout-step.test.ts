@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { tempDir } from "../../support/temp-dir.ts";
 import { runChild } from "./run-child.ts";
 import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
@@ -19,12 +19,14 @@ const working = [
 const completing = [...working, { state: "completed", succeeded: 4 }];
 const pausing = [...working, { state: "paused", succeeded: 3, failed: 1 }];
 
-async function runStep(url: string, over: Record<string, string> = {}) {
+type Stop = Parameters<typeof runChild>[2];
+
+async function runStep(url: string, over: Record<string, string> = {}, stop?: Stop) {
   const directory = tempDir();
   const outputFile = path.join(directory, "output");
   const summaryFile = path.join(directory, "summary");
   for (const file of [outputFile, summaryFile]) writeFileSync(file, "");
-  const result = await runChild([process.execPath, script], {
+  const environment = {
     VEDETTE_CONTROL_URL: url,
     INGRESS_TOKEN: token,
     VEDETTE_IMAGE: image,
@@ -32,7 +34,8 @@ async function runStep(url: string, over: Record<string, string> = {}) {
     GITHUB_OUTPUT: outputFile,
     GITHUB_STEP_SUMMARY: summaryFile,
     ...over,
-  });
+  };
+  const result = await runChild([process.execPath, script], environment, stop);
   return {
     ...result,
     outputs: readFileSync(outputFile, "utf8"),
@@ -78,14 +81,29 @@ it("refuses a fleet that is no name", async () => {
   expect(control.callsOf("Rollout")).toEqual([]);
 });
 
-it("requests what its options say, and no other image", async () => {
+it("requests what its options say", async () => {
   const control = await startScriptedControl({ scenes: completing });
-  const options = { soak_seconds: 60, max_failed: { in_all: "2%" }, image: "another:v1" };
+  const options = { soak_seconds: 60, max_failed: { in_all: "2%" } };
 
   await runStep(control.url, { VEDETTE_OPTIONS: JSON.stringify(options) });
 
   const bodies = control.callsOf("Rollout").map(({ body }) => body);
-  expect(bodies).toEqual([{ image, soak_seconds: 60, max_failed: { in_all: "2%" } }]);
+  expect(bodies).toEqual([{ image, ...options }]);
+});
+
+it.each([
+  ["image", { image: "another:v1" }, {}],
+  ["wave_percentages", { wave_percentages: [100] }, { VEDETTE_WAVES: "50,100" }],
+  ["gate", { gate: { checks: ["a"] } }, { VEDETTE_GATE_CHECKS: "b" }],
+])("refuses %s in its options beside the input for it", async (field, options, over) => {
+  const control = await startScriptedControl({ scenes: completing });
+  const given = { VEDETTE_OPTIONS: JSON.stringify(options), ...over };
+
+  const { code, output } = await runStep(control.url, given);
+
+  expect(code).toBe(1);
+  expect(output).toContain(`::error::options has ${field}, which an input of this step says`);
+  expect(control.callsOf("Rollout")).toEqual([]);
 });
 
 it.each(["[]", "soak", "3"])("refuses the options %j", async (options) => {
@@ -116,6 +134,21 @@ it("requests the gate of its inputs", async () => {
   expect(bodies).toEqual([{ image, gate: { checks: ["verify-key", "liveness"], clean_runs: 3 } }]);
 });
 
+it.each([
+  ["10m", 600],
+  ["90", 90],
+])("takes %s as the timeout of its gate", async (given, timeout_seconds) => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  await runStep(control.url, {
+    VEDETTE_GATE_CHECKS: "liveness",
+    VEDETTE_GATE_TIMEOUT_SECONDS: given,
+  });
+
+  const bodies = control.callsOf("Rollout").map(({ body }) => body);
+  expect(bodies).toEqual([{ image, gate: { checks: ["liveness"], timeout_seconds } }]);
+});
+
 it("ends with 0 and sets its outputs when the rollout completes", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
@@ -127,14 +160,15 @@ it("ends with 0 and sets its outputs when the rollout completes", async () => {
   });
 });
 
-it("prints a plain line for each change", async () => {
+it("prints where the rollout's page is, and a plain line for each change", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
   const { output } = await runStep(control.url);
 
   const waves = [0, 2].map((n) => `in_progress: wave 1/2, ${n} of 4 on the new image, 0 failed`);
   const last = "completed: wave 1/2, 4 of 4 on the new image, 0 failed";
-  expect(output.trim().split("\n")).toEqual([...waves, last]);
+  const page = `rollout r-2: ${control.url}/console/history/r-2?fleet=singleton`;
+  expect(output.trim().split("\n")).toEqual([page, ...waves, last]);
 });
 
 it("prints no line that the runner would read as a command, whatever the answer has", async () => {
@@ -184,13 +218,31 @@ it("says in its log and its summary what runs where when the rollout pauses", as
     { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0 },
     { text: "1 failed and serves nothing: gw-2.", brief: "1 failed and serves nothing", down: 1 },
   ];
-  const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }] as never;
+  const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }];
   const control = await startScriptedControl({ scenes });
 
   const { output, summary } = await runStep(control.url);
 
   expect(output).toContain("paused: 3 of 8 run v3. 1 failed and serves nothing: gw-2.\n");
   expect(summary).toContain(": 3 of 8 run v3. 1 failed and serves nothing: gw-2.\n");
+});
+
+it.each([
+  [0, "rollback"],
+  [1, "rollback --include-failed"],
+])("names the next commands when it pauses with %i sentinels down", async (down, restore) => {
+  const standing = [{ text: "1 failed: gw-2.", brief: "1 failed", down }];
+  const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }];
+  const control = await startScriptedControl({ scenes });
+
+  const { output, summary } = await runStep(control.url, { VEDETTE_FLEET: "staging" });
+
+  for (const words of ["resume", restore, "cancel"]) {
+    const command = `npx vedette rollout ${words} --fleet staging --url ${control.url}`;
+    expect(output).toContain(`::notice::Next: ${command}\n`);
+    expect(summary).toContain(`- Next: ${command}\n`);
+  }
+  expect(summary).toContain(`[Rollout r-2](${control.url}/console/history/r-2?fleet=staging)`);
 });
 
 it("names failed sentinels in the summary, whatever their reasons have", async () => {
@@ -243,6 +295,119 @@ it("says in its outputs, its log and its summary that it was rolled back", async
   expect(summary).toContain("### Rollout rolled back\n");
 });
 
+it("says in its log and its summary which failed sentinels a rollback has left alone", async () => {
+  const rollback = [{ state: "cancelled", outcome: "rolled_back", still_ordered_count: 1 }];
+  const control = await startScriptedControl({ scenes: pausing, rollback });
+
+  const { output, summary } = await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback" });
+
+  const command = `npx vedette rollout rollback --include-failed --url ${control.url}`;
+  const words = `1 failed and still ordered to run the image. Next: ${command}\n`;
+  expect(output).toContain(`::notice::${words}`);
+  expect(summary).toContain(`- ${words}`);
+});
+
+it.each([
+  ["true", { include_failed: true }],
+  ["false", {}],
+])("with include-failed %s the rollback is asked for %j", async (given, body) => {
+  const control = await startScriptedControl({
+    scenes: pausing,
+    rollback: [{ state: "cancelled" }],
+  });
+
+  await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback", VEDETTE_INCLUDE_FAILED: given });
+
+  expect(control.callsOf("RollbackAll").map((call) => call.body)).toEqual([body]);
+});
+
+describe("a step that runs again while its rollout is there", () => {
+  const pinned = `${image}@sha256:0`;
+  const row = { rollout_id: "r-1", image: pinned, policy: {}, wave_percentages: [50, 100] };
+  const plan = { image: pinned, policy: { on_failure: "pause" }, gate: null };
+  const ok = (body: unknown) => ({ status: 200, body });
+  const there = (states: string[], over = {}) => ({
+    before: states.map((state) => ({ state, image: pinned })),
+    scenes: completing,
+    replies: {
+      Plan: [ok(plan)],
+      History: [ok({ rollouts: [{ ...row, ...over }] })],
+      Rollout: [refuse(409, "a rollout is in progress")],
+    },
+  });
+  const again = { VEDETTE_WAVES: "50,100" };
+
+  it("follows it to its end", async () => {
+    const control = await startScriptedControl(there(["in_progress", "in_progress", "completed"]));
+
+    const { code, output, outputs } = await runStep(control.url, again);
+
+    expect({ code, outputs }).toMatchObject({
+      code: 0,
+      outputs: expect.stringContaining("state=completed\nrollout-id=r-1\n"),
+    });
+    expect(output).toContain("is there already: this step follows it\n");
+    expect(control.callsOf("Rollout")).toEqual([]);
+  });
+
+  it("ends with 2 when it is paused", async () => {
+    const control = await startScriptedControl(there(["paused"]));
+
+    const { code, outputs } = await runStep(control.url, again);
+
+    expect({ code, outputs }).toMatchObject({
+      code: 2,
+      outputs: expect.stringContaining("state=paused\nrollout-id=r-1\n"),
+    });
+  });
+
+  it("does not follow a rollout that comes after it", async () => {
+    const script = there(["in_progress", "in_progress"]);
+    const another = { state: "in_progress", image: pinned, rollout_id: "r-9" };
+    const before = [...script.before, another];
+    const control = await startScriptedControl({ ...script, before });
+
+    const { code, output } = await runStep(control.url, again);
+
+    expect(code).toBe(1);
+    expect(output).toContain("::error::another rollout has begun meanwhile\n");
+  });
+
+  it.each([
+    ["of another image", { image: `${image}@sha256:1` }],
+    ["with other waves", { wave_percentages: [100] }],
+    ["with another gate", { gate_checks: ["liveness"] }],
+    ["with other options", { policy: { only: { regions: ["eu"] } } }],
+    ["that has begun meanwhile", { rollout_id: "r-3" }],
+  ])("is refused beside one %s", async (_, over) => {
+    const control = await startScriptedControl(there(["in_progress"], over));
+
+    const { code, output } = await runStep(control.url, again);
+
+    expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
+  });
+});
+
+it.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)("says on %s that the rollout continues, and ends with %i", async (signal, expected) => {
+  const scenes = Array.from({ length: 5_000 }, () => ({ state: "in_progress" }));
+  const control = await startScriptedControl({ scenes });
+
+  const { code, output, outputs, summary } = await runStep(
+    control.url,
+    {},
+    { after: "wave 1/2", signal },
+  );
+
+  const words = "the rollout continues without this step: npx vedette rollout watch --url http";
+  expect(code).toBe(expected);
+  expect(output).toContain(words);
+  expect(outputs).toContain("state=in_progress\nrollout-id=r-2\n");
+  expect(summary).toContain(words);
+});
+
 it("says that there was nothing to do, and ends with 0", async () => {
   const reason = "nothing to do: all 12 sentinels run it already";
   const end = { state: "completed", total: 0, outcome: "completed", reason };
@@ -251,7 +416,7 @@ it("says that there was nothing to do, and ends with 0", async () => {
   const { code, output, outputs, summary } = await runStep(control.url);
 
   expect(code).toBe(0);
-  expect(output).toContain("completed: nothing to do all 12 sentinels run it already\n");
+  expect(output).toContain("completed: nothing to do: all 12 sentinels run it already\n");
   expect(outputs).toContain("outcome=completed\n");
   expect(summary).toContain(reason);
 });
@@ -333,7 +498,7 @@ it("continues when Vedette is down for a while", async () => {
 
   const { code, output } = await runStep(control.url);
 
-  expect(output).toContain("Vedette does not answer, trying again");
+  expect(output.split("Vedette does not answer, trying again for 600 seconds\n")).toHaveLength(2);
   expect(code).toBe(0);
 });
 
@@ -351,7 +516,10 @@ it.each([
     { INGRESS_TOKEN: "wrong" },
     "the token was refused (from the input ingress-token) by http",
   ],
-  ["a setting that is missing", { VEDETTE_IMAGE: "" }, "VEDETTE_IMAGE is not set"],
+  ["an empty image", { VEDETTE_IMAGE: "" }, "the input image is empty"],
+  ["an empty address", { VEDETTE_CONTROL_URL: "" }, "the input control-url is empty"],
+  ["a token of blanks", { INGRESS_TOKEN: " " }, "the input ingress-token is empty (runs for forks"],
+  ["a wrong include-failed", { VEDETTE_INCLUDE_FAILED: "1" }, "include-failed is true or false"],
   [
     "a wrong on-failure",
     { VEDETTE_ON_FAILURE: "undo" },
@@ -380,6 +548,28 @@ it.each([
     output: expect.stringContaining(`::error::${reason}`),
   });
   expect(control.callsOf("Rollout")).toEqual([]);
+});
+
+it("has the reason of a refusal in its outputs and its summary", async () => {
+  const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { outputs, summary } = await runStep(control.url);
+
+  expect(outputs).toBe("error=a rollout is in progress\n");
+  expect(summary).toBe("### Rollout step failed\n\na rollout is in progress\n");
+});
+
+it("says of a server that is not control that it is another one", async () => {
+  const body = { error: { detail: "there is no such path" } };
+  const control = await startScriptedControl({
+    scenes: completing,
+    replies: { Status: [{ status: 404, body }] },
+  });
+
+  const { output } = await runStep(control.url);
+
+  expect(output).toContain(`${control.url} answered 404, and not as Vedette's control does`);
 });
 
 it("ends with 1 and the reason when the rollout is refused", async () => {

@@ -15,12 +15,19 @@ type Scene = {
   total?: number;
   outcome?: string;
   reason?: string;
+  image?: string;
+  rollout_id?: string;
+  standing?: { text: string; brief: string; down: number }[];
+  not_reverted?: { id: string; reason: string }[];
+  still_ordered_count?: number;
 };
 type Call = { fleet: string; handler: string; body: unknown; headers: IncomingHttpHeaders };
 /** An answer, or a broken connection. */
 export type Reply = { status: number; body: unknown } | "break";
 
 type Script = {
+  /** The answers of Status before anything is called. */
+  before?: Scene[];
   /** The answers of Status after Rollout was called, one each time; the blocking call returns the last. */
   scenes: Scene[];
   /** The same after RollbackAll. */
@@ -34,9 +41,9 @@ type Script = {
 const failedSentinels = [{ id: "s|1", reason: "crash_loop: exit\ncode 1" }];
 
 export async function startScriptedControl(script: Script) {
-  const { scenes, rollback = [], replies = {}, isCallKilled = false } = script;
+  const { before = [], scenes, rollback = [], replies = {}, isCallKilled = false } = script;
   const calls: Call[] = [];
-  let left: Scene[] = [];
+  let left: Scene[] = [...before];
   let rolloutId = "r-1";
   let now: Scene = { state: "completed", succeeded: 4 };
   let end = Promise.withResolvers<void>();

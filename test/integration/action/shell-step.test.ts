@@ -94,9 +94,79 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () =
   });
 
   it("ends with 1 when no server answers", async () => {
+    const away = "Vedette cannot be reached; a rollout that has begun continues\n";
+
     const { code, output } = await runStep("http://127.0.0.1:1");
 
-    expect({ code, output }).toEqual({ code: 1, output: "Vedette cannot be reached\n" });
+    expect({ code, output }).toEqual({ code: 1, output: away });
+  });
+
+  it("says that there was nothing to do", async () => {
+    const reason = "nothing to do: all 12 sentinels run it already";
+    const end = { state: "completed", total: 0, reason };
+    const control = await startScriptedControl({ scenes: [...working, end] });
+
+    const { code, output } = await runStep(control.url);
+
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringContaining(`completed: ${reason}\n`),
+    });
+  });
+
+  it("takes an address with a slash at its end", async () => {
+    const control = await startScriptedControl({ scenes: [...working, { state: "completed" }] });
+
+    const { code } = await runStep(`${control.url}/`);
+
+    expect(code).toBe(0);
+    expect(control.callsOf("Rollout").length).toBeGreaterThan(0);
+  });
+
+  it("says of a server that is not control that it is another one", async () => {
+    const replies = { Rollout: [{ status: 404, body: { error: {} } }] };
+    const control = await startScriptedControl({ scenes: working, replies });
+
+    const { code, output } = await runStep(control.url, patient);
+
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: `${control.url} answered 404, and not as Vedette's control does\n`,
+    });
+  });
+
+  it("warns before it sends its token over http to another machine", async () => {
+    const { output } = await runStep("http://vedette.invalid", { AWAY_TRIES: "1" });
+
+    expect(output).toContain("over http the token can be read on its way\n");
+  });
+
+  it("rolls a paused rollout back when it shall, says what is left, and ends with 2", async () => {
+    const paused = { state: "paused", succeeded: 3, failed: 1 };
+    const end = {
+      ...{ state: "cancelled", outcome: "rolled_back" },
+      not_reverted: [{ id: "s2", reason: "target_gone" }],
+      still_ordered: [{ id: "s|1", reason: "crash_loop" }],
+    };
+    const control = await startScriptedControl({
+      scenes: [...working, paused],
+      rollback: [{ state: "rolling_back" }, end],
+    });
+
+    const { code, output } = await runStep(control.url, { ON_FAILURE: "rollback" });
+
+    expect(code).toBe(2);
+    expect(output).toContain("rolled back: 0 of 4 on the new image, 0 failed\n");
+    expect(output).toContain("s2 still has the new image: target_gone\n");
+    expect(output).toContain("s|1 failed and is still ordered to run the new image: crash_loop\n");
+  });
+
+  it("leaves a paused rollout alone otherwise", async () => {
+    const control = await startScriptedControl({ scenes: [...working, { state: "paused" }] });
+
+    await runStep(control.url);
+
+    expect(control.callsOf("RollbackAll")).toEqual([]);
   });
 
   it("ends with 1 for an HTML page of another server", async () => {
