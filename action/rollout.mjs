@@ -160,7 +160,8 @@ async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   const refused = `the token was refused (from the input ingress-token) by ${url}`;
   if (answer.status === 401) throw new AnswerError(refused, 401);
   const foreign = `${url} answered ${answer.status}, and not as Vedette's control does: is it the address of control, and not of the API?`;
-  throw new AnswerError(parsed?.detail ?? foreign, answer.status);
+  const detail = parsed?.detail?.replace?.(/^body: /, "options: ");
+  throw new AnswerError(detail ?? foreign, answer.status);
 }
 
 /** Undefined when the body is larger than any answer of Vedette. */
@@ -298,7 +299,6 @@ async function rollOut(step) {
   const before = await call(step, "Status", patienceMs.toBegin);
   const isEnd = (now) => !waits || isStill(now);
   latest.isAsked = true;
-  // Where Plan is refused, the refusal of Rollout says more.
   if (await isSame(step, before).catch(() => false)) {
     say("a rollout of this image with these options is there already: this step follows it");
     const isOurs = ({ rollout_id }) => {
@@ -319,7 +319,7 @@ async function rollOut(step) {
   });
 }
 
-/** True if the rollout that is there has the image and the options of this step: the job was run again. */
+/** True if the rollout that is there has the image and the options of this step: the job was run again. Where Plan is refused Rollout says why. */
 async function isSame(step, { rollout_id: id, state }) {
   if (state !== "in_progress" && state !== "paused") return false;
   const { request } = step;

@@ -434,6 +434,15 @@ it("names each thing of its options that no sentinel has, and ends with 1", asyn
   expect(output).toContain("only.ids: no sentinel is called gw-99; there are gw-9%0Aregions: no");
 });
 
+it("names its input for a field of its options that there is not", async () => {
+  const replies = { Rollout: [refuse(400, 'body: unknown name "soak"')] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { output } = await runStep(control.url, { VEDETTE_OPTIONS: '{"soak": 60}' });
+
+  expect(output).toBe('::error::options: unknown name "soak"\n');
+});
+
 it("names sentinels that could not be rolled back", async () => {
   const left = { state: "cancelled", not_reverted: [{ id: "s2", reason: "target_gone" }] };
   const control = await startScriptedControl({ scenes: pausing, rollback: [left] });
