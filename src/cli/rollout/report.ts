@@ -161,16 +161,18 @@ function approvalSteps({ rollout_id: id, current_wave: current }: RolloutStatus)
 
 export function reportHistory({ rollouts }: RolloutHistory): string {
   if (rollouts.length === 0) return "There was no rollout yet.";
-  const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
+  const table = createTable("started state image done failed by rollout reason".split(" "));
   for (const rollout of rollouts) {
     const { started_at, image, succeeded, reverted, total, started_by } = rollout;
     const { failed_before: before } = rollout;
     const isNothing = rollout.state === "completed" && total === 0;
     const count = Math.max(0, succeeded + reverted - before);
-    const done = isNothing ? "nothing to do" : `${count}/${total}`;
+    const back = rollout.outcome === "rolled_back" ? `, ${reverted} put back` : "";
+    const done = isNothing ? "nothing to do" : `${count}/${total}${back}`;
     const counts = [done, rollout.failed + before];
     const start = [formatUtc(started_at), stateWords(rollout), shortenImage(image)];
-    table.push([...start, ...counts, plain(callerWords(started_by ?? "")), rollout.rollout_id]);
+    const by = plain(callerWords(started_by ?? ""));
+    table.push([...start, ...counts, by, rollout.rollout_id, plain(rollout.reason ?? "")]);
   }
   return String(table);
 }

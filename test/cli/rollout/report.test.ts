@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { reportRollback, reportSentinels, reportStatus } from "#cli/rollout/report.ts";
+import {
+  reportHistory,
+  reportRollback,
+  reportSentinels,
+  reportStatus,
+} from "#cli/rollout/report.ts";
 import { isWhole } from "#cli/rollout/rollout.ts";
 import type { RollbackResult } from "#rollout/contract.ts";
 
@@ -95,6 +100,33 @@ describe("the report of a cancelled rollout", () => {
     expect(cancelled(0, 0, 1)).toContain("Next: npx vedette rollout rollback --include-failed");
     expect(cancelled(1, 0, 1)).toContain("previous images; --include-failed those of the failed");
     expect(cancelled(1, 0)).not.toContain("--include-failed");
+  });
+});
+
+describe("the list of past rollouts", () => {
+  const row = {
+    ...{ rollout_id: "r-1", image, state: "cancelled" as const, outcome: "cancelled" as const },
+    ...{ waiting_for: null, policy: {}, started_by: "alice", wave_percentages: [100] },
+    ...{ current_wave: 1, total_waves: 1, total: 12, succeeded: 2, failed: 0, reverted: 0 },
+    ...{ failed_before: 0, left_out: 0, ended_at: null },
+    ...{ started_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z" },
+  };
+  const listOf = (over: object) => reportHistory({ rollouts: [{ ...row, ...over }] });
+
+  it("says of one that was rolled back how many were put back", () => {
+    const report = listOf({ outcome: "rolled_back", succeeded: 0, reverted: 2 });
+
+    expect(report).toContain("2/12, 2 put back");
+  });
+
+  it("says how many are done otherwise", () => {
+    expect(listOf({})).toMatch(/ 2\/12 +0 +alice/);
+  });
+
+  it("says why it ended", () => {
+    expect(listOf({ reason: "the gate liveness stayed closed" })).toContain(
+      "the gate liveness stayed closed",
+    );
   });
 });
 

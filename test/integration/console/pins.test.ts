@@ -209,7 +209,8 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     await goTo(page, "History");
 
     const row = page.getByRole("row", { name: /v5/ }).first();
-    await row.getByText("nothing to do").waitFor();
+    await row.getByText("nothing to do", { exact: true }).waitFor();
+    await row.getByText(reason).waitFor();
     expect(await row.textContent()).toContain("Completed");
     await page.getByRole("link", { name: "Rollout", exact: true }).click();
     await page.getByText(reason).first().waitFor();

@@ -37,7 +37,7 @@ it("the command line's history counts the failure, and not as done", async () =>
     { INGRESS_TOKEN: console.program.token() },
   );
 
-  expect(stdout).toMatch(/rolled back +\S+ +3\/4 +1 /);
+  expect(stdout).toMatch(/rolled back +\S+ +3\/4, 4 put back +1 /);
 });
 
 describe.skipIf(!hasBrowser)("the console, of a rollout that was rolled back", () => {
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)("the console, of a rollout that was rolled back", (
     const { page } = await console.open("/history");
     const row = page.getByRole("row").filter({ hasText: "sentinel:v3" });
 
-    await row.getByText("3 of 4").waitFor();
+    await row.getByText("3 of 4, 4 put back").waitFor();
     expect(await row.locator('[data-name="Failed"]').textContent()).toBe("1");
   });
 

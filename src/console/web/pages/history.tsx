@@ -102,7 +102,7 @@ function Table({ rollouts }: { rollouts: readonly Past[] }) {
 }
 
 function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined }) {
-  const { rollout_id: id, total, started_by: by } = rollout;
+  const { rollout_id: id, started_by: by } = rollout;
   const failed = rollout.failed + rollout.failed_before;
   return (
     <tr>
@@ -111,6 +111,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
           <Sign tone={toneOfState(rollout)} />
           {capitalize(stateWords(rollout))}
         </span>
+        {rollout.reason !== undefined && <p class="quiet">{rollout.reason}</p>}
       </td>
       <td data-name="Image">
         <Link to={`/history/${id}`}>
@@ -127,9 +128,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
         {took(rollout)}
       </td>
       <td data-name="Done" class="number">
-        {rollout.state === "completed" && total === 0
-          ? "nothing to do"
-          : `${count(doneIn(rollout))} of ${count(total)}`}
+        {done(rollout)}
       </td>
       <td data-name="Failed" class="number">
         {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
@@ -143,6 +142,12 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       </td>
     </tr>
   );
+}
+
+function done({ state, outcome, total, reverted, ...of }: Past): string {
+  if (state === "completed" && total === 0) return "nothing to do";
+  const back = outcome === "rolled_back" ? `, ${count(reverted)} put back` : "";
+  return `${count(doneIn({ reverted, ...of }))} of ${count(total)}${back}`;
 }
 
 function took({ started_at: from, ended_at: to }: Past): string {
