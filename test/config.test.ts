@@ -324,7 +324,9 @@ describe("readConfig", () => {
     const lines = faultsOf(() => readConfig({ environment })).sort();
 
     expect(lines).toEqual([
-      expect.stringMatching(/^control\.operators\.alice: is the token of another operator/),
+      expect.stringMatching(
+        /^control\.operators\.alice: is the ingress token .*INGRESS_TOKEN of the environment/,
+      ),
       expect.stringMatching(/^control\.operators\.cem: is the token of another operator/),
     ]);
   });

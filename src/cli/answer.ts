@@ -79,7 +79,8 @@ export function refusalOf(
   lasting: string,
 ): Error {
   const given = (body ?? {}) as { detail?: unknown; code?: unknown };
-  const detail = typeof given.detail === "string" ? given.detail : `${url} answered ${status}`;
+  const foreign = `${url} answered ${status}, and not as Vedette's control does`;
+  const detail = typeof given.detail === "string" ? given.detail : foreign;
   const code = typeof given.code === "string" ? given.code : "unexpected_answer";
   const mayRetry = [502, 503, 504].includes(status) && code !== lasting;
   return mayRetry

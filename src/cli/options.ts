@@ -46,7 +46,7 @@ export function parseGateRuns(text: string): number {
 }
 
 export function parseGateTimeout(text: string): number {
-  return parseBy(Gate.shape.timeout_seconds, secondsIn(text), "In seconds, or with a unit: 10m");
+  return parseBy(Gate.shape.timeout_seconds, secondsIn(text), "In seconds, or as 10m; 24h at most");
 }
 
 /** `3` or `2%`. */
@@ -58,7 +58,7 @@ export function parseFailureLimit(text: string): Limit {
 export function parseSoak(text: string): number | number[] {
   const seconds = text.split(",").map(secondsIn);
   const [first, ...rest] = seconds;
-  const example = "In seconds, or with a unit: 10m, or one for each wave: 1h,10m,0";
+  const example = "In seconds, or with a unit: 10m, or one for each wave: 1h,10m,0; 7d at most";
   return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
 }
 

@@ -9,6 +9,9 @@ export function complain(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
+/** The refusal of options that no parser of one option refuses. */
+export const usageError = (message: string) => Object.assign(new Error(message), { code: "usage" });
+
 /** One document on one line. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${toJsonLine(value)}\n`);

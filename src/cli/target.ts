@@ -8,6 +8,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
 import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
+import { complain, usageError } from "./print.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
 export type TargetOptions = {
@@ -28,6 +29,7 @@ type Environment = Record<string, string | undefined>;
  */
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
+  warnOfHttp(new URL(url));
   const { tokenFile } = options;
   if (tokenFile !== undefined) return { url, token: readToken(tokenFile), source: "--token-file" };
   const named = readSecretVariable(environment, "INGRESS_TOKEN");
@@ -38,6 +40,12 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw sessionEnded(url);
   return { url, token: session.token, source: "vedette login", isSession: true };
+}
+
+/** No refusal: http is usual within a cluster or a private network. */
+function warnOfHttp({ protocol, hostname, origin }: URL): void {
+  if (protocol !== "http:" || isThisMachine(hostname)) return;
+  complain(`${origin}: over http the token can be read on its way: use https`);
 }
 
 /** Says what a caller may do whose token is refused. */
@@ -76,13 +84,13 @@ function checkUrl(text: string): URL {
   if (fault === undefined) return new URL(text);
   // Any part of a damaged address may be a password.
   const shown = /[@?#]/.test(text) ? "the url" : text;
-  throw new Error(`${shown} is not an address such as ${example}: it ${fault}`);
+  throw usageError(`${shown} is no address of control: it ${fault}`);
 }
 
 function readToken(file: string): string {
   const token = readIfThere(file)?.trim();
-  if (token === undefined) throw new Error(`${file} cannot be read`);
-  if (token === "") throw new Error(`${file} is empty; write the ingress token to it`);
+  if (token === undefined) throw usageError(`${file} cannot be read`);
+  if (token === "") throw usageError(`${file} is empty; write the ingress token to it`);
   return token;
 }
 

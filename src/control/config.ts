@@ -45,12 +45,14 @@ type Tokens = { ingress_token: string; operators: Operators };
 
 /** With one token two names would be one caller, and whose it is would depend on their order. */
 function requireOwnTokens({ ingress_token, operators }: Tokens, context: z.RefinementCtx): void {
-  const known = new Set([createHash("sha256").update(ingress_token).digest("hex")]);
+  const ofIngress = createHash("sha256").update(ingress_token).digest("hex");
+  const known = new Set([ofIngress]);
   for (const [name, { token }] of Object.entries(operators)) {
     if (token === undefined) continue;
     if (known.has(token)) {
-      const message =
-        "is the token of another operator, or the ingress token: each has one of its own";
+      const ingress = "the ingress token (INGRESS_TOKEN of the environment, else of the settings)";
+      const whose = token === ofIngress ? ingress : "the token of another operator";
+      const message = `is ${whose}: each has one of its own`;
       context.addIssue({ code: "custom", path: ["operators", name], message });
     }
     known.add(token);

@@ -36,6 +36,7 @@ const titles: Record<number, string> = {
   412: "Precondition failed",
   413: "Payload too large",
   415: "Unsupported media type",
+  422: "Unprocessable content",
   424: "Failed dependency",
   429: "Too many requests",
   502: "Bad gateway",

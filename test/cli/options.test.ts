@@ -43,6 +43,12 @@ it.each([
   [parseGateTimeout, "1s", "expected a whole number from 10 to 86400, got 1. In seconds"],
   [parseSoak, "10min", "got '10min'. In seconds, or with a unit: 10m"],
   [parseSoak, "abc", "expected a whole number from 0 to 604800 or a list, got 'abc'. In seconds"],
+  [
+    parseSoak,
+    "90d",
+    "got 7776000. In seconds, or with a unit: 10m, or one for each wave: 1h,10m,0; 7d at most",
+  ],
+  [parseGateTimeout, "2d", "got 172800. In seconds, or as 10m; 24h at most"],
   [parseSoak, "600,", "1: expected a whole number from 0 to 604800, got an empty text. In seconds"],
   [parseNotBefore, "tomorrow", "such as 2026-12-01T22:00:00Z, got 'tomorrow'."],
   [parseLabels, "tier", "tier: is missing: expected text. For example: tier=canary"],

@@ -148,7 +148,7 @@ describe("findTarget", () => {
   });
 
   it.each(["localhost:7071", "ftp://x", "7071"])("refuses %s as an address", (url) => {
-    expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is not an address");
+    expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is no address of control");
   });
 
   it.each([

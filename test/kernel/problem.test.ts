@@ -14,6 +14,12 @@ describe("toProblem", () => {
     });
   });
 
+  it("has a title of its own for a key that came with another body", () => {
+    const error = new ProblemError({ status: 422, code: "idempotency_key_reused", detail: "no" });
+
+    expect(toProblem(error).title).toBe("Unprocessable content");
+  });
+
   it("describes a bug as a plain 500 without its message", () => {
     const problem = toProblem(new Error("password is hunter2"));
 

@@ -11,7 +11,7 @@ import {
 import { ConnectionError } from "#cli/answer.ts";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, printAnswer } from "#cli/print.ts";
+import { complain, printAnswer, usageError } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -56,10 +56,10 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
   const { all, tokenRefused, check, json } = options;
   const isMany = all || tokenRefused;
   if (isMany === events.length > 0) {
-    throw new Error("name the events, or use --all or --token-refused");
+    throw usageError("name the events, or use --all or --token-refused");
   }
   if (check !== undefined && !isMany) {
-    throw new Error("--check needs --all or --token-refused");
+    throw usageError("--check needs --all or --token-refused");
   }
   const call = alertEventsOf(options);
   const wanted = isMany ? await findDead(call, { check, tokenRefused }) : events;

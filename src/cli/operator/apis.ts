@@ -1,6 +1,6 @@
 import { withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "#cli/options.ts";
-import { printAnswer } from "#cli/print.ts";
+import { printAnswer, usageError } from "#cli/print.ts";
 
 export type ApiOptions = DatabaseOptions & {
   ipAllowlist?: { addresses: string[] | null };
@@ -21,7 +21,7 @@ export async function setApi(id: string, options: ApiOptions): Promise<number> {
     }),
     ...(defaultBytes !== undefined && { defaultBytes: defaultBytes.count }),
   };
-  if (Object.keys(change).length === 0) throw new Error("nothing to set: see --help");
+  if (Object.keys(change).length === 0) throw usageError("nothing to set: see --help");
   await withOperator(options, (operator) => operator.changeApi({ id, change }));
   return printAnswer({ id, ...change }, options.json, () => `${id} changed`);
 }

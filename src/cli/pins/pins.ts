@@ -1,7 +1,7 @@
 /** The commands on pins. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { complain, printAnswer } from "#cli/print.ts";
+import { complain, printAnswer, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
@@ -27,7 +27,7 @@ export async function listPins(options: GlobalOptions): Promise<number> {
 export async function addPin(id: string, options: AddOptions): Promise<number> {
   const { reason, ends } = options;
   const selector = selectorOf(options);
-  if (selector === undefined) throw new Error("a pin needs --ids, --regions or --labels");
+  if (selector === undefined) throw usageError("a pin needs --ids, --regions or --labels");
   const pin = { id, ...ofFleet(options), ...selector, reason, ...(ends !== undefined && { ends }) };
   const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
   printAnswer(

@@ -61,6 +61,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     load(exit, async () => (await from()).cancelRollout),
   );
   add("rollback", "restore the previous images; exit code 2 when some were not reverted")
+    .option("--wait", "follow it to its end, as it always does")
     .option("--include-failed", "also on sentinels that failed")
     .action(load(exit, async () => (await from()).rollBack));
   add("history", "list past rollouts, newest first")

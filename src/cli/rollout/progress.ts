@@ -2,6 +2,7 @@
 import cliProgress from "cli-progress";
 import { toJsonLine } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
+import { formatUtc } from "#kernel/time.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutStatus, StandingPart } from "#rollout/contract.ts";
 import type { WaveSize } from "./wave-sizes.ts";
@@ -47,6 +48,8 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
     show(status) {
       const { updated_at: _, ...rest } = status;
       const text = JSON.stringify(rest);
+      const { rollout_id: id, started_at: start } = status;
+      if (last === "" && start !== null) note(`rollout ${id}, started ${formatUtc(start)}`);
       if (text !== last) write(status);
       last = text;
       lastNote = "";

@@ -1,7 +1,7 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printAnswer, printJson } from "#cli/print.ts";
+import { complain, print, printAnswer, printJson, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import type { Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
@@ -108,7 +108,7 @@ function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gat
     return Gate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
   }
   if (gateCleanRuns === undefined && gateTimeout === undefined) return undefined;
-  throw new Error("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
+  throw usageError("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
 }
 
 /** Reads the sizes of the waves only where they are shown. */

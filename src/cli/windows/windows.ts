@@ -1,7 +1,7 @@
 /** The commands on windows. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { printAnswer } from "#cli/print.ts";
+import { printAnswer, usageError } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
@@ -65,7 +65,7 @@ function windowOf(id: string, options: AddOptions): RolloutWindow {
   if (window.success) return window.data;
   const [issue] = window.error.issues;
   const field = String(issue?.path[0] ?? "id").replace("_", "-");
-  throw new Error(`${field === "id" ? "the id" : `--${field}`}: ${issue?.message}`);
+  throw usageError(`${field === "id" ? "the id" : `--${field}`}: ${issue?.message}`);
 }
 
 function tableOf(windows: readonly ListedWindow[]): string {

@@ -37,6 +37,16 @@ describe("createProgress", () => {
     expect(lines).toHaveLength(2);
   });
 
+  it("names the rollout and its start before its first line", () => {
+    const { lines, progress } = collect(false);
+
+    progress.show(buildStatus({ started_at: "2026-01-01T00:00:00.000Z" }));
+    progress.show(buildStatus({ started_at: "2026-01-01T00:00:00.000Z", succeeded: 13 }));
+
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^rollout r-1, started 2026-01-01 00:00.* UTC\n$/);
+  });
+
   it("writes JSON lines for programs", () => {
     const { lines, progress } = collect(true);
 

@@ -86,7 +86,8 @@ describe("rollout start --wait", () => {
     const { stdout, code } = await run(["rollout", "start", image, "--wait"]);
 
     expect(code).toBe(0);
-    expect(linesOf(stdout).slice(0, 3)).toEqual([
+    expect(linesOf(stdout).slice(0, 4)).toEqual([
+      "rollout r-2, started 2026-01-01 00:00:00 UTC",
       "wave 1/2: 1 of 10 on the new image, 0 failed, 1 in flight",
       "wave 2/2: 6 of 10 on the new image, 0 failed, 2 in flight",
       "completed: 10 of 10 on the new image, 0 failed, 0 in flight",
@@ -598,7 +599,7 @@ describe("errors", () => {
       "http://127.0.0.1:1",
       /^vedette: http:\/\/127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)\n$/,
     ],
-    ["the address is none", "7071", /^vedette: 7071 is not an address .*\n$/],
+    ["the address is none", "7071", /^vedette: 7071 is no address of control: it has .*\n$/],
   ])("are one line and exit code 1 when %s", async (_, url, expected) => {
     const { stderr, code } = await run(["rollout", "start", image, "--wait", "--url", url]);
 

@@ -30,6 +30,22 @@ it.each([
   ["a server for logins that is away", ["whoami", "--json"], nobody, "unreachable"],
   ["no running Vedette", ["status", "--json"], { VEDETTE_CONTROL_URL: "" }, "unreachable"],
   ["no token", ["status", "--json"], { INGRESS_TOKEN: "" }, "unauthorized"],
+  ["an address that is none", ["status", "--url", "7071", "--json"], {}, "usage"],
+  ["a token file that is missing", ["status", "--token-file", "/none", "--json"], {}, "usage"],
+  [
+    "a part of a gate",
+    ["rollout", "start", "a/b:v2", "--gate-clean-runs", "2", "--json"],
+    {},
+    "usage",
+  ],
+  ["a pin of nobody", ["pins", "add", "p", "--reason", "why", "--json"], {}, "usage"],
+  [
+    "a window without times",
+    ["windows", "add", "w", "--kind", "freeze", "--reason", "why", "--from", "9", "--json"],
+    {},
+    "usage",
+  ],
+  ["events that are not named", ["alerts", "redeliver", "--json"], {}, "usage"],
   ["settings that cannot be read", ["doctor", "--json", "--config"], {}, "usage"],
   ["any other error", ["checks", "lint", "--json", "--config", "/nonexistent"], {}, "failed"],
 ])("with --json %s is a document with a code on stdout", async (_, args, environment, code) => {
@@ -37,6 +53,33 @@ it.each([
 
   expect(end.code).toBe(1);
   expect(JSON.parse(end.stdout)).toEqual({ code, message: expect.stringMatching(/./) });
+});
+
+it("the address of another server is said to be none of control", async () => {
+  control.reply("Status", { status: 404, body: { error: { detail: "no such path" } } });
+
+  const { stderr } = await run(["rollout", "status"]);
+
+  expect(stderr).toContain(`${control.url} answered 404, and not as Vedette's control does`);
+});
+
+it("a token that goes to another machine over http is warned of once", async () => {
+  const { stderr } = await run(["status"], { VEDETTE_CONTROL_URL: "http://vedette.invalid" });
+
+  expect(stderr.split("over http the token can be read on its way")).toHaveLength(2);
+});
+
+it("a token that stays on this machine is not warned of", async () => {
+  expect((await run(["rollout", "status"])).stderr).toBe("");
+});
+
+it("rollback takes --wait, as start and resume do", async () => {
+  control.play({ state: "rolling_back" }, { state: "cancelled", outcome: "rolled_back" });
+
+  const { stderr } = await run(["rollout", "rollback", "--wait"]);
+
+  expect(stderr).not.toContain("unknown option");
+  expect(control.callsOf("RollbackAll")).toHaveLength(1);
 });
 
 it("with --json a refusal of the program keeps its code", async () => {
