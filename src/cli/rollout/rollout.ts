@@ -1,7 +1,7 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printAnswer, printJson, usageError } from "#cli/print.ts";
+import { print, printAnswer, printJson, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import type { Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
