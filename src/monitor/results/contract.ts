@@ -123,7 +123,7 @@ export const CheckView = z.object({
       drill: z.object({ channels: z.array(z.string()), grace_seconds: z.int() }).optional(),
     }),
   ]),
-  /** Of the last 24 hours: percent of runs that did not fail; of a heartbeat, of time without an alert. */
+  /** Of the last 24 hours: percent of runs that did not fail; of a heartbeat, of time without an alert since it is expected. */
   uptime_24h: z.number().nullable(),
   /** The last 24 hours in pieces of 15 minutes, oldest first. */
   strip: z.array(StripPiece),

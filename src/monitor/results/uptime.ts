@@ -34,7 +34,10 @@ export function emptyStrip(nowMs: number): Strip {
   return toDay([], nowMs).strip;
 }
 
-/** Percent of the last 24 hours without an open alert, by check id; a check without alerts is absent. */
+/**
+ * Percent of the last 24 hours without an open alert, by check id; of a heartbeat that was expected for a shorter time,
+ * of that time. A check without alerts is absent.
+ */
 export async function readAlertTime(
   database: Database,
   nowMs: number,
@@ -43,7 +46,7 @@ export async function readAlertTime(
     new Date(nowMs - dayMs),
     new Date(nowMs),
   ]);
-  return new Map(rows.map((row) => [row.check_id, (1 - row.seconds / (dayMs / 1_000)) * 100]));
+  return new Map(rows.map((row) => [row.check_id, row.percent]));
 }
 
 type PieceRow = {
@@ -103,10 +106,12 @@ const selectPieces = `
   FROM minutes GROUP BY 1, 2 ORDER BY 1, 2`;
 
 const selectAlertTime = `
-  SELECT check_id, extract(epoch FROM sum(greatest(
-      least(coalesce(resolved_at, $2), $2) - greatest(opened_at, $1),
+  SELECT check_id, 100 - 100 * least(1, sum(extract(epoch FROM greatest(
+      least(coalesce(resolved_at, $2), $2) - greatest(opened_at, since),
       -- An alert may end before it began if the clock was set back.
       interval '0'
-    )))::float8 AS seconds
-  FROM check_episodes WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)
-  GROUP BY check_id`;
+    ))) / extract(epoch FROM $2 - since))::float8 AS percent
+  FROM check_episodes LEFT JOIN heartbeats ON id = check_id,
+    LATERAL (SELECT least(greatest(created_at, $1::timestamptz), $2::timestamptz - interval '1 s') AS since) span
+  WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)
+  GROUP BY check_id, since`;

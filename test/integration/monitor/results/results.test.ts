@@ -462,6 +462,19 @@ describe("the last 24 hours", () => {
     expect((await readAlertTime(database(), noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
     expect((await readAlertTime(database(), noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
   });
+
+  it("the time with an open alert is a share of the time since the heartbeat was registered", async () => {
+    const registered = [new Date(noon - 2 * hour), new Date(noon)];
+    await database().query(
+      "INSERT INTO heartbeats (id, created_at, allowance, due_at) VALUES ('nightly', $1, '1 h', $2)",
+      registered,
+    );
+    await recorder().transition(aTransition({ checkId: "nightly", openedAtMs: noon }));
+
+    const percents = await readAlertTime(database(), noon + 6 * hour);
+
+    expect(percents.get("nightly")).toBeCloseTo(25);
+  });
 });
 
 describe("the count of runs", () => {
