@@ -12,7 +12,12 @@ export function complainOfNode() {
   if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return undefined;
   return (
     `vedette: this is Node ${process.versions.node}, and ${wantedMajor}.${wantedMinor} or newer is needed. ` +
-    'In a checkout, "npx vedette" and "npm start" take the one that "npm ci" has installed, unless it was told ' +
-    "to leave out optional packages.\n"
+    `${import.meta.url.includes("/node_modules/") ? ofPackage : ofCheckout}\n`
   );
 }
+
+const ofCheckout =
+  'In a checkout, "npx vedette" and "npm start" take the one that "npm ci" has installed, unless it was told ' +
+  "to leave out optional packages.";
+const ofPackage =
+  'Install a newer Node, or run "npm install node@26" in this project: "npx vedette" takes that one.';

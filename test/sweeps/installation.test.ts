@@ -59,6 +59,19 @@ it.each(["20.20.2", "22.17.1", "23.5.0"])("the command says what to do on Node %
   expect(stderr).toContain(`this is Node ${version}`);
 });
 
+it("the command of an installed package says how to get a newer Node for it", () => {
+  const project = tempDir();
+  cpSync("bin", path.join(project, "node_modules/vedette/bin"), { recursive: true });
+  const command = path.join(project, "node_modules/vedette/bin/vedette.js");
+  writeFileSync(path.join(project, "node_modules/vedette/package.json"), '{"type": "module"}');
+
+  const { status, stderr } = runNode([...pretend("20.20.2"), command, "init"], project);
+
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(tooOld) });
+  expect(stderr).toContain('"npm install node@26" in this project');
+  expect(stderr).not.toContain("checkout");
+});
+
 it.each(["22.18.0", "23.6.0", "24.0.0", "26.10.0"])("the command runs on Node %s", (version) => {
   const { status, stdout } = runNode([...pretend(version), "bin/vedette.js", "--help"], ".");
 
