@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { type Config, readConfig } from "#config.ts";
 import { createDefinitionStore } from "#definitions/applied/store.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
-import { toMonitored } from "#definitions/rules/monitored.ts";
 import { findBinaries } from "#embedded/postgres-cluster.ts";
 import { restateBinary } from "#embedded/restate.ts";
 import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
@@ -28,7 +27,7 @@ import { oldListMs } from "#status/contract.ts";
 import { databaseSettings } from "./data.ts";
 import { warnOf } from "./definitions.ts";
 import { type Fleet, fleetsOf, settingOf } from "./fleets.ts";
-import { createWhyOff } from "./monitor-secrets.ts";
+import { findOff } from "./monitor-secrets.ts";
 import { servicesOf } from "./own-services.ts";
 import { refuseSettings } from "./refusals.ts";
 import { roles } from "./roles.ts";
@@ -57,7 +56,9 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
       return found;
     } catch (error) {
       const grade = error instanceof Unseen ? "unknown" : "fault";
-      findings.push({ about, grade, text: cleanWords((error as Error).message, 2_000), next });
+      for (const line of (error as Error).message.split("\n")) {
+        findings.push({ about, grade, text: cleanWords(line, 2_000), next });
+      }
       return undefined;
     }
   };
@@ -204,18 +205,14 @@ async function findRegistries(
 async function findRows(config: Config, database: Database | undefined): Promise<Finding[]> {
   const current = database && (await createDefinitionStore(database, silent).readCurrent());
   const set = current?.set ?? (await readFileDefinitions(config, undefined)).set;
-  const whyOff = createWhyOff({ config, credentials: { check_key: "of the first start" } });
-  const off = toMonitored(set).apiChecks.flatMap((check) => {
-    const missing = whyOff(check).join(" and ");
-    return missing === ""
-      ? []
-      : [{ section: "checks", key: check.id, message: `off: set ${missing}` }];
-  });
   const warnings = await warnOf(set, { config, database: database ?? nothing });
   const seen = warnings.filter(
     ({ message }) => database !== undefined || !/ping URL/.test(message),
   );
-  const groups = Map.groupBy([...off, ...seen], ({ section, message }) => `${section} ${message}`);
+  const groups = Map.groupBy(
+    [...findOff(set, config), ...seen],
+    ({ section, message }) => `${section} ${message}`,
+  );
   return [...groups.values()].map((rows) => {
     const [{ section, message } = { section: "", message: "" }] = rows;
     const text = `${rows.map(({ key }) => key).join(", ")}: ${message}`;

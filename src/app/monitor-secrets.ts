@@ -1,6 +1,9 @@
 /** The secrets of the checks, and which checks are off because one is not set. */
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
+import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { Finding } from "#definitions/rules/finding.ts";
+import { toMonitored } from "#definitions/rules/monitored.ts";
 import { findPlaceholders } from "#definitions/rules/placeholders.ts";
 import { createReadSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
@@ -19,6 +22,16 @@ export function monitorSecrets({ config, credentials }: Settings): ReadSecret {
 export function createWhyOff(settings: Settings): WhyOff {
   const readSecret = monitorSecrets(settings);
   return (check) => missingSettings(check, readSecret);
+}
+
+/** The checks that are off by these settings. */
+export function findOff(set: DefinitionSet, config: Config): Finding[] {
+  const whyOff = createWhyOff({ config, credentials: { check_key: "of the first start" } });
+  return toMonitored(set).apiChecks.flatMap((check) => {
+    const missing = whyOff(check).join(" and ");
+    if (missing === "") return [];
+    return [{ section: "checks", key: check.id, message: `off: set ${missing}` }];
+  });
 }
 
 /** A check reaches nobody while none of its channels has what it needs. */

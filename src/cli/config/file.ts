@@ -1,9 +1,11 @@
 /** Reads a file of definitions, without a running program. */
 import { stringify } from "yaml";
+import { findOff } from "#app/monitor-secrets.ts";
 import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
-import { type Section, sectionNames } from "#definitions/rows/contract.ts";
+import { emptySet, type Section, sectionNames } from "#definitions/rows/contract.ts";
+import { describeWarnings } from "./report-changes.ts";
 
 type Options = { config?: string; json: boolean };
 
@@ -12,8 +14,14 @@ type Rows = Readonly<Record<Section, readonly object[]>>;
 
 /** Exit code 0: no mistakes; 1: there are some. */
 export async function check({ config, json }: Options): Promise<number> {
-  const checked = await checkFile(readConfig({ environment: process.env }), config);
-  printAnswer(forPrograms(checked), json, () => forPeople(checked));
+  const settings = readConfig({ environment: process.env });
+  const checked = await checkFile(settings, config);
+  const off = findOff(checked.read?.set ?? emptySet, settings);
+  // The others are settings of the installation, which the file does not name.
+  const warnings = off.filter(({ message }) => message.includes("VEDETTE_SECRET_"));
+  printAnswer({ ...forPrograms(checked), warnings }, json, () =>
+    [forPeople(checked), ...describeWarnings({ warnings })].join("\n"),
+  );
   return checked.faults.length === 0 ? 0 : 1;
 }
 

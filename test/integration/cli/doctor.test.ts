@@ -85,6 +85,19 @@ it("settings that cannot be read are a fault, and nothing else is claimed", asyn
   expect(code).toBe(1);
 });
 
+it("each fault of the settings is a finding of its own, with the name that was meant", async () => {
+  const directory = tempDir();
+  writeFileSync(path.join(directory, "vedette.toml"), "[control]\nprt = 1\n[api]\nport = 'x'\n");
+
+  const { findings } = await examine({}, directory);
+
+  const texts = findings.filter(({ about }) => about === "settings").map(({ text }) => text);
+  expect(texts).toContainEqual(
+    expect.stringContaining('control: unknown name "prt": did you mean port?'),
+  );
+  expect(texts).toContainEqual(expect.stringContaining("api.port: expected a whole number"));
+});
+
 it("a Postgres that refuses the password is a fault that names database.url, without the password", async () => {
   const database = await createTestDatabase();
   onTestFinished(database.stop);

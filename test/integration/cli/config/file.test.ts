@@ -49,6 +49,24 @@ it("config check names each mistake, and ends with 1", async () => {
   ]);
 });
 
+it("config check warns of a secret that is not set here, and finds no mistake in it", async () => {
+  const url = "https://shop.example.com/";
+  const row = `{id: shop, url: "${url}", environment: staging, headers: {authorization: "{{TOKN}}"}}`;
+  const directory = directoryOf({ "vedette.config.yaml": `checks:\n  - ${row}\n` });
+
+  const { code, stdout } = await run(directory, "config", "check");
+  const json = await run(directory, "config", "check", "--json");
+
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout:
+      "vedette.config.yaml: no mistakes (1 check)\nwarning: checks.shop: off: set VEDETTE_SECRET_TOKN\n",
+  });
+  expect(JSON.parse(json.stdout).warnings).toEqual([
+    { section: "checks", key: "shop", message: "off: set VEDETTE_SECRET_TOKN" },
+  ]);
+});
+
 it("config check --json has the places for programs", async () => {
   const { code, stdout } = await run(directoryOf(faulty), "config", "check", "--json");
 
