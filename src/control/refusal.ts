@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators, noFleet, notOperatorOf } from "#fleet/contract.ts";
+import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { isUnavailable } from "#kernel/connection-lost.ts";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
@@ -134,8 +135,7 @@ export function requireFleet(
   const fleet = fleetOf(path);
   if (fleet === undefined || fleets.some(({ name }) => name === fleet)) return;
   if (ofLostFleet.has(path.split("/").at(-1) ?? "")) return;
-  const names = fleets.map(({ name }) => name);
-  throw noSuchHandler(noFleet(fleet, names));
+  throw noSuchHandler(noSuch("fleet", fleet, fleets));
 }
 
 export function noSuchHandler(detail = "there is no such handler here"): ProblemError {

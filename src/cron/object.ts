@@ -8,6 +8,7 @@ import {
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { endsWithin } from "#kernel/attach.ts";
 import { after } from "#kernel/durable-timer.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
@@ -191,7 +192,7 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
 function findJob(ctx: ObjectSharedContext, jobs: Jobs): Job | undefined {
   const name = cronJobs.find((known) => known === ctx.key);
   if (name !== undefined) return jobs[name];
-  throw problem(404, "unknown_job", `there is no job ${ctx.key}; jobs are ${cronJobs.join(", ")}`);
+  throw problem(404, "unknown_job", noSuch("job", ctx.key, cronJobs));
 }
 
 function problem(status: number, code: CronProblemCode, detail: string): ProblemError {

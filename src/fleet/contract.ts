@@ -1,6 +1,6 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
-import { cleanText, isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/clean-text.ts";
 import { isPersonal } from "#kernel/words.ts";
 
 /** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */
@@ -40,12 +40,6 @@ export function isOperatorOf({ operators }: FleetOperators, by: string): boolean
 export function notOperatorOf({ name }: FleetOperators, by: string): string {
   const setting = name === defaultFleet ? "fleet.operators" : `fleets.${name}.operators`;
   return `${by} is no operator of the fleet ${name} (${setting})`;
-}
-
-/** Which fleets there are instead. `name` may be anything. */
-export function noFleet(name: string, names: readonly string[]): string {
-  const only = names.length === 1 ? "the only fleet is" : "the fleets are";
-  return `there is no fleet ${cleanText(name, 40)}; ${only} ${names.map((known) => `"${known}"`).join(", ")}`;
 }
 
 /** Characters: an id as its fleet gives it, after its fleet's name. */

@@ -1,8 +1,8 @@
 /** `FleetService`: each fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
-import { noFleet } from "#fleet/contract.ts";
 import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -51,7 +51,7 @@ export function createFleetService({
   const listingOf = (fleet: string) => {
     const listing = listings.get(fleet);
     if (listing === undefined) {
-      const detail = noFleet(fleet, [...listings.keys()]);
+      const detail = noSuch("fleet", fleet, [...listings.keys()]);
       throw new ProblemError<FleetProblemCode>({ status: 404, code: "unknown_fleet", detail });
     }
     return listing;

@@ -1,6 +1,6 @@
 /** What was expected and what came instead: a fault of a value in words, as people write them. */
 import { z } from "zod";
-import { someOf } from "#kernel/nearest.ts";
+import { nearOf, someOf } from "#kernel/nearest.ts";
 import { cleanText } from "./clean-text.ts";
 
 type RawIssue = z.core.$ZodRawIssue;
@@ -21,7 +21,7 @@ function describeFault(issue: RawIssue): string | undefined {
     case "too_big":
       return describeSize(issue, "at most", issue.maximum);
     case "unrecognized_keys":
-      return describeStrangers(issue.keys);
+      return describeStrangers(issue);
     case "invalid_format":
       return issue.format === "url" ? "must be an address such as https://example.com" : undefined;
     case "invalid_union":
@@ -131,9 +131,13 @@ function describeUnion(branches: readonly Issue[][]): string | undefined {
 
 const namesAtMost = 10;
 
-function describeStrangers(names: readonly string[]): string {
-  const first = names.slice(0, namesAtMost).map(nameWords);
-  return `unknown ${names.length > 1 ? "names" : "name"} ${someOf(first, namesAtMost, names.length)}`;
+function describeStrangers({ keys, schema }: RawIssue & { code: "unrecognized_keys" }): string {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const first = keys.slice(0, namesAtMost);
+  const names = someOf(first.map(nameWords), namesAtMost, keys.length);
+  const near = first.flatMap((key) => nearOf(key, known));
+  const hint = near.length === 0 ? "" : `: did you mean ${near.join(" or ")}?`;
+  return `unknown ${keys.length > 1 ? "names" : "name"} ${names}${hint}`;
 }
 
 function quoted(text: string): string {

@@ -1,21 +1,48 @@
 /** Suggests a name that was probably meant. */
+import { cleanText } from "./clean-text.ts";
 
-/** `: did you mean checks?`, or else which names there are. */
-export function hintOf(given: string, known: readonly string[]): string {
-  const [nearest] = rank(given, known).filter(
-    ({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)),
-  );
-  if (nearest !== undefined) return `: did you mean ${nearest.name}?`;
-  return known.length === 0 ? "" : `; there are ${known.join(", ")}`;
+type Row = { id: string } | { name: string; id?: never };
+
+/** The row of this name. Throws when there is none, with a code as the refusals of the program have it. */
+export function pick<Given extends Row>(kind: string, name: string, rows: readonly Given[]): Given {
+  const found = rows.find((row) => nameOf(row) === name);
+  if (found !== undefined) return found;
+  const code = `unknown_${kind.split(" ").at(-1)}`;
+  throw Object.assign(new Error(noSuch(kind, name, rows)), { code });
 }
 
-/** The first names, those nearest to `given` first: `eu, us and 3 more`. */
-export function nearestOf(given: string, known: readonly string[]): string {
-  return someOf(
-    rank(given, known).map(({ name }) => name),
-    5,
-  );
+/** `there is no check shpo: did you mean shop?`, or else which there are. `given` may be anything. */
+export function noSuch(kind: string, given: string, rows: readonly (Row | string)[]): string {
+  return `there is no ${kind} ${cleanText(given, 60)}${hintOf(given, rows) || "; there are none"}`;
 }
+
+function nameOf(row: Row | string): string {
+  return typeof row === "string" ? row : (row.id ?? row.name);
+}
+
+/** `: did you mean checks?`, or else the nearest of those that there are; empty if there are none. */
+export function hintOf(given: string, rows: readonly (Row | string)[]): string {
+  const known = rows.map(nameOf);
+  const near = nearOf(given, known);
+  if (near.length > 0) return `: did you mean ${near.join(" or ")}?`;
+  if (known.length === 0) return "";
+  const names = rank(given, known).map(({ name }) => name);
+  return known.length === 1
+    ? `; the only one is "${names[0]}"`
+    : `; there are ${someOf(names, mostNamed)}`;
+}
+
+/** The names that were probably meant; empty: none is near, or too many are equally near. */
+export function nearOf(given: string, known: readonly string[]): string[] {
+  const near = rank(given, known).filter(
+    ({ name, distance }, _, [first]) =>
+      distance === first?.distance && distance < Math.max(1, Math.floor(name.length / 3)) + 1,
+  );
+  return near.length > mostMeant ? [] : near.map(({ name }) => name);
+}
+
+const mostMeant = 3;
+const mostNamed = 10;
 
 /** The first `most` names, and how many more there are. */
 export function someOf(names: readonly string[], most: number, count = names.length): string {
@@ -26,8 +53,17 @@ export function someOf(names: readonly string[], most: number, count = names.len
 
 function rank(given: string, known: readonly string[]) {
   return known
-    .map((name) => ({ name, distance: distanceOf(given.toLowerCase(), name.toLowerCase()) }))
+    .map((name) => {
+      const [one, other] = [given.toLowerCase(), name.toLowerCase()];
+      // Of equally near ones those first that differ at the end: of a fleet, the neighbours.
+      const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
+      return { name, distance: isSwapped(one, other) ? 1 : distanceOf(one, other) + shift };
+    })
     .sort((a, b) => a.distance - b.distance);
+}
+
+function isSwapped(one: string, other: string): boolean {
+  return one.length === other.length && [...one].sort().join() === [...other].sort().join();
 }
 
 /** How many letters have to be added, removed or changed. Names are short: longer ones are not compared. */

@@ -4,10 +4,10 @@ import {
   type FleetMember,
   type FleetOperators,
   isOperatorOf,
-  noFleet,
   notOperatorOf,
 } from "#fleet/contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import type { HeadPolicy } from "./state.ts";
@@ -69,7 +69,7 @@ export function unknownKey(
   return new ProblemError<RolloutProblemCode>({
     status: 404,
     code: "unknown_key",
-    detail: noFleet(name, names),
+    detail: noSuch("fleet", name, names),
   });
 }
 

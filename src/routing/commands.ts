@@ -1,4 +1,5 @@
 /** What the commands about alert routes do with the rows alone, without a server. */
+import { pick } from "#kernel/nearest.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, lintRoutes } from "#routing/lint.ts";
@@ -30,11 +31,7 @@ function requirementsOf({ sources }: RoutingRows) {
 
 /** Throws when there is no such source. `unasked` are labels that the source's row does not have. */
 export function simulateAlert({ sources, routes }: RoutingRows, alert: Alert) {
-  const source = sources.find(({ name }) => name === alert.source);
-  if (source === undefined) {
-    const names = sources.map(({ name }) => name).join(", ");
-    throw new Error(`there is no source ${alert.source}; sources are ${names}`);
-  }
+  const source = pick("source", alert.source, sources);
   const unasked = Object.keys(alert.labels).filter((name) => !Object.hasOwn(source.labels, name));
   return { simulation: simulate(alert, routes), unasked };
 }

@@ -1,4 +1,5 @@
 /** The routing data that the console shows. */
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RoutingRows } from "./contract.ts";
 import { type Alert, simulate } from "./match.ts";
@@ -22,7 +23,7 @@ export function describeRouting({ sources, routes }: RoutingRows, watched: reado
       throw new ProblemError({
         status: 400,
         code: "unknown_source",
-        detail: `there is no source ${alert.source}`,
+        detail: noSuch("source", alert.source, sources),
       });
     },
   };

@@ -99,6 +99,13 @@ describe("a fault in words", () => {
     expect(fault).toMatch(/got ' \[2Jx+…'$/);
   });
 
+  it("suggests the name that was probably meant instead of an unknown one", () => {
+    const schema = z.strictObject({ control: z.string().optional(), api: z.string().optional() });
+
+    expect(faults(schema, { contrl: 1 })).toEqual(['unknown name "contrl": did you mean control?']);
+    expect(faults(schema, { worker: 1 })).toEqual(['unknown name "worker"']);
+  });
+
   it("names a few of many unknown names", () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`n${index}`, 1]));
 

@@ -10,11 +10,9 @@ describe("the fleets of rollouts", () => {
     const two = createFleets([aFleet(), aFleet({ name: "staging" })]);
 
     expect(() => one.require("staging")).toThrow(
-      'there is no fleet staging; the only fleet is "singleton"',
+      'there is no fleet staging; the only one is "singleton"',
     );
-    expect(() => two.require("qa")).toThrow(
-      'there is no fleet qa; the fleets are "singleton", "staging"',
-    );
+    expect(() => two.require("qa")).toThrow("there is no fleet qa; there are staging, singleton");
     expect(two.require("staging").name).toBe("staging");
   });
 

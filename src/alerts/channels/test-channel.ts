@@ -3,6 +3,7 @@ import type { Context } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode, AlertTest, Environment } from "#alerts/contract.ts";
 import { maskOutcome, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
@@ -104,15 +105,10 @@ function missingSource(environment: Environment): string {
   return `there is no source for its environment: set incident.url, ${settings}`;
 }
 
-const mostNamed = 10;
-
 function unknownChannel(id: string, channels: readonly AnyChannel[]) {
-  const names = channels.slice(0, mostNamed).map((row) => row.id);
-  const more = channels.length > mostNamed ? " and others" : "";
-  const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}${more}`;
   return new ProblemError<AlertEventProblemCode>({
     status: 404,
     code: "unknown_channel",
-    detail: `there is no channel ${id}: ${known}. A new row counts after \`vedette config apply\``,
+    detail: `${noSuch("channel", id, channels)} (a new row counts after \`vedette config apply\`)`,
   });
 }

@@ -14,6 +14,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, printAnswer, usageError } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { pick } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, eventWords } from "#kernel/words.ts";
 
@@ -38,6 +39,10 @@ export async function listEvents(options: ListOptions): Promise<number> {
   const { status, check, limit } = options;
   const filter = { ...(status !== undefined && { status }), ...(check !== undefined && { check }) };
   const list = await alertEventsOf(options)("List", { ...filter, limit });
+  // A check that was removed may have events.
+  if (check !== undefined && list.events.length === 0) {
+    pick("check", check, (await connect(options).checks("List", {})).checks);
+  }
   return printAnswer(list, options.json, () => reportEvents(list.events));
 }
 

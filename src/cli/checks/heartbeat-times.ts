@@ -4,14 +4,14 @@ import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import type { CronDialect } from "#kernel/cron-expression.ts";
 import { timeAfter } from "#kernel/cron-times.ts";
+import { pick } from "#kernel/nearest.ts";
 
 type Options = { config?: string; json: boolean };
 
 export async function nextTimes(id: string, { config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
   const { heartbeats } = (await readFileDefinitions(settings, config)).set;
-  const row = heartbeats.find((one) => one.id === id);
-  if (row === undefined) throw new Error(`there is no heartbeat ${id} in the definitions`);
+  const row = pick("heartbeat", id, heartbeats);
   if (row.cron === undefined) throw new Error(`${id} has a period, and no cron`);
   const found = findNext(row.cron, row, Date.now());
   const { cron, timezone, cronDialect, next } = found;

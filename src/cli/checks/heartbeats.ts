@@ -4,7 +4,7 @@ import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer } from "#cli/print.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
-import { hintOf } from "#kernel/nearest.ts";
+import { pick } from "#kernel/nearest.ts";
 import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
 import { heartbeatsOf, reportHeartbeats } from "./report-heartbeats.ts";
 
@@ -20,8 +20,7 @@ export async function listHeartbeats(options: GlobalOptions): Promise<number> {
 export async function registerHeartbeat(id: string, options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const list = await connection.checks("List", {});
-  const ids = heartbeatsOf(list).map((heartbeat) => heartbeat.id);
-  if (!ids.includes(id)) throw new Error(`there is no heartbeat ${id}${hintOf(id, ids)}`);
+  pick("heartbeat", id, heartbeatsOf(list));
   const { token, hash } = makeToken();
   const { output } = heartbeatHandlers.Register;
   const address = `${heartbeatService}/${id}/Register`;

@@ -4,6 +4,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { pick } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import {
@@ -15,11 +16,15 @@ import {
   operatorHandlers,
   type RunNowAnswer,
 } from "#monitor/operations/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 /** Exit code 1: the run failed. */
 export async function runCheck(check: string, options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const { checks } = await connection.checks("List", {});
+  pick("API check", check, checks.filter(isApiCheck));
   const { output } = apiCheckHandlers.Run;
-  const run = await connect(options).call(`${apiCheckService}/${toKey(check)}/Run`, {}, output);
+  const run = await connection.call(`${apiCheckService}/${check}/Run`, {}, output);
   printAnswer(run, options.json, () => reportRun(run));
   return run.grade === "failed" ? 1 : 0;
 }
@@ -70,17 +75,11 @@ async function change(
 /** Looks the check up in the list of all: API checks and heartbeats are different services. */
 async function serviceOf(check: string, { checks }: Connection): Promise<string> {
   const list = await checks("List", {});
-  const found = list.checks.find(({ id }) => id === check);
-  if (found === undefined) {
-    const known = list.checks.map(({ id }) => id).join(", ");
-    throw new Error(`there is no check ${check}; there are ${known}`);
-  }
-  return found.kind === "api" ? apiCheckService : heartbeatService;
+  return isApiCheck(pick("check", check, list.checks)) ? apiCheckService : heartbeatService;
 }
 
-function toKey(check: string): string {
-  if (/^[a-z0-9-]{1,100}$/.test(check)) return check;
-  throw new Error(`${check} is not a check: \`vedette checks list\` shows them`);
+function isApiCheck({ kind }: CheckView): boolean {
+  return kind === "api";
 }
 
 function inFuture(spanMs: number): string {

@@ -5,6 +5,7 @@ import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printAnswer, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
+import { pick } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { checkWords } from "#kernel/words.ts";
 import type { CheckList, CheckView } from "#monitor/results/contract.ts";
@@ -84,11 +85,7 @@ async function readAgain(connection: Connection, signal: AbortSignal): Promise<C
 }
 
 function choose(list: CheckList, wanted: readonly string[]): CheckList {
-  const known = list.checks.map(({ id }) => id);
-  const unknown = wanted.find((id) => !known.includes(id));
-  if (unknown !== undefined) {
-    throw new Error(`there is no check ${unknown}; there are ${known.join(", ")}`);
-  }
+  for (const id of wanted) pick("check", id, list.checks);
   const checks = list.checks.filter(({ id }) => wanted.length === 0 || wanted.includes(id));
   return { ...list, checks };
 }

@@ -44,11 +44,15 @@ export const HeartbeatRow = z
     dependsOn: DependsOn,
     channels: Channels,
   })
-  .superRefine((row, { addIssue }) => {
-    for (const { field, message } of findScheduleFaults(row)) {
-      addIssue({ code: "custom", path: [field], message });
-    }
-  })
+  .superRefine(
+    (row, { addIssue }) => {
+      for (const { field, message } of findScheduleFaults(row)) {
+        addIssue({ code: "custom", path: [field], message });
+      }
+    },
+    // Also beside faults of other fields: all are named at once.
+    { when: ({ value }) => z.object(schedule).safeParse(value).success },
+  )
   .transform(({ name, watches, ...row }) => ({
     ...row,
     name: name ?? row.id,

@@ -1,5 +1,6 @@
 /** What rows must not say of what they depend on. Pure. */
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import { hintOf } from "#kernel/nearest.ts";
 import type { Finding } from "./finding.ts";
 
 type Row = { id: string; dependsOn: readonly string[] };
@@ -22,7 +23,8 @@ function lintRow(section: Finding["section"], row: Row, { byId, circle }: Place)
     const at = { section, key, field: ["dependsOn", index] };
     if (id === key) return [{ ...at, message: "is the row itself: name others" }];
     if (!byId.has(id)) {
-      return [{ ...at, message: "there is no such check or heartbeat: name one that is defined" }];
+      const hint = hintOf(id, [...byId.values()]);
+      return [{ ...at, message: `there is no such check or heartbeat${hint}` }];
     }
     return dependsOn.indexOf(id) === index ? [] : [{ ...at, message: "is named twice" }];
   });

@@ -7,7 +7,7 @@ import {
   sectionNames,
 } from "#definitions/rows/contract.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
-import { someOf } from "#kernel/nearest.ts";
+import { hintOf } from "#kernel/nearest.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { lintDependencies } from "./dependencies.ts";
 import type { Finding } from "./finding.ts";
@@ -83,7 +83,8 @@ function lintChannels(
   return named.flatMap((name, index) => {
     const channel = rows[index];
     const fault = (message: string) => [{ section, key: id, field: [field, index], message }];
-    if (channel === undefined) return fault(`there is no such channel${list(channels)}`);
+    if (channel === undefined)
+      return fault(`there is no such channel${hintOf(name, channels) || ": there are none"}`);
     if (named.indexOf(name) !== index) return fault("is named twice");
     if (channel.kind !== "incident") return [];
     if (channel.environment !== environment) {
@@ -94,26 +95,13 @@ function lintChannels(
   });
 }
 
-/** Each finding names them: all of a thousand in thousands of findings would fill the memory. */
-const namedRows = 20;
-
-function namesOf(names: readonly string[]): string {
-  return names.slice(0, namedRows).join(", ");
-}
-
-function list(rows: readonly { id: string }[]): string {
-  if (rows.length === 0) return ": there are none";
-  const names = rows.map(({ id }) => id);
-  return `; there are ${someOf(names, namedRows)}`;
-}
-
 function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Finding[] {
   const own = set.locations.map((row) => row.id);
   return locations.flatMap((location, index) => {
     const at = { section: "checks" as const, key: id, field: ["locations", index] };
     const isKnown = own.includes(location) || hostedLocations.includes(location);
     if (!isKnown) {
-      const message = `there is no such location: name one in locations, or one of ${hostedLocations.join(", ")}`;
+      const message = `there is no such location${hintOf(location, [...own, ...hostedLocations])}`;
       return [{ ...at, message }];
     }
     return locations.indexOf(location) === index ? [] : [{ ...at, message: "is named twice" }];
@@ -132,14 +120,14 @@ function lintRoute(
   return taken.flatMap(({ source, conditions }, index): Finding[] => {
     const labels = sources.find((row) => row.name === source)?.labels;
     if (labels === undefined) {
-      const message = `there is no such source; there are ${namesOf(sources.map((row) => row.name))}`;
+      const message = `there is no such source${hintOf(source, sources)}`;
       return [{ ...at, field: ["sources", index, "source"], message }];
     }
     return conditions.flatMap(({ label }, position) => {
       if (Object.hasOwn(labels, label)) return [];
-      const known = namesOf(Object.keys(labels)) || "none";
+      const hint = hintOf(label, Object.keys(labels)) || ": it has none";
       const field = ["sources", index, "conditions", position, "label"];
-      return [{ ...at, field, message: `${source} has no such label; its labels: ${known}` }];
+      return [{ ...at, field, message: `${source} has no such label${hint}` }];
     });
   });
 }

@@ -1,5 +1,6 @@
 /** The readers as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -98,10 +99,9 @@ function requireApiCheck({ apiChecks }: Definitions, id: string): void {
 }
 
 function unknownCheck({ apiChecks, heartbeats }: Definitions, id: string) {
-  const known = [...apiChecks, ...heartbeats].map((check) => check.id).slice(0, 20);
   return new ProblemError<CheckProblemCode>({
     status: 404,
     code: "unknown_check",
-    detail: `there is no check ${id}; there are ${known.join(", ")}`,
+    detail: noSuch("check", id, [...apiChecks, ...heartbeats]),
   });
 }

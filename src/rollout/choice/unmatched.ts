@@ -1,6 +1,6 @@
 /** Finds ids, regions and labels that no sentinel of the fleet has: they are typing errors, mostly. Pure. */
 import type { FleetMember } from "#fleet/contract.ts";
-import { nearestOf, someOf } from "#kernel/nearest.ts";
+import { hintOf, someOf } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { whichOf } from "#kernel/selector-words.ts";
 import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
@@ -73,8 +73,8 @@ function faultsOf(fleet: readonly FleetMember[], { selector, at }: Named): strin
     const missing = given.filter((name) => !known.has(name));
     const [first] = missing;
     if (first === undefined) return [];
-    const there = known.size === 0 ? "none" : nearestOf(first, [...known]);
-    return [`${at(field)}: ${words} ${someOf(missing, 3)}; there are ${there}`];
+    const hint = hintOf(first, [...known]) || "; there are none";
+    return [`${at(field)}: ${words} ${someOf(missing, 3)}${hint}`];
   });
   if (faults.length > 0 || fleet.some(selectorOf(selector))) return faults;
   return [`${at()}: no sentinel matches all of it together`];

@@ -1,4 +1,5 @@
 /** Refuses a gate that could never open, and would only time out. Pure. */
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
 import type { Gate } from "#rollout/policy/contract.ts";
@@ -29,7 +30,7 @@ function unknownCheck(check: string, known: readonly string[]) {
   return new ProblemError<RolloutProblemCode>({
     status: 400,
     code: "unknown_check",
-    detail: `there is no API check ${check} for a gate; there are ${known.join(", ")}`,
+    detail: noSuch("API check", check, known),
   });
 }
 

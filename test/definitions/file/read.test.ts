@@ -88,6 +88,20 @@ describe("faults", () => {
     ]);
   });
 
+  it("of a heartbeat's schedule are named beside those of its other fields", async () => {
+    const row =
+      '{id: nightly, periodSeconds: 60, cron: "0 25 * * *", graceSecond: 60, channels: []}';
+
+    const faults = await faultsOf({ "vedette.config.yaml": `heartbeats:\n  - ${row}\n` });
+
+    expect(faults.map((line) => line.split(": ").slice(1).join(": "))).toEqual([
+      "heartbeats.nightly.graceSeconds: is missing: expected a whole number from 0 to 31536000",
+      "heartbeats.nightly.cron: is there beside periodSeconds: give one of them",
+      'heartbeats.nightly.cron: has the hour "25", which is none from 0 to 23, nor a range such as 0-23/2',
+      "heartbeats.nightly.graceSecond: is unknown: did you mean graceSeconds?",
+    ]);
+  });
+
   it("quote no value of a header or a body", async () => {
     const faults = await faultsOf({
       "vedette.config.yaml":

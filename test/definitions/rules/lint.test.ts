@@ -48,7 +48,12 @@ it.each<[string, Partial<DefinitionSet>, string]>([
   [
     "a channel that is not there",
     { checks: [check({ channels: ["x"] })], channels: [staging] },
-    "checks.shop.channels.0: there is no such channel; there are staging",
+    'checks.shop.channels.0: there is no such channel; the only one is "staging"',
+  ],
+  [
+    "a channel that is mistyped",
+    { checks: [check({ channels: ["stging"] })], channels: [staging] },
+    "checks.shop.channels.0: there is no such channel: did you mean staging?",
   ],
   [
     "the channel of another environment",
@@ -93,12 +98,12 @@ it.each<[string, Partial<DefinitionSet>, string]>([
   [
     "a source that is not there",
     { sources: [source], routes: [routeBy({ label: "team" }, "post")] },
-    "routes.Mails.sources.0.source: there is no such source; there are mail",
+    'routes.Mails.sources.0.source: there is no such source; the only one is "mail"',
   ],
   [
     "a label that the source has not",
     { sources: [source], routes: [routeBy({ label: "tem" })] },
-    "routes.Mails.sources.0.conditions.0.label: mail has no such label; its labels: team",
+    "routes.Mails.sources.0.conditions.0.label: mail has no such label: did you mean team?",
   ],
 ])("finds %s", (_what, set, line) => {
   const lines = linesOf(set);
@@ -121,5 +126,5 @@ it("names few of many rows in each finding", () => {
 
   const [line] = linesOf({ checks: [check({ channels: ["x"] })], channels });
 
-  expect(line).toMatch(/there are c0, c1, .*, c19 and 5 more$/);
+  expect(line).toMatch(/there are c0, c1, .*, c9 and 15 more$/);
 });

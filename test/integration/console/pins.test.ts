@@ -254,7 +254,7 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     await page.getByRole("button", { name: "Show the plan" }).click();
 
     await page.getByText("no sentinel is called gw-9999; there are gw-000").waitFor();
-    await page.getByText("no sentinel is in uss; there are us, ").waitFor();
+    await page.getByText("no sentinel is in uss: did you mean us?").waitFor();
     expect(await page.getByRole("button", { name: "Start this rollout…" }).count()).toBe(0);
   });
 

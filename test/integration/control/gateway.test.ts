@@ -150,7 +150,7 @@ describe("requests that the gateway refuses", () => {
   it("names the only key when another one is called", async () => {
     const { body } = await bench.call("/vedette.v1.SentinelRolloutService/other/Rollout");
 
-    expect(body.detail).toBe('there is no fleet other; the only fleet is "singleton"');
+    expect(body.detail).toBe('there is no fleet other; the only one is "singleton"');
   });
 
   it.each([

@@ -29,9 +29,9 @@ it.each<Choice>([
   expect(findUnmatched(fleet, choice)).toEqual([]);
 });
 
-it("names the nearest first, of many only some", () => {
+it("names those that were probably meant", () => {
   expect(findUnmatched(fleet, { exclude: [{ ids: ["gw-1", "gw-11"] }] })).toEqual([
-    "exclude.0.ids: no sentinel is called gw-11; there are gw-1, gw-12, gw-2, other-a, other-b and 2 more",
+    "exclude.0.ids: no sentinel is called gw-11: did you mean gw-1 or gw-12?",
   ]);
 });
 
@@ -46,11 +46,11 @@ it("names what many names of a field lack, and counts the rest", () => {
 it.each<[Choice, string]>([
   [
     { canary_labels: { tier: "canry" } },
-    "canary_labels: no sentinel has tier=canry; there are tier=canary, ",
+    "canary_labels: no sentinel has tier=canry: did you mean tier=canary?",
   ],
   [
     { exclude: [{ labels: { teir: "stable" } }] },
-    "exclude.0.labels: no sentinel has teir=stable; there are tier=stable, ",
+    "exclude.0.labels: no sentinel has teir=stable: did you mean tier=stable?",
   ],
   [{ only: { regions: ["eu-1"] } }, "only.regions: no sentinel is in eu-1; there are eu, us"],
 ])("%j has a fault that begins with the field's path", (choice, words) => {
@@ -83,7 +83,9 @@ it("warns of pins that hold, not of those that are over", () => {
   const warnings = warnOfPins(fleet, { pins, nowMs: Date.parse("2026-06-01T00:00:00Z") });
 
   expect(warnings).toHaveLength(1);
-  expect(warnings[0]).toMatch(/^pin now, ids: no sentinel is called gw-3; there are gw-1, gw-2/);
+  expect(warnings[0]).toMatch(
+    /^pin now, ids: no sentinel is called gw-3: did you mean gw-1 or gw-2/,
+  );
 });
 
 const held = { pins: [], nowMs: 0 };

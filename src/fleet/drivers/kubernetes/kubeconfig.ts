@@ -3,6 +3,7 @@ import path from "node:path";
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
 import { parseYaml } from "#kernel/depth.ts";
+import { hintOf, noSuch } from "#kernel/nearest.ts";
 import { type ClusterPlace, type Login, readLogin, text, User } from "./login.ts";
 import { type Pem, pemOf } from "./pem.ts";
 
@@ -92,7 +93,7 @@ function chooseContext(files: readonly Read[], wanted: string): string {
   const name = wanted || files.map(({ config }) => config["current-context"]).find(Boolean);
   if (name !== undefined) return name;
   const words = "no current context: set fleet.kubernetes.context";
-  throw new Error(`${namesOf(files)}: ${words}${choiceOf(files, "context")}`);
+  throw new Error(`${namesOf(files)}: ${words}${hintOf("", choiceOf(files, "context"))}`);
 }
 
 type Kind = "context" | "cluster" | "user";
@@ -111,8 +112,7 @@ function find<Value>(
     if (result.success) return { ...place, value: result.data };
     throw describe(place, `is wrong${placeOf(result.error)}`);
   }
-  const words = `there is no ${kind} ${cleanText(name, 100)}`;
-  throw new Error(`${namesOf(files)}: ${words}${choiceOf(files, kind)}`);
+  throw new Error(`${namesOf(files)}: ${noSuch(kind, name, choiceOf(files, kind))}`);
 }
 
 function within<Value>(found: Found<unknown>, read: () => Value): Value {
@@ -137,16 +137,9 @@ function namesOf(files: readonly Read[]): string {
   return files.map(({ file }) => file).join(", ");
 }
 
-const namesAtMost = 10;
-
-function choiceOf(files: readonly Read[], kind: Kind): string {
-  const all = files.flatMap(({ config }) => config[`${kind}s`].map(({ name }) => name));
-  const names = [...new Set(all)];
-  const more = names.length > namesAtMost ? " …" : "";
-  const shown = names.slice(0, namesAtMost).map((name) => cleanText(name, 100));
-  return names.length === 0
-    ? ""
-    : `; there ${names.length === 1 ? "is" : "are"} ${shown.join(", ")}${more}`;
+function choiceOf(files: readonly Read[], kind: Kind): string[] {
+  const all = files.flatMap(({ config }) => config[`${kind}s`]);
+  return [...new Set(all.map(({ name }) => cleanText(name, 100)))];
 }
 
 function toPlace({ value: cluster, directory }: Found<z.infer<typeof Cluster>>): ClusterPlace {

@@ -303,20 +303,20 @@ describe("what readAccess refuses", () => {
     },
     {
       entries: { context: { cluster: "gone" } },
-      message: "/home/op/.kube/config: there is no cluster gone; there is edge",
+      message: '/home/op/.kube/config: there is no cluster gone; the only one is "edge"',
     },
     {
       entries: { context: { user: "gone" } },
-      message: "/home/op/.kube/config: there is no user gone; there is edge",
+      message: '/home/op/.kube/config: there is no user gone; the only one is "edge"',
     },
     {
       entries: { current: "gone" },
-      message: "/home/op/.kube/config: there is no context gone; there is edge",
+      message: '/home/op/.kube/config: there is no context gone; the only one is "edge"',
     },
     {
       entries: { current: "" },
       message:
-        "/home/op/.kube/config: no current context: set fleet.kubernetes.context; there is edge",
+        '/home/op/.kube/config: no current context: set fleet.kubernetes.context; the only one is "edge"',
     },
   ])("says: $message", ({ entries, message }) => {
     expect(messageOf(() => read(entries))).toBe(message);
@@ -360,7 +360,7 @@ describe("what readAccess refuses", () => {
     const message = messageOf(() => readAccess([at(text, "/a"), at(text, "/b")], "gone"));
 
     expect(message).toBe(
-      "/a, /b: there is no context gone; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 …",
+      "/a, /b: there is no context gone; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more",
     );
   });
 });

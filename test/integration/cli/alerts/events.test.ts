@@ -50,7 +50,11 @@ const enqueue = async (orders: object[]) => {
 
 const listOf = async (...args: string[]) => {
   const { stdout } = await vedette(...args, "--check", checkId, "--json");
-  return (JSON.parse(stdout) as { events: { event_id: string; status: string }[] }).events;
+  // A check without events that is none of the definitions is refused.
+  const { events = [] } = JSON.parse(stdout) as {
+    events?: { event_id: string; status: string }[];
+  };
+  return events;
 };
 
 const untilStatus = (kind: string, status: string) =>
@@ -69,6 +73,15 @@ const bury = async () => {
 };
 
 describe("vedette alerts", () => {
+  it("events refuses a check that there is not, and names the one that was meant", async () => {
+    const { code, stderr } = await vedette("events", "--check", "livenes");
+
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "vedette: there is no check livenes: did you mean liveness?\n",
+    });
+  });
+
   it("events lists what was accepted, with its delay", async () => {
     await enqueue([buildOrder({ checkId, openedAtMs: Date.now() })]);
     await untilStatus("opened", "accepted");

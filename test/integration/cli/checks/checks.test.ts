@@ -123,11 +123,16 @@ describe("checks history", () => {
     expect(listed).toMatchObject({ check_id: "rate-limit", suppressed_by: "liveness", reason });
   });
 
-  it("names the existing checks when there is no such check", async () => {
-    const { stderr, code } = await vedette("history", "verify-kye");
+  it.each([
+    ["checks history", ["history", "verify-kye"]],
+    ["checks watch", ["watch", "verify-kye"]],
+    ["checks run", ["run", "verify-kye"]],
+    ["checks mute", ["mute", "verify-kye"]],
+  ])("%s names the check that was meant when there is no such check", async (_, words) => {
+    const { stderr, code } = await vedette(...words);
 
     expect(code).toBe(1);
-    expect(stderr).toContain("there is no check verify-kye; there are verify-key, rate-limit");
+    expect(stderr).toMatch(/there is no (?:API )?check verify-kye: did you mean verify-key\?/);
   });
 });
 

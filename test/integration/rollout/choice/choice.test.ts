@@ -201,9 +201,9 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
       { exclude: [{ ids: ["s01"] }, { regions: ["eu-9"] }] },
       "exclude.1.regions: no sentinel is in eu-9; there are eu, us, ap",
     ],
-    [{ regions: ["app"] }, "regions: no sentinel is in app; there are ap, "],
-    [{ only: { ids: ["s1"] } }, "only.ids: no sentinel is called s1; there are s01, "],
-    [{ canary_labels: { tier: "canry" } }, "canary_labels: no sentinel has tier=canry; there are "],
+    [{ regions: ["app"] }, "regions: no sentinel is in app: did you mean ap?"],
+    [{ only: { ids: ["s1"] } }, "only.ids: no sentinel is called s1: did you mean s01?"],
+    [{ canary_labels: { tier: "canry" } }, "canary_labels: no sentinel has tier=canry: did you mean "],
     [
       { only: { ids: ["s01"] }, exclude: [{ ids: ["s01"] }] },
       "nobody is left to deploy to: of 8 sentinels all are left out by exclude.0 (s01) and only (s01)",
@@ -268,7 +268,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
 
     expect(first).toMatchObject({ state: "paused", cause: "fleet" });
     expect(body).toMatchObject({ state: "paused", cause: "fleet", total: 0 });
-    expect(body["reason"]).toContain("only.ids: no sentinel is called s33; there are s03");
+    expect(body["reason"]).toContain("only.ids: no sentinel is called s33: did you mean s03?");
     expect(applied()).toEqual([]);
   });
 
@@ -278,7 +278,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
 
     const planned = await plan({ ...halves, canary_labels: { tier: "canary" } });
 
-    const warning = "pin typo, ids: no sentinel is called s88; there are s08";
+    const warning = "pin typo, ids: no sentinel is called s88: did you mean s08?";
     expect(planned).toMatchObject({ total: 8, canaries: ["s08"], canary_count: 1 });
     expect(planned.warnings[0]).toContain(warning);
     expect(added).toMatchObject({
