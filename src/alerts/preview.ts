@@ -1,9 +1,14 @@
 /** Where an event goes, and what is sent there, for people. */
-import type { FindChannel } from "./channels/message.ts";
+import { renderMail } from "./channels/email/mail.ts";
+import type { AlertMessage, FindChannel } from "./channels/message.ts";
+import { renderPagerDuty } from "./channels/pagerduty.ts";
+import { renderSlack } from "./channels/slack.ts";
 import { toMessage } from "./channels/to-message.ts";
+import { renderWebhook } from "./channels/webhook.ts";
 import type { Environment } from "./contract.ts";
 import type { RoutedOrder } from "./order.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
+import type { ChannelOf, DirectChannel } from "./rows/contract.ts";
 import type { SourceOf } from "./source.ts";
 
 /** An order as the database has it, with the name of its channel. */
@@ -23,7 +28,8 @@ export function createPreview({ sourceOf, linkTo, findChannel }: Parts): Preview
     if (isSentDirectly(order)) {
       const target = await findChannel(channel);
       if (target === undefined || target === "removed") return undefined;
-      return { address: target.url, body: toMessage({ ...order, channel: null, target }, linkTo) };
+      const message = toMessage({ ...order, channel: null, target }, linkTo);
+      return { address: target.url, body: renderers[target.kind](message, target as never) };
     }
     const environment = channel as Environment;
     const source = sourceOf(environment);
@@ -32,6 +38,14 @@ export function createPreview({ sourceOf, linkTo, findChannel }: Parts): Preview
     return { address: source.url, body: renderEvent(routed, { kind: source.kind, linkTo }) };
   };
 }
+
+/** As they are sent, without what is secret; of a mail to several the one to the first. */
+const renderers: Record<DirectChannel["kind"], (of: AlertMessage, to: never) => object> = {
+  slack: renderSlack,
+  webhook: renderWebhook,
+  email: (of, to: ChannelOf<"email">) => renderMail(of, to, to.to[0] ?? ""),
+  pagerduty: renderPagerDuty,
+};
 
 /** Only the queue of a check at such a channel has an `@` in its key. */
 function isSentDirectly({ transition }: Pick<RoutedOrder, "transition">): boolean {

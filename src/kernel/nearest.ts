@@ -29,7 +29,7 @@ export function hintOf(given: string, rows: readonly (Row | string)[]): string {
   const names = rank(given, known).map(({ name }) => name);
   return known.length === 1
     ? `; the only one is "${names[0]}"`
-    : `; there are ${someOf(names, mostNamed)}`;
+    : `; there are ${someOf(names, 10)}`;
 }
 
 /** The names that were probably meant; empty: none is near, or too many are equally near. */
@@ -38,11 +38,8 @@ export function nearOf(given: string, known: readonly string[]): string[] {
     ({ name, distance }, _, [first]) =>
       distance === first?.distance && distance < Math.max(1, Math.floor(name.length / 3)) + 1,
   );
-  return near.length > mostMeant ? [] : near.map(({ name }) => name);
+  return near.length > 3 ? [] : near.map(({ name }) => name);
 }
-
-const mostMeant = 3;
-const mostNamed = 10;
 
 /** The first `most` names, and how many more there are. */
 export function someOf(names: readonly string[], most: number, count = names.length): string {
@@ -57,14 +54,12 @@ function rank(given: string, known: readonly string[]) {
       const [one, other] = [given.toLowerCase(), name.toLowerCase()];
       // Of equally near ones those first that differ at the end: of a fleet, the neighbours.
       const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
-      return { name, distance: isSwapped(one, other) ? 1 : distanceOf(one, other) + shift };
+      return { name, distance: sorted(one) === sorted(other) ? 1 : distanceOf(one, other) + shift };
     })
     .sort((a, b) => a.distance - b.distance);
 }
 
-function isSwapped(one: string, other: string): boolean {
-  return one.length === other.length && [...one].sort().join() === [...other].sort().join();
-}
+const sorted = (name: string) => [...name].sort().join();
 
 /** How many letters have to be added, removed or changed. Names are short: longer ones are not compared. */
 function distanceOf(a: string, b: string): number {

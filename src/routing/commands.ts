@@ -1,5 +1,5 @@
 /** What the commands about alert routes do with the rows alone, without a server. */
-import { pick } from "#kernel/nearest.ts";
+import { hintOf, pick } from "#kernel/nearest.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, lintRoutes } from "#routing/lint.ts";
@@ -29,11 +29,13 @@ function requirementsOf({ sources }: RoutingRows) {
   return { mustPage: mustPage.filter(isThere), leftOut: leftOut.filter(isThere) };
 }
 
-/** Throws when there is no such source. `unasked` are labels that the source's row does not have. */
+/** Throws when there is no such source. `hints` name labels that the source's row does not have, and those that were meant. */
 export function simulateAlert({ sources, routes }: RoutingRows, alert: Alert) {
   const source = pick("source", alert.source, sources);
-  const unasked = Object.keys(alert.labels).filter((name) => !Object.hasOwn(source.labels, name));
-  return { simulation: simulate(alert, routes), unasked };
+  const known = Object.keys(source.labels);
+  const unasked = Object.keys(alert.labels).filter((name) => !known.includes(name));
+  const hints = unasked.map((name) => `${name} of ${alert.source}${hintOf(name, known)}`);
+  return { simulation: simulate(alert, routes), hints };
 }
 
 /** For every API check and heartbeat, who is notified when it fails. */

@@ -39,7 +39,6 @@ export async function listEvents(options: ListOptions): Promise<number> {
   const { status, check, limit } = options;
   const filter = { ...(status !== undefined && { status }), ...(check !== undefined && { check }) };
   const list = await alertEventsOf(options)("List", { ...filter, limit });
-  // A check that was removed may have events.
   if (check !== undefined && list.events.length === 0) {
     pick("check", check, (await connect(options).checks("List", {})).checks);
   }
@@ -156,7 +155,7 @@ function describeCause({ cause, next_attempt_at }: AlertEventView): string {
 function reportEvent(event: AlertEventDetail): string {
   const { address, body, attempts, accepted_at, retried_by, cause } = event;
   return [
-    `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} tries`,
+    `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} ${attempts === 1 ? "try" : "tries"}`,
     `since ${formatUtc(event.event_at)}${accepted_at === null ? "" : `, accepted ${formatUtc(accepted_at)}`}`,
     ...(retried_by === null ? [] : [`sent again by ${plain(callerWords(retried_by))}`]),
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),

@@ -56,10 +56,8 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   }
   const settings = readConfig({ file: options.config, environment: process.env });
   const rows = await readFileRows(settings);
-  const { simulation, unasked } = simulateAlert(rows, { source, labels: label });
-  for (const name of unasked) {
-    complain(`no route matches on the label ${name} of ${source}`);
-  }
+  const { simulation, hints } = simulateAlert(rows, { source, labels: label });
+  for (const hint of hints) complain(`no route matches on the label ${hint}`);
   return printAnswer(
     { ...simulation, ...nobodyOf(settings) },
     json,

@@ -16,13 +16,16 @@ import {
   operatorHandlers,
   type RunNowAnswer,
 } from "#monitor/operations/contract.ts";
-import type { CheckView } from "#monitor/results/contract.ts";
 
 /** Exit code 1: the run failed. */
 export async function runCheck(check: string, options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const { checks } = await connection.checks("List", {});
-  pick("API check", check, checks.filter(isApiCheck));
+  pick(
+    "API check",
+    check,
+    checks.filter(({ kind }) => kind === "api"),
+  );
   const { output } = apiCheckHandlers.Run;
   const run = await connection.call(`${apiCheckService}/${check}/Run`, {}, output);
   printAnswer(run, options.json, () => reportRun(run));
@@ -75,11 +78,8 @@ async function change(
 /** Looks the check up in the list of all: API checks and heartbeats are different services. */
 async function serviceOf(check: string, { checks }: Connection): Promise<string> {
   const list = await checks("List", {});
-  return isApiCheck(pick("check", check, list.checks)) ? apiCheckService : heartbeatService;
-}
-
-function isApiCheck({ kind }: CheckView): boolean {
-  return kind === "api";
+  const { kind } = pick("check", check, list.checks);
+  return kind === "api" ? apiCheckService : heartbeatService;
 }
 
 function inFuture(spanMs: number): string {
@@ -118,11 +118,11 @@ function reportAlertState(state: AlertState): string {
   );
   const by = alert?.acknowledged_by;
   return [
-    `${check}: ${describeMute(state)}`,
-    ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
+    ...(by == null ? [] : [`${check}: acknowledged by ${plain(callerWords(by))}`]),
     ...(alert === null
       ? []
       : [`alert ${alert.episode} since ${formatUtc(alert.opened_at)}: ${plain(alert.reason)}`]),
-    ...(by == null ? [] : [`acknowledged by ${plain(callerWords(by))}`]),
+    `${check}: ${describeMute(state)}`,
+    ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
   ].join("\n");
 }

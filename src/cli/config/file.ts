@@ -17,7 +17,6 @@ export async function check({ config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
   const checked = await checkFile(settings, config);
   const off = findOff(checked.read?.set ?? emptySet, settings);
-  // The others are settings of the installation, which the file does not name.
   const warnings = off.filter(({ message }) => message.includes("VEDETTE_SECRET_"));
   printAnswer({ ...forPrograms(checked), warnings }, json, () =>
     [forPeople(checked), ...describeWarnings({ warnings })].join("\n"),

@@ -19,14 +19,10 @@ export function describeChanges({ revision, changes }: Changes, of: "plan" | "ap
     table.push([words[kind][of], plain(`${section}.${key}`), fields.join(", ")]);
   }
   const left = changes.filter(({ kind }) => kind === "leave").length;
-  const hint = `${countRows(left)} of the program, which the file lacks: --prune removes them.`;
+  const hint = `${left} ${left === 1 ? "row" : "rows"} of the program, which the file lacks: --prune removes them.`;
   return [String(table), summaryOf({ revision, changes }, of), ...(left > 0 ? [hint] : [])].join(
     "\n",
   );
-}
-
-function countRows(count: number): string {
-  return count === 1 ? "1 row" : `${count} rows`;
 }
 
 function summaryOf({ revision, changes }: Changes, of: "plan" | "apply"): string {
