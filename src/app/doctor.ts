@@ -8,7 +8,7 @@ import { createDefinitionStore } from "#definitions/applied/store.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import { findBinaries } from "#embedded/postgres-cluster.ts";
 import { restateBinary } from "#embedded/restate.ts";
-import { readRunning, runningDatabaseUrl } from "#embedded/running.ts";
+import { holderOf, readRunning, runningDatabaseUrl } from "#embedded/running.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { readBeginning } from "#kernel/body.ts";
@@ -71,9 +71,10 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   });
   if (config === undefined) return findings;
   const dataDir = path.resolve(of.dataDir ?? config.data_dir);
+  const isHeld = holderOf(dataDir) !== undefined;
   const running = await note("program", "vedette start", () => unseen(() => readRunning(dataDir)));
   await note("data directory", `ls -ld ${dataDir}`, () => findDataDir(dataDir));
-  await note("ports", "ss -ltnp", () => findPorts(config, running !== undefined));
+  await note("ports", "ss -ltnp", () => findPorts(config, isHeld || running !== undefined));
   await note("Restate", "vedette start", () => findRestate(config, running?.metrics));
   const database = await note("Postgres", "vedette start", () => findPostgres(config, dataDir));
   if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
@@ -116,7 +117,7 @@ function findDataDir(dataDir: string): string {
 }
 
 async function findPorts(config: Config, isRunning: boolean): Promise<string> {
-  if (isRunning) return "those of the Vedette that runs here";
+  if (isRunning) return "those of the Vedette here";
   const { restate, database, ...others } = config;
   const { ingress_port, admin_port, ingress_url } = restate;
   const named = {

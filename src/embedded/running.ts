@@ -1,8 +1,9 @@
 /** Finds the database of a Vedette that runs on this machine. */
 import path from "node:path";
-import { isGone } from "#kernel/owned-process.ts";
+import { isAlive, isGone, isInSight } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials, Endpoints } from "./contract.ts";
+import { readIdentity } from "./identity-file.ts";
 import { databaseUser } from "./postgres-cluster.ts";
 
 /**
@@ -47,7 +48,14 @@ function read<T>(dataDir: string, name: string, schema: { parse: (value: unknown
 }
 
 function nothingRuns(dataDir: string): Error {
-  return new Error(
-    `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or set database.url`,
-  );
+  const holder = holderOf(dataDir);
+  const start = 'start one with "vedette start", or set database.url';
+  const advice = holder === undefined ? start : `process ${holder} starts one there, or ends it`;
+  return new Error(`no Vedette runs on ${path.resolve(dataDir)}: ${advice}`);
+}
+
+/** The process that has the data directory, which may not have started yet; undefined: none that can be seen from here. */
+export function holderOf(dataDir: string): number | undefined {
+  const holder = readIdentity(path.join(dataDir, "vedette.lock"));
+  return holder && isInSight(holder) && isAlive(holder) ? holder.pid : undefined;
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Finding } from "#app/doctor.ts";
+import { openDataDir } from "#embedded/data-dir.ts";
 import { freePort } from "../../support/free-port.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { freePorts, startProgram } from "../../support/program/program.ts";
@@ -85,9 +86,25 @@ it("settings that cannot be read are a fault, and nothing else is claimed", asyn
   expect(code).toBe(1);
 });
 
+it("a Vedette that is starting is no stranger at the ports, and nobody is told to end it", async () => {
+  const directory = tempDir();
+  const { release } = await openDataDir(path.join(directory, "data"));
+  onTestFinished(release);
+  const port = new URL(await serve(200)).port;
+
+  const { of, stdout } = await examine({ VEDETTE_CONTROL__PORT: port }, directory);
+
+  expect(of("program")?.text).toContain(`process ${process.pid} starts one there`);
+  expect(of("ports")).toMatchObject({ grade: "ok" });
+  expect(stdout).not.toContain("end it");
+});
+
 it("each fault of the settings is a finding of its own, with the name that was meant", async () => {
   const directory = tempDir();
-  writeFileSync(path.join(directory, "vedette.toml"), "[control]\nprt = 1\n[api]\nport = 'x'\n");
+  writeFileSync(
+    path.join(directory, "vedette.toml"),
+    "[control]\nprt = 1\n[rollout]\nmax_parallel = 0\n",
+  );
 
   const { findings } = await examine({}, directory);
 
@@ -95,7 +112,9 @@ it("each fault of the settings is a finding of its own, with the name that was m
   expect(texts).toContainEqual(
     expect.stringContaining('control: unknown name "prt": did you mean port?'),
   );
-  expect(texts).toContainEqual(expect.stringContaining("api.port: expected a whole number"));
+  expect(texts).toContainEqual(
+    expect.stringContaining("rollout.max_parallel: expected a whole number"),
+  );
 });
 
 it("a Postgres that refuses the password is a fault that names database.url, without the password", async () => {
