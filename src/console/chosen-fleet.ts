@@ -1,6 +1,7 @@
 /** The fleet that a page shows, by the query of its requests. */
 import type { FastifyRequest } from "fastify";
-import { defaultFleet, noFleet } from "#fleet/contract.ts";
+import { defaultFleet } from "#fleet/contract.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { rolloutServiceName } from "#rollout/contract.ts";
 
@@ -12,7 +13,7 @@ export function chosenFleet(request: FastifyRequest, fleets: readonly string[]):
   throw new ProblemError({
     status: 404,
     code: "not_found",
-    detail: noFleet(String(fleet), fleets),
+    detail: noSuch("fleet", String(fleet), fleets),
   });
 }
 

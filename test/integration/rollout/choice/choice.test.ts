@@ -203,7 +203,10 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     ],
     [{ regions: ["app"] }, "regions: no sentinel is in app: did you mean ap?"],
     [{ only: { ids: ["s1"] } }, "only.ids: no sentinel is called s1: did you mean s01?"],
-    [{ canary_labels: { tier: "canry" } }, "canary_labels: no sentinel has tier=canry: did you mean "],
+    [
+      { canary_labels: { tier: "canry" } },
+      "canary_labels: no sentinel has tier=canry: did you mean ",
+    ],
     [
       { only: { ids: ["s01"] }, exclude: [{ ids: ["s01"] }] },
       "nobody is left to deploy to: of 8 sentinels all are left out by exclude.0 (s01) and only (s01)",
