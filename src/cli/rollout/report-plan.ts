@@ -71,7 +71,8 @@ function leftOutLines({ left_out: named, left_out_count: count, policy }: Rollou
   const [excluded = {}] = policy.exclude ?? [];
   const lines = named.slice(0, namedLeftOut).map(({ id, pin, reason }) => {
     const by = pin === null ? "excluded" : `pin ${pin}`;
-    const why = reason || (pin === null ? whichOf(excluded) : "");
+    const choice = excluded.ids === undefined ? whichOf(excluded) : "by its id";
+    const why = reason || (pin === null ? choice : "");
     return `  ${plain(id)}: ${by}${why === "" ? "" : `, ${plain(why)}`}`;
   });
   const more = count > lines.length ? [`  and ${count - lines.length} more`] : [];

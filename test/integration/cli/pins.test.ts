@@ -40,7 +40,7 @@ describe("vedette pins", () => {
       stdout: `The pin leak is added: sentinel-02, sentinel-03, until 2099-01-01 00:00:00 UTC.\n`,
     });
     expect(stdout).toMatch(/leak.*sentinel-02, sentinel-03.*until 2099.*a leak is looked at/);
-    expect(stdout).toMatch(/old.*in eu-central-1; kernel=5; tier=stable.*until it is removed/);
+    expect(stdout).toMatch(/old.*in eu-central-1; kernel=5, tier=stable.*until it is removed/);
     expect(pins).toMatchObject([
       { id: "leak", ids: ["sentinel-02", "sentinel-03"] },
       { id: "old", regions: ["eu-central-1"], labels: { kernel: "5", tier: "stable" } },
@@ -86,7 +86,7 @@ describe("vedette rollout with a choice", () => {
 
     expect(plan.stdout).toContain("Left out: 2\n");
     expect(plan.stdout).toContain("  sentinel-02: pin leak, a leak is looked at\n");
-    expect(plan.stdout).toContain("  sentinel-03: excluded\n");
+    expect(plan.stdout).toContain("  sentinel-03: excluded, by its id\n");
     expect(waves[0].sentinels).toEqual(["sentinel-01"]);
     expect(started.code).toBe(0);
     expect(status.stdout).toContain("left out   2 by pins and the request");

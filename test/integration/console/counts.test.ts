@@ -188,7 +188,11 @@ describe.skipIf(!hasBrowser)("the numbers of a rollout", () => {
       expect(cli.stdout).toContain(
         `${rows.succeeded} of ${rows.total} on the image, ${rows.failed} failed, 0 in flight`,
       );
-      expect(past).toEqual([`${done} of ${rows.total}`, String(rows.failed + rows.failed_before)]);
+      const back = end.outcome === "rolled_back" ? `, ${rows.reverted} put back` : "";
+      expect(past).toEqual([
+        `${done} of ${rows.total}${back}`,
+        String(rows.failed + rows.failed_before),
+      ]);
     },
   );
 });
