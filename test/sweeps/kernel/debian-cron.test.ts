@@ -44,9 +44,14 @@ async function startCron(expressions: string[], timezone: string, fromMs: number
   const job = (name: string | number) => `echo "$(cat ${clock}) ${name}" >>${runs}`;
   // Of one minute, the first line runs last.
   const lines = [`* * * * * ${job("tick")}`, ...expressions.map((one, i) => `${one} ${job(i)}`)];
-  writeFileSync(path.join(folder, "crontab"), `${lines.join("\n")}\n`);
+  // Its first job, once it has read the clock: a minute that begins earlier would be none that it runs.
+  const started = path.join(folder, "started");
+  writeFileSync(
+    path.join(folder, "crontab"),
+    `${[...lines, `@reboot touch ${started}`].join("\n")}\n`,
+  );
   const { pid = 0 } = spawn("unshare", ["-m", "bash", "-c", alone], {
-    stdio: "inherit",
+    stdio: ["ignore", "inherit", "inherit"],
     env: {
       ...{ PATH: process.env["PATH"], TZ: timezone, VEDETTE_FOLDER: folder },
       VEDETTE_FAKETIME: faketime,
@@ -54,10 +59,7 @@ async function startCron(expressions: string[], timezone: string, fromMs: number
     },
   });
   onTestFinished(() => void process.kill(pid));
-  await waitFor(() => readFileSync(`/proc/${pid}/root/run/crond.pid`, "utf8") !== "", {
-    withinMs: 5_000,
-    what: "the daemon",
-  });
+  await waitFor(() => existsSync(started), { withinMs: 5_000, what: "the daemon" });
   const read = () => readFileSync(runs, "utf8").trim().split("\n");
   const isBusy = () => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8") !== "";
   /** Returns once all that runs in the minute has run; `last` is the name of what runs last of it. */
