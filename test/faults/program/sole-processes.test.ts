@@ -113,11 +113,9 @@ describe("workers whose fleet is processes of their machine", () => {
     await query("SELECT pg_terminate_backend($1)", [held?.["pid"]]);
     await taken;
 
-    await waitFor(() => /\nvedette: a worker whose .*vedette elsewhere/.test(program.output()), {
-      withinMs: 120_000,
-      what: "the program to end",
-    });
+    await waitFor(program.hasStopped, { withinMs: 120_000, what: "the program to end" });
     expect(await program.stop()).toBe(1);
+    expect(program.output()).toMatch(/\nvedette: a worker whose .*vedette elsewhere/);
     expect(program.output()).toContain('"msg":"stopped"');
     await other.end();
   });

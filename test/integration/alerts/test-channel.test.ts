@@ -38,7 +38,7 @@ describe("a test of a channel", () => {
     const answer = await bench.call(path, { channel: "other" });
 
     expect(answer.status).toBe(404);
-    expect(JSON.stringify(answer.body)).toContain("there are ops-chat");
+    expect(JSON.stringify(answer.body)).toContain(`the only one is \\"ops-chat\\"`);
   });
 
   it("of a source resolves what was never open, and notifies nobody", async () => {

@@ -430,7 +430,7 @@ describe("requests that the gateway forwards", () => {
     const blocked = Array.from({ length: 300 }, () =>
       bench.call(`${rollout}/Rollout`, init).catch(() => undefined),
     );
-    await expect.poll(() => bench.reached.length, { timeout: 60_000 }).toBe(300);
+    await expect.poll(() => bench.reached.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(300);
 
     const { status } = await bench.call(`${rollout}/Cancel`);
 

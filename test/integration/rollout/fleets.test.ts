@@ -124,7 +124,7 @@ describe("a key that is no fleet's", () => {
       const { status, body } = await bench.callOf("qa", name, bodies[name] ?? {});
 
       expect(status).toBe(404);
-      expect(body["message"]).toContain(`"singleton", "staging", "production"`);
+      expect(body["message"]).toContain("there are staging, singleton, production");
     },
   );
 

@@ -82,6 +82,8 @@ export async function startProgram(environment: Record<string, string> = {}) {
     return Credentials.parse(JSON.parse(readFileSync(file, "utf8"))).ingress_token;
   };
 
+  const hasStopped = () => child === undefined || hasEnded(child);
+
   const stop = async () => {
     const running = child;
     if (running !== undefined && !hasEnded(running)) {
@@ -114,6 +116,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
     token,
     output: () => output,
     start,
+    hasStopped,
     stop,
     /** Ends a part as a power failure would. The program's own process is to be started again. */
     kill9: (part: Part) => {
