@@ -256,7 +256,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   const signal = signalOf(reply);
   const answer = await ingress.call({
     path,
-    body: readBody(request, route, actor),
+    body: readBody(request, route),
     actor,
     accounts,
     idempotencyKey: route.isWrite
@@ -270,9 +270,9 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   return reply.code(isSend(path) ? 202 : answer.status).send(answer.body ?? null);
 }
 
-function readBody(request: FastifyRequest, route: Route, actor: string): unknown {
+function readBody(request: FastifyRequest, route: Route): unknown {
   const parsed = route.input.safeParse(request.body === undefined ? {} : request.body);
-  if (parsed.success) return route.sign?.(parsed.data, actor) ?? parsed.data;
+  if (parsed.success) return parsed.data;
   const detail = faultLines(parsed.error, "body").join("\n");
   throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }

@@ -10,7 +10,6 @@ import {
   SentinelLogRequest,
 } from "#fleet/contract.ts";
 import { NotifyReadyRequest, sentinelService } from "#fleet/deploys/contract.ts";
-import { sharedActor } from "#kernel/actor.ts";
 import type { Role } from "#kernel/roles.ts";
 import { drillHandlers, drillService } from "#monitor/drills/contract.ts";
 import {
@@ -49,8 +48,6 @@ export type Route = {
    * call that changes what is watched, or where secrets and alerts go (docs/access.md, "What takes which role").
    */
   role?: Role;
-  /** Writes the caller's authenticated name into a body that has a field for it, whatever the caller sent. */
-  sign?: (body: unknown, actor: string) => unknown;
 };
 
 /** As `FleetName` has it. Which fleets there are knows the worker: one may have a rollout that the settings have lost. */
@@ -135,7 +132,6 @@ export const routes: readonly Route[] = [
       // Whoever registers holds the token that reports the job's runs from then on.
       role: handler === "Register" ? ("configure" as const) : ("operate" as const),
       blocks: false,
-      ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
   ),
   {
@@ -183,13 +179,6 @@ export const routes: readonly Route[] = [
     blocks: false,
   },
 ];
-
-/** The ingress token is shared: its name is followed by the name that the caller has given. */
-function signAcknowledge(body: unknown, actor: string): unknown {
-  const { by, ...rest } = body as { by: string };
-  const isShared = actor === sharedActor && by !== actor;
-  return { ...rest, by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
-}
 
 /** Of every service. Most requests are pings and of the console, and are not compared with each row. */
 const servicePrefix = "/vedette.";

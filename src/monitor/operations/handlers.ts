@@ -1,6 +1,6 @@
 /** The handlers of an operator's operations on alerts, the same for API checks and heartbeats. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { nameOf, type ReadActor } from "#kernel/actor.ts";
+import { type Actor, nameOf, type ReadActor, sharedActor } from "#kernel/actor.ts";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import type { AlertState } from "./contract.ts";
 import { readQuiet, writeQuiet } from "./quiet-state.ts";
@@ -50,17 +50,19 @@ export function createOperatorHandlers({ find, readActor }: Parts) {
     Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
       const check = await find(ctx);
       const nowMs = await ctx.date.now();
-      const alert = acknowledge(await check.readAlert(nowMs), request, nowMs);
+      const by = acknowledgerOf(readActor(ctx), request);
+      const alert = acknowledge(await check.readAlert(nowMs), { ...request, by }, nowMs);
       await check.writeAlert(alert, nowMs);
-      const { episode } = alert;
-      ctx.console.info("alert acknowledged", {
-        check: ctx.key,
-        by: nameOf(readActor(ctx)),
-        episode,
-      });
+      ctx.console.info("alert acknowledged", { check: ctx.key, by, episode: alert.episode });
       return show(ctx, check, nowMs);
     },
   };
+}
+
+/** The ingress token is shared: its name is followed by the name that the caller has given, which counts for nobody else. */
+function acknowledgerOf(actor: Actor, { by: given }: Acknowledgement): string {
+  const by = nameOf(actor);
+  return by === sharedActor && given !== by ? `${by} (${given})`.slice(0, 200) : by;
 }
 
 async function show(ctx: ObjectContext, check: OperatedCheck, nowMs: number): Promise<AlertState> {

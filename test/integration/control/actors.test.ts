@@ -10,7 +10,6 @@ import { type Role, roles } from "#kernel/roles.ts";
 import { isSigned } from "#kernel/signed-actor.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
-const acknowledge = "/vedette.v1.ApiCheck/verify-key/Acknowledge";
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 const actorKey = Buffer.alloc(32, 7);
 
@@ -110,16 +109,6 @@ it("logs the name of the caller", async () => {
   expect(bench.lines).toContainEqual(
     expect.objectContaining({ message: "call answered", actor: "bob", status: 200 }),
   );
-});
-
-it.each([
-  ["of-alice", "mallory", "alice"],
-  ["of-alice", "alice", "alice"],
-  ["shared", "ada", "ingress-token (ada)"],
-])("acknowledges with %s in the name of its owner, whoever %s is", async (token, by, expected) => {
-  expect(await bench.call(acknowledge, token, { body: { by, episode: 3 } })).toBe(200);
-
-  expect(JSON.parse(bench.reached[0]?.body ?? "")).toEqual({ by: expected, episode: 3 });
 });
 
 const notify = "/vedette.v1.SentinelService/gw-1/NotifyReady";

@@ -56,6 +56,24 @@ describe.each(modes)("an operator's name, $mode", ({ alwaysReplay }) => {
     expect(logged(bench, "maintenance ended")).toMatchObject([{ check: "nightly", by: "alan" }]);
   });
 
+  it.each([
+    ["ada", "mallory", "ada"],
+    ["ada", "ada", "ada"],
+    ["ingress-token", "ada", "ingress-token (ada)"],
+    [undefined, "ada", "local-caller"],
+  ])("of %s is in an acknowledgement, whoever %s is", async (caller, by, expected) => {
+    const often = { ...check, frequencySeconds: 1 };
+    const bench = await startMonitorBench({ apiChecks: [often], alwaysReplay });
+    bench.target.fails();
+    await bench.start();
+    await bench.untilOrders(1);
+
+    const { body } = await bench.call(`${probe}/Acknowledge`, { by }, caller);
+
+    expect(body.alert).toMatchObject({ acknowledged_by: expected });
+    expect(logged(bench, "alert acknowledged")).toMatchObject([{ by: expected, episode: 1 }]);
+  });
+
   it("is kept with the ping URL of a heartbeat", async () => {
     const bench = await startMonitorBench({ heartbeats: [heartbeat], alwaysReplay });
     const register = (by: string) =>

@@ -134,7 +134,7 @@ describe("an API check", () => {
     await bench.start();
     await bench.untilOrders(1);
 
-    const { body } = await bench.call(`${object}/Acknowledge`, { by: "ada" });
+    const { body } = await bench.call(`${object}/Acknowledge`, { by: "ada" }, "ada");
     const seen = (await bench.results()).length;
     await bench.untilResults(seen + 2);
 
