@@ -10,6 +10,7 @@ import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
@@ -89,13 +90,17 @@ const maxConcurrentSends = 16;
 /** The maximum age of a result: the partition of the last month exists; an older one would be created. */
 const maxAgeMs = 28 * 86_400_000;
 
-/** Runners follow our clock: none can have run a tick further ahead, or hold a result that is older. */
+/**
+ * Runners follow our clock: none can have run a tick further ahead, or hold a result that is older. Between two ticks there are
+ * no runs: a gate would count them, by the word of one location.
+ */
 function isWithinReach(
   scheduledAtMs: number,
   { check, nowMs }: { check: ApiCheck; nowMs: number },
 ): boolean {
   const aheadMs = scheduledAtMs - nowMs;
-  return aheadMs <= check.frequencySeconds * 1_000 && aheadMs >= -maxAgeMs;
+  if (aheadMs > check.frequencySeconds * 1_000 || aheadMs < -maxAgeMs) return false;
+  return nextTick(gridOf(check), scheduledAtMs - 1) === scheduledAtMs;
 }
 
 async function requireRunner(
