@@ -74,12 +74,13 @@ function readFleet(name) {
 function readUrl(text) {
   const example = "control-url is an address such as https://vedette.example.com";
   if (!/^https?:/.test(text) || !URL.canParse(text)) throw new StepError(example);
-  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  const { protocol, hostname, username, password, search, hash, href } = new URL(text);
   const isLoopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
   if (protocol !== "https:" && !isLoopback) {
     throw new StepError(`${example}: over http the token could be read on its way`);
   }
-  if (username + password + search + hash === "") return text.replace(/\/+$/, "");
+  // Not as it was given: a line break in it, which no address has, would begin a command in the log.
+  if (username + password + search + hash === "") return href.replace(/\/+$/, "");
   throw new StepError(`${example}: without a user, a query and a fragment`);
 }
 

@@ -2,7 +2,7 @@
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
-import { isThisMachine, portOf } from "#kernel/address.ts";
+import { isThisMachine, ownAddresses, portOf } from "#kernel/address.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
@@ -96,9 +96,17 @@ function readToken(file: string): string {
 
 function readControlUrl(dataDir: string): string {
   const running = findRunning(dataDir);
-  if (running !== undefined) return running;
+  if (running !== undefined) return requireOwn(running, dataDir);
   const detail = `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`;
   throw new ProblemError({ status: 503, code: "unreachable", detail });
+}
+
+/** A folder of strangers may have such a file: whoever it names would get the token of the environment. */
+function requireOwn(text: string, dataDir: string): string {
+  const host = URL.parse(text)?.hostname.replace(/^\[|\]$/g, "") ?? "";
+  if (isThisMachine(host) || ownAddresses().includes(host)) return text;
+  const file = path.join(dataDir, "endpoints.json");
+  throw usageError(`${file} names a control that is not on this machine: name it with --url`);
 }
 
 /** A killed Vedette leaves its file: another program may have its port now and must not get the token. */

@@ -1,5 +1,13 @@
 /** Writes exported files, and removes files of an earlier export that this one does not write. */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { readIfThere } from "#kernel/read-if-there.ts";
@@ -20,6 +28,7 @@ export function writeExport(directory: string, files: readonly File[]): string[]
   }
   const earlier = readManifest(directory);
   const paths = files.map((file) => file.path);
+  for (const name of [...earlier, ...paths]) refuseLinks(directory, name);
   const foreign = paths.find((name) => !earlier.includes(name) && exists(directory, name));
   if (foreign !== undefined) {
     throw new Error(
@@ -33,7 +42,7 @@ export function writeExport(directory: string, files: readonly File[]): string[]
   for (const file of files) {
     const target = path.join(directory, file.path);
     mkdirSync(path.dirname(target), { recursive: true });
-    writeFileSync(target, file.text);
+    writeFileSync(target, file.text, { flag: "wx" });
   }
   writeManifest(directory, paths);
   return paths;
@@ -43,12 +52,25 @@ function writeManifest(directory: string, files: readonly string[]): void {
   const text = `${JSON.stringify({ files }, null, 2)}\n`;
   const file = path.join(directory, manifestName);
   // When the disk is full the previous manifest remains, and not a part of the new one.
-  writeFileSync(`${file}.new`, text);
+  // What an earlier export has left may be a link.
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, text, { flag: "wx" });
   renameSync(`${file}.new`, file);
 }
 
+/** One that leads nowhere, too: what is written to a link arrives elsewhere. */
 function exists(directory: string, name: string): boolean {
-  return existsSync(path.join(directory, name));
+  return lstatSync(path.join(directory, name), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Throws for a file in a folder that is a link, which may lead out of the directory. */
+function refuseLinks(directory: string, name: string): void {
+  const folder = path.dirname(name);
+  if (folder === ".") return;
+  refuseLinks(directory, folder);
+  const whole = path.join(directory, folder);
+  if (lstatSync(whole, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new Error(`${whole} is a link; name an empty directory with --out`);
 }
 
 /** Ignores paths outside of the directory, whatever the file says. */

@@ -1,6 +1,7 @@
 /** Internet addresses: lists of them, how a header writes one, and whose a request is. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 
 /** Whether `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
 export function isListed(entries: readonly string[], address: string): boolean {
@@ -94,6 +95,10 @@ const unspecified = ["0.0.0.0", "::"];
 /** Whether the host of a URL is this machine; an IPv6 host may be in brackets. */
 export function isThisMachine(hostname: string): boolean {
   return isLoopback(hostname) || isListed(unspecified, hostname.replace(/^\[|\]$/g, ""));
+}
+
+export function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all = []) => all.map((one) => one.address));
 }
 
 const usualPorts: Readonly<Record<string, number>> = {

@@ -8,9 +8,8 @@ import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
-import { networkInterfaces } from "node:os";
 import { z } from "zod";
-import { isListed, isLoopback, isThisMachine, portOf } from "./address.ts";
+import { isListed, isLoopback, isThisMachine, ownAddresses, portOf } from "./address.ts";
 import { Agent, buildConnector } from "./http.ts";
 
 /** A server of this installation, to which only its own parts connect. `host`: as in the settings. */
@@ -137,10 +136,6 @@ function createFindService(services: readonly OwnService[]) {
 /** Whether an address is this machine's: a server that listens here may do so at all of them. */
 function isHere(address: string): boolean {
   return isThisMachine(address) || isListed(withEmbedded(ownAddresses()), address);
-}
-
-function ownAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((all = []) => all.map((one) => one.address));
 }
 
 /** `metadata`: with link-local addresses, and those of no host. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { writeExport } from "#cli/write-export.ts";
@@ -87,4 +87,53 @@ it("refuses a damaged manifest", () => {
   writeFileSync(path.join(directory, ".vedette-export.json"), "{");
 
   expect(() => writeExport(directory, [file("ours.yml")])).toThrow(/is damaged/);
+});
+
+const manifest = ".vedette-export.json";
+
+/** A folder of strangers with a link, and the folder of the user to which that leads, with one file. */
+function hostile(link: string, to: (users: string) => string) {
+  const [directory, users] = [tempDir(), tempDir()];
+  writeFileSync(path.join(users, "keys"), "of the user");
+  symlinkSync(to(users), path.join(directory, link));
+  return { directory, users };
+}
+
+it("does not remove a file that a foreign list names behind a link to a folder", () => {
+  const { directory, users } = hostile("rules", (folder) => folder);
+  writeFileSync(path.join(directory, manifest), JSON.stringify({ files: ["rules/keys"] }));
+
+  expect(() => writeExport(directory, [file("README.md")])).toThrow(/rules is a link/);
+  expect(textOf(users, "keys")).toBe("of the user");
+});
+
+it("does not write into a folder that is a link", () => {
+  const { directory, users } = hostile("rules", (folder) => folder);
+
+  expect(() => writeExport(directory, [file("rules/sub/one.yml")])).toThrow(/rules is a link/);
+  expect(textOf(users, "sub/one.yml")).toBeUndefined();
+});
+
+it("does not write through a link that leads nowhere yet", () => {
+  const { directory, users } = hostile("README.md", (folder) => path.join(folder, "profile"));
+
+  expect(() => writeExport(directory, [file("README.md")])).toThrow(/README.md exists/);
+  expect(textOf(users, "profile")).toBeUndefined();
+});
+
+it("does not write its list through a link of a foreign draft", () => {
+  const { directory, users } = hostile(`${manifest}.new`, (folder) => path.join(folder, "keys"));
+
+  writeExport(directory, [file("README.md")]);
+
+  expect(textOf(users, "keys")).toBe("of the user");
+  expect(textOf(directory, manifest)).toContain("README.md");
+});
+
+it("writes into a directory that is a link itself", () => {
+  const { directory, users } = hostile("out", (folder) => folder);
+
+  writeExport(path.join(directory, "out"), [file("rules/one.yml")]);
+
+  expect(textOf(users, "rules/one.yml")).toBe("rules/one.yml");
 });

@@ -108,7 +108,8 @@ async function replace(
   const { dir, name, ext } = path.parse(file);
   const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
   try {
-    writeFileSync(draft, text, { flush: true });
+    // Not to what is there: in a folder of strangers that may be a link.
+    writeFileSync(draft, text, { flush: true, flag: "wx" });
     if (!(await isRight(draft))) return false;
     chmodSync(draft, statSync(file).mode);
     renameSync(draft, file);

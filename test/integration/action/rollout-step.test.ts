@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -557,6 +558,29 @@ it.each([
     output: expect.stringContaining(`::error::${reason}`),
   });
   expect(control.callsOf("Rollout")).toEqual([]);
+});
+
+it("takes no line of an address for a command of the log", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const server = createServer(async (request, response) => {
+    const [, called = ""] = /(\/vedette\.v1\..*)$/.exec(request.url ?? "") ?? [];
+    const { authorization = "" } = request.headers;
+    const answer = await fetch(`${control.url}${called}`, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: await text(request),
+    });
+    response.end(await answer.text());
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+
+  const { code, output } = await runStep(`http://127.0.0.1:${port}/\n::stop-commands::y`);
+
+  expect(code).toBe(0);
+  expect(output).not.toMatch(/^::stop-commands/m);
 });
 
 it("has the reason of a refusal in its outputs and its summary", async () => {
