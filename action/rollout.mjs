@@ -409,7 +409,9 @@ function summaryOf(end, ended) {
   const table = rows.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${rows.join("")}` : "";
   const because = reason === undefined || reason === found ? "" : `\n${inTable(reason)}\n`;
   const counts = `${succeeded} of ${total} sentinels on the new image, ${failed} failed`;
-  return `### Rollout ${nameOf(end).replace("_", " ")}\n\n\`${image}\`: ${(inTable(found) || counts).replace(/\.$/, "")}.\n${because}${table}`;
+  const name = inTable(nameOf(end).replace("_", " "));
+  const code = String(image).replace(/[`\r\n]+/g, " ");
+  return `### Rollout ${name}\n\n\`${code}\`: ${inTable(found || counts).replace(/\.$/, "")}.\n${because}${table}`;
 }
 
 const inTable = (text) =>

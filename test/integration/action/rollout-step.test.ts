@@ -583,6 +583,27 @@ it("takes no line of an address for a command of the log", async () => {
   expect(output).not.toMatch(/^::stop-commands/m);
 });
 
+it("takes no word of a status for markup of its summary", async () => {
+  const markup = "`\n\n# x <img src=y>";
+  const end = { state: "completed", succeeded: markup, total: markup, failed: markup };
+  const server = createServer((request, response) => {
+    const isBefore = !hasAsked && request.url?.endsWith("/Status") === true;
+    hasAsked ||= request.url?.endsWith("/Rollout") === true;
+    const status = { ...end, rollout_id: isBefore ? "r-0" : "r-1", image: `${image}@${markup}` };
+    response.end(JSON.stringify(status));
+  });
+  let hasAsked = false;
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+
+  const { port } = server.address() as AddressInfo;
+  const { summary } = await runStep(`http://127.0.0.1:${port}`);
+
+  expect(summary).toMatch(/^### Rollout completed\n/);
+  expect(summary).not.toMatch(/^# x/m);
+  expect(summary.replaceAll(/`[^`\n]*`/g, "")).not.toMatch(/(?<!\\)</);
+});
+
 it("has the reason of a refusal in its outputs and its summary", async () => {
   const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
   const control = await startScriptedControl({ scenes: completing, replies });

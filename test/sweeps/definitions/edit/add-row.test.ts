@@ -188,3 +188,12 @@ it("keeps a link, and the mode of the file", async () => {
   expect(mode & 0o777).toBe(0o640);
   expect(readFileSync(path.join(directory, "real/rows.yaml"), "utf8")).toContain("id: shop");
 });
+
+it("writes nothing through a link that has the name of its draft", async () => {
+  const directory = directoryOf({ "vedette.config.yaml": "checks: []\n", users: "of the user" });
+  const users = path.join(directory, "users");
+  symlinkSync(users, path.join(directory, `.vedette.config.${process.pid}.yaml`));
+
+  await expect(add(directory)).rejects.toThrow(/EEXIST/);
+  expect(readFileSync(users, "utf8")).toBe("of the user");
+});
