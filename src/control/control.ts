@@ -81,7 +81,7 @@ export type ControlSettings = {
 /** The page at a path; null: there is none, and the path is handled like any other. */
 type FindPublicPage = (
   path: string,
-) => Promise<{ status: number; type: string; body: string } | null>;
+) => Promise<{ status: number; type: string; body: string | Buffer } | null>;
 
 const healthPath = "/healthz";
 
@@ -219,7 +219,7 @@ function hasOwnDoor(
 }
 
 /** Other sites may embed the page, and caches keep it for ten seconds. */
-function sendPage(reply: FastifyReply, page: { status: number; type: string; body: string }) {
+function sendPage(reply: FastifyReply, page: NonNullable<Awaited<ReturnType<FindPublicPage>>>) {
   return reply
     .code(page.status)
     .type(page.type)

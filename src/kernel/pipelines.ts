@@ -22,33 +22,45 @@ export type PipelineLimit = {
   isInTurn: (request: IncomingMessage) => boolean;
 };
 
+/** `unanswered`: the oldest first. `waiting`: what begins a request in its turn. */
+type Connection = {
+  unanswered: IncomingMessage[];
+  newest: IncomingMessage;
+  waiting: Map<IncomingMessage | undefined, () => void>;
+};
+
+const connections = new WeakMap<Socket, Connection>();
+
 /** Destroys connections with more than `unansweredAtMost` unanswered requests. */
 export function createPipelineLimit(): PipelineLimit {
-  const connections = new WeakMap<Socket, { unanswered: number; newest: IncomingMessage }>();
   return {
     admit: (request, response) => {
       const { socket } = request;
       let connection = connections.get(socket);
       if (connection === undefined) {
-        connection = { unanswered: 0, newest: request };
+        connection = { unanswered: [], newest: request, waiting: new Map() };
         connections.set(socket, connection);
         closeAfterBody(socket, connection);
       }
       connection.newest = request;
-      if (connection.unanswered >= unansweredAtMost || socket.writableEnded) {
+      const { unanswered, waiting } = connection;
+      if (unanswered.length >= unansweredAtMost || socket.writableEnded) {
         // Without a response, which would mix with the pending ones, or come after the last one.
         socket.destroy();
         return false;
       }
-      connection.unanswered += 1;
+      unanswered.push(request);
       // A response closes once.
       response.on("close", () => {
-        connection.unanswered -= 1;
+        unanswered.splice(unanswered.indexOf(request), 1);
         if (!request.complete && socket.writable) discardRest(request, socket);
+        const [next] = unanswered;
+        if (!socket.destroyed) waiting.get(next)?.();
+        waiting.delete(next);
       });
       return true;
     },
-    isInTurn: ({ socket }) => (connections.get(socket)?.unanswered ?? 0) === 0,
+    isInTurn: ({ socket }) => (connections.get(socket)?.unanswered.length ?? 0) === 0,
   };
 }
 
@@ -56,7 +68,7 @@ export function createPipelineLimit(): PipelineLimit {
  * Closing a connection whose client still sends resets it, and the client may lose the answer: after the answer it is
  * closed in one direction, until the request is complete.
  */
-function closeAfterBody(socket: Socket, connection: { newest: IncomingMessage }): void {
+function closeAfterBody(socket: Socket, connection: Connection): void {
   const { destroySoon } = socket;
   socket.destroySoon = () => {
     if (connection.newest.complete) return destroySoon.call(socket);
@@ -81,11 +93,17 @@ function discardRest(request: IncomingMessage, socket: Socket): void {
   }, 20);
 }
 
-/** Applies the limit to all requests of a Fastify app. Must be called before any other hook is added. */
+/**
+ * Applies the limit to all requests of a Fastify app, and begins each only when those before it are answered: a client that
+ * does not read has one answer in memory, and not one for each request. Must be called before any other hook is added.
+ */
 export function limitPipelines(app: FastifyInstance): void {
   // On the server: requests that the router refuses, because it cannot decode them, reach no hook.
   app.server.prependListener("request", createPipelineLimit().admit);
   app.addHook("onRequest", ({ raw }, _reply, done) => {
-    if (!raw.socket.destroyed) done();
+    if (raw.socket.destroyed) return;
+    const { unanswered: [first] = [], waiting } = connections.get(raw.socket) ?? {};
+    if (first === undefined || first === raw) done();
+    else waiting?.set(raw, done);
   });
 }

@@ -46,7 +46,8 @@ export function createReach(terms: Terms = {}) {
   const resolve = async (hostname: string, port: number): Promise<LookupAddress[]> => {
     const host = withoutBrackets(hostname);
     const family = isIP(host);
-    const found = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }];
+    const known = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }];
+    const found = known.slice(0, mostAddresses);
     const written = family === 6 ? `[${host}]` : host;
     const isNamed = named().some((one) => one === written || one === `${written}:${port}`);
     const networks = isNamed ? closedIfNamed : closed;
@@ -64,6 +65,9 @@ export function createReach(terms: Terms = {}) {
   });
   return { resolve, agent };
 }
+
+/** A name may have thousands, which take seconds to judge; others are not connected to. */
+const mostAddresses = 50;
 
 /** Connects to the first of the addresses that answers. */
 export async function connectTo(

@@ -18,9 +18,9 @@ const safetyHeaders = {
 const scriptLifetimeSeconds = 3_600;
 
 export function mountDocs(app: FastifyInstance, namespaces: Record<string, Procedures>): void {
-  let description: string | undefined;
+  let description: Buffer | undefined;
   app.get("/v2/openapi.json", async (_, reply) => {
-    description ??= JSON.stringify(describeApi(namespaces));
+    description ??= Buffer.from(JSON.stringify(describeApi(namespaces)));
     return reply.headers(safetyHeaders).type("application/json").send(description);
   });
   mountErrorPages(app);

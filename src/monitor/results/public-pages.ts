@@ -1,20 +1,21 @@
 /** The public pages `/status.json` and `/badges/<check>.svg`. No secrets, no addresses, no reasons. */
 import { drawBadge } from "./badge.ts";
-import type { CheckView } from "./contract.ts";
+import type { CheckList, CheckView } from "./contract.ts";
 import type { ViewChecks } from "./view.ts";
 
-type PublicPage = { status: number; type: string; body: string };
+type PublicPage = { status: number; type: string; body: string | Buffer };
 
 /** The page at a path; null: there is none. */
 export type FindPublicPage = (path: string) => Promise<PublicPage | null>;
 
 export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
+  /** Shared by all who wait for it: it may have megabytes, and anybody may ask and not read. */
+  let written: { list?: CheckList; body: Buffer } = { body: Buffer.alloc(0) };
   return async (path) => {
     if (path === "/status.json") {
-      const { taken_at, checks } = await viewChecks();
-      const overall = worstOf(checks.map(({ status }) => status));
-      const body = JSON.stringify({ taken_at, status: overall, checks: checks.map(toPublic) });
-      return { status: 200, type: "application/json; charset=utf-8", body };
+      const list = await viewChecks();
+      if (written.list !== list) written = { list, body: writeStatus(list) };
+      return { status: 200, type: "application/json; charset=utf-8", body: written.body };
     }
     const id = /^\/badges\/([a-z0-9-]{1,200})\.svg$/.exec(path)?.[1];
     if (id === undefined) return null;
@@ -23,6 +24,11 @@ export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
     if (check === undefined) return { status: 404, type: "text/plain", body: "no such check\n" };
     return { status: 200, type: "image/svg+xml; charset=utf-8", body: drawBadge(check) };
   };
+}
+
+function writeStatus({ taken_at, checks }: CheckList): Buffer {
+  const status = worstOf(checks.map((check) => check.status));
+  return Buffer.from(JSON.stringify({ taken_at, status, checks: checks.map(toPublic) }));
 }
 
 /** The overall status is the worst one, in this order. */
