@@ -41,7 +41,7 @@ const Manifest = z.object({ layers: z.array(z.unknown()).max(1_000) });
 const Layer = z.object({
   mediaType: z.string(),
   digest: Digest,
-  size: z.number(),
+  size: z.int().min(0),
   annotations: z
     .record(z.string(), z.string())
     .nullish()

@@ -5,7 +5,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
-import { nextTick } from "#monitor/rules/grid.ts";
+import { isTick } from "#monitor/rules/grid.ts";
 import { clearEarly, readEarly, type Timer, timers, writeEarly } from "./state.ts";
 
 /** Stores the results of a future tick, and ignores all others. */
@@ -21,7 +21,7 @@ export async function storeEarly(ctx: ObjectContext, given: Report): Promise<voi
 const maxEarly = 200;
 
 function isFuture({ dueMs, grid }: Timer, scheduledAtMs: number): boolean {
-  return scheduledAtMs >= dueMs && nextTick(grid, scheduledAtMs - 1) === scheduledAtMs;
+  return scheduledAtMs >= dueMs && isTick(grid, scheduledAtMs);
 }
 
 function isSameRun(one: CheckResult, other: CheckResult): boolean {

@@ -1,5 +1,6 @@
 /** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job reports a run. */
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "#monitor/contract.ts";
@@ -27,7 +28,19 @@ export function isPingPath(path: string): boolean {
   return nearAddress.test(path);
 }
 
-export function createTakePing({ inbox, send, log, nowMs }: Parts): TakePing {
+/** A job's own pings come seldom. Restate keeps what waits for an object, which takes one call at a time. */
+const callsPerSecond = 20;
+
+class TooManyCalls extends Error {}
+
+export function createTakePing({ inbox, log, nowMs, ...parts }: Parts): TakePing {
+  const calls = new LRUCache<string, number>({ max: 10_000, ttl: 1_000, noUpdateTTL: true });
+  const send: SendPing = async (id, ping) => {
+    const count = (calls.get(id) ?? 0) + 1;
+    calls.set(id, count);
+    if (count > callsPerSecond) throw new TooManyCalls();
+    return parts.send(id, ping);
+  };
   const take = async (token: string, ping: Ping): Promise<PingAnswer> => {
     try {
       const isKnown =
@@ -36,6 +49,7 @@ export function createTakePing({ inbox, send, log, nowMs }: Parts): TakePing {
           : await announce(token, ping, { inbox, send });
       return isKnown ? { status: 200, body: "ok\n" } : { status: 404, body: "not found\n" };
     } catch (error) {
+      if (error instanceof TooManyCalls) return { status: 429, body: "too many pings\n" };
       // A success may count all the same: its row is one commit, what is recorded of it another. The job's next try is
       // a later ping, which does no harm.
       log.error({ detail: (error as Error).message }, "ping not taken");
@@ -65,12 +79,11 @@ async function receive(
   const recipient = await inbox.receive({ token, atMs: ping.atMs });
   if (recipient?.isWatched === true) {
     const { id, atMs } = recipient;
-    await send(id, { ...ping, atMs }).catch((error) =>
-      log.warn(
-        { heartbeat: id, detail: (error as Error).message },
-        "ping written, its call to the heartbeat failed",
-      ),
-    );
+    await send(id, { ...ping, atMs }).catch((error: Error) => {
+      if (error instanceof TooManyCalls) return;
+      const detail = error.message;
+      log.warn({ heartbeat: id, detail }, "ping written, its call to the heartbeat failed");
+    });
   }
   return recipient !== null;
 }

@@ -10,7 +10,7 @@ import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
 import type { WhyOff } from "#monitor/probe/missing-settings.ts";
-import { gridOf, nextTick } from "#monitor/rules/grid.ts";
+import { gridOf, isTick } from "#monitor/rules/grid.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
@@ -91,16 +91,16 @@ const maxConcurrentSends = 16;
 const maxAgeMs = 28 * 86_400_000;
 
 /**
- * Runners follow our clock: none can have run a tick further ahead, or hold a result that is older. Between two ticks there are
- * no runs: a gate would count them, by the word of one location.
+ * Runners follow our clock and grid: none can have run a tick further ahead, hold a result that is older, or have one
+ * between two ticks: a gate would count them, by the word of one location.
  */
 function isWithinReach(
   scheduledAtMs: number,
   { check, nowMs }: { check: ApiCheck; nowMs: number },
 ): boolean {
   const aheadMs = scheduledAtMs - nowMs;
-  if (aheadMs > check.frequencySeconds * 1_000 || aheadMs < -maxAgeMs) return false;
-  return nextTick(gridOf(check), scheduledAtMs - 1) === scheduledAtMs;
+  const isInTime = aheadMs <= check.frequencySeconds * 1_000 && aheadMs >= -maxAgeMs;
+  return isInTime && isTick(gridOf(check), scheduledAtMs);
 }
 
 async function requireRunner(

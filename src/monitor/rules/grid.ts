@@ -18,6 +18,10 @@ export function nextTick({ everyMs, offsetMs }: Grid, atMs: number): number {
   return (Math.floor((atMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }
 
+export function isTick(grid: Grid, atMs: number): boolean {
+  return nextTick(grid, atMs - 1) === atMs;
+}
+
 /**
  * Whether a due time is plausible. A timer that is due later was set while the clock was ahead, and would
  * stop the check until then.

@@ -245,6 +245,17 @@ describe("a registry that knows referrers", () => {
     expect(registry.requests.filter(({ path }) => path.includes("/blobs/"))).toHaveLength(8);
   });
 
+  it("has a layer of less than nothing, which makes no room for ten megabytes of others", async () => {
+    const megabyte = Buffer.alloc(1_048_576, " ");
+    const [layer] = artifactOf(megabyte).layers;
+    const layers = [{ ...layer, size: -100_000_000 }, ...Array.from({ length: 10 }, () => layer)];
+    const many = Buffer.from(JSON.stringify({ layers }));
+    const one = { artifactType: bundleType, digest: descriptorOf(many).digest };
+    const registry = await startReferrers(() => page([one]), megabyte, many);
+
+    expect((await read(registry, digest)).attachments).toHaveLength(8);
+  });
+
   it("has a layer without annotations, which some write as null", async () => {
     const [layer] = artifactOf(bundle).layers;
     const plain = Buffer.from(JSON.stringify({ layers: [{ ...layer, annotations: null }] }));

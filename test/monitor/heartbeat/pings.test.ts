@@ -40,3 +40,39 @@ it.each([
 
   expect(answer(method, of)).toBeNull();
 });
+
+/** The door of a watched heartbeat, and how often its object was called. */
+function startWatched() {
+  const seen = { calls: 0 };
+  const known = async () => ({ id: "nightly", isWatched: true, atMs: 0, lastPingAtMs: null });
+  const takePing = createTakePing({
+    inbox: { receive: known, announce: known } as Partial<Inbox> as Inbox,
+    send: async () => {
+      seen.calls += 1;
+    },
+    log: pino({ level: "silent" }),
+    nowMs: Date.now,
+  });
+  return { ...createPingDoor(takePing), seen };
+}
+
+it.each(["start", "fail", "3"])("a flood of /%s calls no object without end", async (suffix) => {
+  const { answer, seen } = startWatched();
+
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, () => answer("POST", `${path}/${suffix}`)),
+  );
+
+  expect(seen.calls).toBeLessThanOrEqual(60);
+  expect(answers[0]).toEqual({ status: 200, body: "ok\n" });
+  expect(answers.at(-1)).toEqual({ status: 429, body: "too many pings\n" });
+});
+
+it("of a flood of successes each is taken, and few call the object", async () => {
+  const { answer, seen } = startWatched();
+
+  const answers = await Promise.all(Array.from({ length: 500 }, () => answer("GET", path)));
+
+  expect(answers.every((one) => one?.status === 200)).toBe(true);
+  expect(seen.calls).toBeLessThanOrEqual(60);
+});

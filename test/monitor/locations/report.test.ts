@@ -1,10 +1,13 @@
 /** What a runner may report, and what it does when it may not. */
+import fastify from "fastify";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { ReportRefusedError } from "#monitor/locations/client.ts";
 import { RunnerReport } from "#monitor/locations/contract.ts";
+import { createRunnerDoor } from "#monitor/locations/gateway.ts";
 import { startRunner } from "#monitor/locations/runner.ts";
+import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const read = (changes: Partial<CheckResult>) =>
@@ -71,4 +74,34 @@ it("a report that is refused does not block later ones", async () => {
   await runner.stop();
 
   expect(reported).toHaveLength(2);
+});
+
+it("only results of ticks are passed on: a runner stores no more of them than the check has runs", async () => {
+  const check = anApiCheck({ id: "probe", locations: ["fra"], frequencySeconds: 60 });
+  const nowMs = Date.UTC(2026, 0, 30);
+  const tick = nextTick(gridOf(check), nowMs) - 60_000;
+  const passed: number[] = [];
+  const app = fastify();
+  await app.register(
+    createRunnerDoor({
+      runners: { identify: async () => "fra" },
+      readChecks: async () => [check],
+      whyOff: () => [],
+      baseUrl: "",
+      sendReport: async (_, { scheduledAtMs }) => void passed.push(scheduledAtMs),
+      nowMs: () => nowMs,
+    }).plugin,
+  );
+  const times = [tick, tick - 1, tick + 1, tick - 60_000, tick - 90_000, tick - 27 * 86_400_000];
+  const results = times.map((scheduledAtMs) => aCheckResult({ checkId: "probe", scheduledAtMs }));
+
+  const { statusCode } = await app.inject({
+    method: "POST",
+    url: "/runner/report",
+    headers: { authorization: `Bearer ${"t".repeat(43)}` },
+    payload: { results },
+  });
+
+  expect(statusCode).toBe(202);
+  expect(passed.toSorted()).toEqual([tick - 27 * 86_400_000, tick - 60_000, tick].toSorted());
 });
