@@ -1,6 +1,7 @@
 /** Fetches tokens for registries from the token service of their challenge, and caches them. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import { parseJson } from "#kernel/body.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
@@ -119,7 +120,7 @@ function exchangeIdentity(address: URL, fields: Record<string, string>): Registr
 
 function readToken({ body }: Answer, host: string) {
   try {
-    const { token, access_token, expires_in } = TokenAnswer.parse(JSON.parse(body.toString()));
+    const { token, access_token, expires_in } = TokenAnswer.parse(parseJson(body, 10_000));
     return { value: TokenText.parse(token ?? access_token), lifetimeSeconds: expires_in };
   } catch {
     // Without the cause: it could quote the token.

@@ -3,6 +3,8 @@
  * accept in a write, and none of them counts as a difference.
  */
 import { createHash } from "node:crypto";
+import { parseJson } from "#kernel/body.ts";
+import { isShallow } from "#kernel/depth.ts";
 import type { Content, Json } from "#routing/incident/contract.ts";
 
 /** Members of a route that the service sets itself. */
@@ -96,16 +98,15 @@ function isDefault(value: Json): boolean {
   return value === null || value === 0 || value === false || value === "";
 }
 
+/** Values; a text with more is as it is. */
+const mostInText = 10_000;
+
 function canonicalLiteral(text: string): string {
   // The id of a chat channel may have its workspace's id in front.
   const channel = /^T[A-Z0-9]+\/([CG][A-Z0-9]+)$/.exec(text)?.[1];
   if (channel !== undefined) return channel;
-  if (!/^\s*["[{]/.test(text)) return text;
-  try {
-    return stableText(JSON.parse(text) as Json);
-  } catch {
-    return text;
-  }
+  const json = /^\s*["[{]/.test(text) ? parseJson(Buffer.from(text), mostInText) : undefined;
+  return json === undefined || !isShallow(json) ? text : stableText(json as Json);
 }
 
 /** JSON with the members of every object sorted. */

@@ -1,5 +1,6 @@
 /** What a workload's annotation says of its deploy: the state of a replacement, which any process can go on with. Pure. */
 import { z } from "zod";
+import { parseJson } from "#kernel/body.ts";
 import type { Workload } from "./schemas.ts";
 
 const key = "vedette.dev/deploy";
@@ -27,12 +28,19 @@ export type DeployRecord = z.infer<typeof DeployRecord>;
 
 /** undefined: there is none, or one that somebody has changed. */
 export function readRecord({ metadata }: Pick<Workload, "metadata">): DeployRecord | undefined {
-  try {
-    const record = DeployRecord.parse(JSON.parse(metadata.annotations[key] ?? ""));
-    return record.uid === metadata.uid ? record : undefined;
-  } catch {
-    return undefined;
-  }
+  const { data } = DeployRecord.safeParse(parseAnnotation(metadata, key));
+  return data?.uid === metadata.uid ? data : undefined;
+}
+
+/** More than the records of ours have, in characters, and in values. */
+const mostWritten = { chars: 131_072, values: 20_000 };
+
+/** JSON in an annotation of ours, which others may have changed; a cluster that lies gives one of any length. */
+export function parseAnnotation({ annotations }: Workload["metadata"], name: string): unknown {
+  const text = annotations[name] ?? "";
+  return text.length > mostWritten.chars
+    ? undefined
+    : parseJson(Buffer.from(text), mostWritten.values);
 }
 
 /** Whether its end is not known yet. */

@@ -3,11 +3,15 @@
  * apply leaves out, and each write is made only if the set is still as it was read. Pure.
  */
 import { z } from "zod";
+import { parseAnnotation } from "#fleet/drivers/kubernetes/record.ts";
 import type { Workload } from "#fleet/drivers/kubernetes/schemas.ts";
+import { listOf } from "#kernel/list-of.ts";
 
 const key = "vedette.dev/members";
 /** An object's annotations have 256 KiB together. */
 const maxBytes = 131_072;
+/** More than there is room for. */
+const most = 10_000;
 const leftOutAtOnce = 16;
 
 const MemberRecord = z.object({
@@ -30,24 +34,24 @@ const MemberRecords = z.object({
   /** Of the set: a copy of one has its annotations, but not its deploys. */
   uid: z.string(),
   /** Whose images we have set, and the field manager that has: settings may have changed since. */
-  containers: z.array(z.string()),
+  containers: listOf(z.string(), most),
   manager: z.string(),
   /** The template's image that was sent last; an admission policy may have changed it. */
   applied: z.object({ container: z.string(), image: z.string() }).optional(),
   /** Of images that such a policy has made: each with the name that was sent. */
-  names: z.array(z.tuple([z.string(), z.string()])).optional(),
-  members: z.record(z.string(), MemberRecord),
+  names: listOf(z.tuple([z.string(), z.string()]), most).optional(),
+  members: z
+    .looseObject({})
+    .transform((given): unknown[] => Object.entries(given))
+    .pipe(listOf(z.tuple([z.string(), MemberRecord]), most))
+    .transform((entries): Record<string, MemberRecord> => Object.fromEntries(entries)),
 });
 export type MemberRecords = z.infer<typeof MemberRecords>;
 
 /** undefined: there are none, or somebody has changed them. */
 export function readRecords({ metadata }: Pick<Workload, "metadata">): MemberRecords | undefined {
-  try {
-    const records = MemberRecords.parse(JSON.parse(metadata.annotations[key] ?? ""));
-    return records.uid === metadata.uid ? records : undefined;
-  } catch {
-    return undefined;
-  }
+  const { data } = MemberRecords.safeParse(parseAnnotation(metadata, key));
+  return data?.uid === metadata.uid ? data : undefined;
 }
 
 export function findRecord(
