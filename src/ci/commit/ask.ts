@@ -1,8 +1,8 @@
 /** Asks GitHub's API, or one that answers as it does, with limits of time and size. */
 import pRetry from "p-retry";
 import { CiTrouble } from "#ci/trouble.ts";
-import { parseJson, withoutSecret } from "#kernel/body.ts";
-import { Agent, request } from "#kernel/http.ts";
+import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
+import { Agent, errors, request } from "#kernel/http.ts";
 
 /** `timeoutMs`: of one request. */
 export type Access = { apiUrl: string; token: string; timeoutMs?: number };
@@ -42,7 +42,9 @@ async function ask(
         ...(token !== "" && { authorization: `Bearer ${token}` }),
       },
     });
-    const answer = parseJson(withoutSecret(Buffer.from(await body.arrayBuffer()), token));
+    const whole = await readBody(body, largestAnswer);
+    if (whole === undefined) throw new errors.ResponseExceededMaxSizeError();
+    const answer = parseJson(withoutSecret(whole, token));
     if (statusCode === 404 || statusCode === 422) return undefined;
     if (statusCode !== 200) throw refuseStatus(statusCode, host);
     if (answer === undefined) throw new CiTrouble(`${host} answers no JSON`);

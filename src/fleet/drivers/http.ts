@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted } from "#fleet/drivers/check-wanted.ts";
 import { boundLabels } from "#fleet/labels.ts";
-import { parseJson, withoutSecret } from "#kernel/body.ts";
-import { Agent, type Dispatcher, request } from "#kernel/http.ts";
+import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
+import { Agent, type Dispatcher, errors, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
 import {
@@ -99,12 +99,17 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
   const call = (path: string, { signal, isWanted }: DriverCall = {}, body?: object) =>
     callFleet(settings, path, {
       dispatcher: isWanted === undefined ? single : single.compose(checkWanted(isWanted)),
+      maxBytes: maxAnswerBytes,
       signal: within(callTimeoutMs, signal),
       ...(body !== undefined && { body }),
     });
   const listPages = (whole?: AbortSignal) =>
     listAll((path) =>
-      callFleet(settings, path, { dispatcher: pages, signal: within(pageTimeoutMs, whole) }),
+      callFleet(settings, path, {
+        dispatcher: pages,
+        maxBytes: maxPageBytes,
+        signal: within(pageTimeoutMs, whole),
+      }),
     );
   return {
     list: listPages,
@@ -208,12 +213,13 @@ function sentinelPath(id: string): string {
   return `/sentinels/${encodeURIComponent(id)}`;
 }
 
-type FleetCall = { dispatcher: Dispatcher; signal: AbortSignal; body?: object };
+/** `maxBytes`: of the answer's text, of which a few KB may be compressed to what the dispatcher lets through. */
+type FleetCall = { dispatcher: Dispatcher; maxBytes: number; signal: AbortSignal; body?: object };
 
 async function callFleet(
   { url, token }: HttpDriverSettings,
   path: string,
-  { body, ...call }: FleetCall,
+  { body, maxBytes, ...call }: FleetCall,
 ): Promise<Answer> {
   const headers = {
     authorization: `Bearer ${token}`,
@@ -227,7 +233,9 @@ async function callFleet(
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const bytes = withoutSecret(Buffer.from(await answer.body.arrayBuffer()), token);
+    const whole = await readBody(answer.body, maxBytes);
+    if (whole === undefined) throw new errors.ResponseExceededMaxSizeError();
+    const bytes = withoutSecret(whole, token);
     if (isTemporary(answer.statusCode)) {
       throw new UnreachableError(`unreachable: the fleet answered ${answer.statusCode}`);
     }
