@@ -1,12 +1,23 @@
 /** What one workspace does over Redis, which several processes share, to the limits of another. */
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from "vitest";
 import type { LimitRequest } from "#api/limiter.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
+import { createRedisCounters } from "#api/ratelimit/limiter/redis-counters.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTestRedis, type TestRedis } from "../../support/servers/redis.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 let redis: TestRedis;
 
@@ -20,12 +31,18 @@ const answerTimeoutMs = 30_000;
 async function startNode() {
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => lines.push(line) });
-  const parts = { redisUrl: redis.url, log, registry: new Registry(), answerTimeoutMs };
+  const registry = new Registry();
+  const parts = { redisUrl: redis.url, log, registry, answerTimeoutMs };
   const limiter = await startLimiter(parts);
   onTestFinished(limiter.close);
   const take = async (key: string, over: Partial<LimitRequest> = {}) =>
     limiter.take([{ key, limit: 1, durationMs: dayMs, cost: 1, ...over }], Date.now());
-  return { limiter, take, isShared: () => !lines.join("").includes("this process alone") };
+  return {
+    limiter,
+    registry,
+    take,
+    isShared: () => !lines.join("").includes("this process alone"),
+  };
 }
 
 const flood = (call: number): LimitRequest[] =>
@@ -55,6 +72,93 @@ describe.skipIf(!hasPrograms("redis-server"))("limits of a workspace over Redis"
     expect(again.passed).toBe(false);
     expect(answers.every(({ passed }) => passed)).toBe(true);
     expect(one.isShared() && other.isShared()).toBe(true);
+  });
+
+  describe("with memory for 4 MB that refuses when it is full", () => {
+    const usedBytes = async () =>
+      Number(/used_memory:(\d+)/.exec(String(await redis.command("INFO", "memory")))?.[1]);
+
+    beforeEach(async () => {
+      await redis.command("CONFIG", "SET", "maxmemory", "4mb", "maxmemory-policy", "noeviction");
+    });
+
+    afterEach(async () => void (await redis.command("CONFIG", "SET", "maxmemory", "0")));
+
+    // The name of a counter has up to 128 characters.
+    it.each([
+      ["by one limit after the other", "", () => dayMs],
+      ["with names of four bytes a character", "\u{1f600}".repeat(50), () => dayMs],
+      ["with a duration for each", "", (n: number) => dayMs + n],
+      ["with durations of each magnitude", "", (n: number) => dayMs * 2 ** (n % 40)],
+    ])(
+      "stay used up at every process while another makes new counters %s",
+      async (_, name, duration) => {
+        const [one, other] = [await startNode(), await startNode()];
+        await one.take("ws_1/rlns_2/anna");
+        const emptyBytes = await usedBytes();
+
+        for (let call = 0; call < 300; call += 1) {
+          const limits = flood(call).map((limit, n) => ({
+            ...{ ...limit, key: `${limit.key}${name}`, durationMs: duration(call * 100 + n) },
+          }));
+          const node = call % 2 === 0 ? one : other;
+          expect((await node.limiter.take(limits, Date.now())).passed).toBe(true);
+        }
+
+        expect(one.isShared() && other.isShared()).toBe(true);
+        expect((await other.take("ws_1/rlns_2/anna")).passed).toBe(false);
+        expect((await one.take("ws_1/rlns_2/berta")).passed).toBe(true);
+        expect((await other.take("ws_1/rlns_2/berta")).passed).toBe(false);
+        expect((await usedBytes()) - emptyBytes).toBeLessThan(2 ** 22 / 3);
+      },
+    );
+
+    it("are those of each process for counters beyond the share, and are counted", async () => {
+      const [one, other] = [await startNode(), await startNode()];
+      for (let call = 0; call < 60; call += 1) await one.limiter.take(flood(call), Date.now());
+
+      const passed = [];
+      for (const node of [one, one, other, other])
+        passed.push((await node.take("ws_flood/late")).passed);
+
+      expect(passed).toEqual([true, false, true, false]);
+      expect((await other.take("ws_flood/rlns_1/0/0", { limit: 1 })).passed).toBe(false);
+      expect(await one.registry.metrics()).toMatch(/counters_evicted_total\{for="own"\} [1-9]/);
+    });
+
+    it("are shared again beyond an earlier flood once its windows have passed", async () => {
+      const [one, other] = [await startNode(), await startNode()];
+      const brief = (call: number) => flood(call).map((limit) => ({ ...limit, durationMs: 1_000 }));
+      for (let call = 0; call < 60; call += 1) await one.limiter.take(brief(call), Date.now());
+      let late = 0;
+      const isShared = async () => {
+        late += 1;
+        await one.take(`ws_flood/late/${late}`);
+        return !(await other.take(`ws_flood/late/${late}`)).passed;
+      };
+
+      expect(await isShared()).toBe(false);
+      await waitFor(isShared, { withinMs: 30_000, what: "the share to be free again" });
+    });
+
+    it("count a counter that many windows use only once", async () => {
+      let nowMs = Date.now();
+      const evicted = { own: 0 };
+      const parts = { url: redis.url, clock: () => nowMs, answerTimeoutMs, evicted };
+      const counters = createRedisCounters(parts);
+      onTestFinished(counters.close);
+      await new Promise<void>((resolve) => counters.onReady(resolve));
+      await counters.ping();
+
+      for (let window = 0; window < 200; window += 1) {
+        const limits = flood(0).map((limit) => ({ ...limit, durationMs: 60_000 }));
+        const known = limits.map(() => undefined);
+        await counters.take(limits, known);
+        nowMs += 60_000;
+      }
+
+      expect(evicted.own).toBe(0);
+    });
   });
 
   it.each<[string, string, Partial<LimitRequest>]>([

@@ -26,6 +26,10 @@ const closed = new Error("connection closed");
 /** The counter of the health check: a full Redis, or a read-only replica, would still answer a plain PING. */
 const probe = { key: "probe", limit: Number.MAX_SAFE_INTEGER, durationMs: 1_000, cost: 1 };
 
+/** The share of the memory of Redis that counters of one workspace may have, or where that has no limit so many bytes. */
+const shareOfMemory = 1 / 4;
+const shareOfUnlimited = 200_000_000;
+
 export type RedisCounters = {
   /** `known`: the counters as this process knows them. Throws when Redis does not answer in time. */
   take: (
@@ -47,11 +51,13 @@ export type RedisSettings = {
   clock?: () => number;
   /** The timeout of a call. */
   answerTimeoutMs?: number | undefined;
+  /** Counts what is not stored because its workspace has its share of the memory. */
+  evicted?: { own: number };
 };
 
 /** Connects in the background, and reconnects when the connection is lost. */
 export function createRedisCounters(settings: RedisSettings): RedisCounters {
-  const { url, clock, answerTimeoutMs = usualAnswerTimeoutMs } = settings;
+  const { url, clock, answerTimeoutMs = usualAnswerTimeoutMs, evicted = { own: 0 } } = settings;
   const redis = new Redis(url, {
     connectionName: "vedette-limits",
     connectTimeout: connectTimeoutMs,
@@ -70,8 +76,13 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   redis.on("ready", () => {
     lastError = closed;
   });
-  const send = async (batch: TakeBatch): Promise<string[]> =>
-    limitTime(run(redis, batch.keys, batch.values(clock === undefined ? "" : String(clock()))));
+  let share = shareOfUnlimited;
+  const send = async (batch: TakeBatch): Promise<string[]> => {
+    const values = batch.values(String(clock?.() ?? ""), share);
+    const answer = await limitTime(run(redis, [...batch.keys, batch.sizesKey], values));
+    evicted.own += Number(answer.at(-1));
+    return answer;
+  };
   // Not by ioredis's own pipelining: it would wait for another turn of the event loop.
   const inOnePacket = (write: () => void): void => {
     const { stream } = redis as { stream?: Redis["stream"] };
@@ -86,6 +97,10 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   return {
     take,
     ping: async () => {
+      // A user of Redis may not be allowed to ask: then the share stays as it is.
+      const memory = await limitTime(redis.info("memory")).catch(() => undefined);
+      const bytes = Number(/^maxmemory:(\d+)/m.exec(memory ?? "")?.[1] ?? 0);
+      if (memory !== undefined) share = Math.floor(bytes * shareOfMemory) || shareOfUnlimited;
       await take([probe], [undefined]);
     },
     onReady: (listener) => redis.on("ready", listener),

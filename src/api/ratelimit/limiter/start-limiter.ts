@@ -25,7 +25,7 @@ export async function startLimiter(settings: LimiterSettings): Promise<Limiter> 
   if (redisUrl === "") return local;
   const show = showMode(registry);
   return startSharedLimiter({
-    counters: createRedisCounters({ url: redisUrl, answerTimeoutMs }),
+    counters: createRedisCounters({ url: redisUrl, answerTimeoutMs, evicted: cells.evicted }),
     local,
     onMode: (mode, reason) => {
       show(mode);
@@ -38,7 +38,7 @@ export async function startLimiter(settings: LimiterSettings): Promise<Limiter> 
 function countEvictions({ evicted }: Cells, registry: Registry): void {
   new Counter({
     name: "vedette_api_ratelimit_counters_evicted_total",
-    help: "Counters removed while still needed, for lack of room: for the own workspace of them, or another.",
+    help: "Counters removed, or not shared, for lack of room: for the own workspace of them, or another.",
     labelNames: ["for"],
     registers: [registry],
     collect() {

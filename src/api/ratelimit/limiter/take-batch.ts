@@ -86,16 +86,17 @@ type WaitingCall = {
 /** All calls of a batch are of one workspace. */
 export class TakeBatch {
   readonly keys: string[] = [];
+  /** Has the sizes of all counters of the workspace. */
+  sizesKey = "";
   readonly #calls: WaitingCall[] = [];
   readonly #values: string[] = [];
-  #hasOneEach = true;
 
   add(call: WaitingCall, known: readonly (Cell | undefined)[]): void {
     this.#calls.push(call);
-    this.#hasOneEach &&= call.requests.length === 1;
     for (const [index, request] of call.requests.entries()) {
       const { limit, durationMs, cost } = request;
-      this.keys.push(keyOf(request));
+      this.sizesKey = slotOf(request);
+      this.keys.push(`${this.sizesKey}:${nameOf(request).replace("/", ":")}`);
       this.#values.push(String(limit), String(durationMs), String(cost), textOf(known[index]));
     }
   }
@@ -104,12 +105,11 @@ export class TakeBatch {
     return this.keys.length >= limitsPerBatch;
   }
 
-  /** The script's ARGV. `now`: unix milliseconds, or empty. */
-  values(now: string): string[] {
-    const counts = this.#hasOneEach
-      ? ""
-      : this.#calls.map(({ requests }) => requests.length).join(" ");
-    return [now, counts, ...this.#values];
+  /** The script's ARGV. `now`: unix milliseconds, or empty. `share`: bytes that the workspace's counters may have. */
+  values(now: string, share: number): string[] {
+    const counts = this.#calls.map(({ requests }) => requests.length);
+    const hasOneEach = counts.every((count) => count === 1);
+    return [now, hasOneEach ? "" : counts.join(" "), String(share), ...this.#values];
   }
 
   readonly answer = (counted: readonly string[]): void => {
@@ -125,8 +125,8 @@ export class TakeBatch {
 }
 
 /** In a cluster a script may only use keys of one slot, which the part in braces determines. */
-function keyOf(request: LimitRequest): string {
-  return `vedette:limit:{${ownerOf(request.key)}}:${nameOf(request).replace("/", ":")}`;
+function slotOf({ key }: LimitRequest): string {
+  return `vedette:limit:{${ownerOf(key)}}`;
 }
 
 function textOf(cell: Cell | undefined): string {

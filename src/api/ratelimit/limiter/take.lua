@@ -2,13 +2,15 @@
 -- calls had come one after the other.
 --
 -- KEYS: one counter per limit, those of a call in a row; a key may occur more than once. Value:
---   "<sequence> <current> <previous>".
+--   "<sequence> <current> <previous>". The last key has the bytes of all counters of the workspace:
+--   "<when they end> <bytes>" for each such time, rounded up by less than the duration so that there are few.
 -- ARGV: the time in unix milliseconds ("": this server's clock, which all callers share), how many limits
---   each call has ("": one each), then for each key: limit, duration in ms, cost, and the caller's copy of
---   the counter in the form of its value, or "".
+--   each call has ("": one each), how many bytes of counters the workspace may have, then for each key: limit,
+--   duration in ms, cost, and the caller's copy of the counter in the form of its value, or "".
 --   The larger of copy and stored value is used: requests that passed while this server was away, or
---   whose counter it has lost, still count.
--- Returns for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
+--   whose counter it has lost or had no room for, still count.
+-- Returns for each key "<passed> <used> <used by others> <sequence> <current> <previous>", and how often a
+--   counter was not stored for lack of room: the caller's copy is then all there is.
 
 local floor = math.floor
 -- Lua itself would write large numbers as 1e+14 and lose digits.
@@ -21,8 +23,10 @@ if not nowMs then
 end
 
 -- What is stored, kept up to date: a command for all keys, and one for each that is counted.
-local values = {}
-for i, value in ipairs(redis.call('MGET', unpack(KEYS))) do values[KEYS[i]] = value end
+local values, stored = {}, {}
+for i, value in ipairs(redis.call('MGET', unpack(KEYS))) do
+  values[KEYS[i]], stored[KEYS[i]] = value, value
+end
 
 -- A counter's value as of `sequence`: current, previous.
 local function rebase(value, sequence)
@@ -51,15 +55,64 @@ local function toValue(sequence, current, previous)
   return format('%.0f %.0f %.0f', sequence, current, previous)
 end
 
-local function store(key, value, sequence, duration)
-  local leftMs = math.min(longestMs, (sequence + 2) * duration - nowMs)
+local function set(key, value, endsMs)
   -- As text: Redis 7.2.0 to 7.2.4 would write some whole numbers with an exponent, and then refuse them.
-  redis.call('SET', key, value, 'PX', format('%.0f', leftMs))
+  redis.call('SET', key, value, 'PX', format('%.0f', math.min(longestMs, endsMs - nowMs)))
+end
+
+local sizes, total, unstored = nil, 0, 0
+
+local function readSizes()
+  sizes = {}
+  for endsMs, bytes in string.gmatch(values[KEYS[#KEYS]] or '', '(%d+) (%d+)') do
+    if tonumber(endsMs) > nowMs then
+      sizes[tonumber(endsMs)] = tonumber(bytes)
+      total = total + bytes
+    end
+  end
+end
+
+local function resize(sequence, duration, bytes)
+  local _, exponent = math.frexp(duration)
+  local step = 2 ^ (exponent - 1)
+  local endsMs = math.ceil((sequence + 2) * duration / step) * step
+  sizes[endsMs] = (sizes[endsMs] or 0) + bytes
+  total = total + bytes
+end
+
+local function hasRoom(key, sequence, duration)
+  local was = stored[key] and tonumber(string.match(stored[key], '^%S+'))
+  if was == sequence then return true end
+  if not sizes then readSizes() end
+  -- Measured: what Redis needs for a key with a time to live, besides its name.
+  local bytes = #key + 150
+  if not was and total + bytes > tonumber(ARGV[3]) then return false end
+  if was then resize(was, duration, -bytes) end
+  resize(sequence, duration, bytes)
+  return true
+end
+
+local function store(key, value, sequence, duration)
   values[key] = value
+  if not hasRoom(key, sequence, duration) then
+    unstored = unstored + 1
+    return
+  end
+  set(key, value, (sequence + 2) * duration)
+  stored[key] = value
+end
+
+local function storeSizes()
+  local text, lastMs = '', 0
+  for endsMs, bytes in pairs(sizes) do
+    if bytes > 0 then text = text .. format('%.0f %.0f ', endsMs, bytes) end
+    lastMs = math.max(lastMs, endsMs)
+  end
+  set(KEYS[#KEYS], text, lastMs)
 end
 
 local function argumentsOf(i)
-  local at = 4 * i - 1
+  local at = 4 * i
   return tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
 end
 
@@ -111,13 +164,13 @@ local function takeAll(first, last)
 end
 
 if ARGV[2] == '' then
-  for i = 1, #KEYS do answer[i] = takeOne(i) end
-else
-  local first = 1
-  for count in string.gmatch(ARGV[2], '%d+') do
-    local last = first + count - 1
-    takeAll(first, last)
-    first = last + 1
-  end
+  for i = 1, #KEYS - 1 do answer[i] = takeOne(i) end
 end
+local first = 1
+for count in string.gmatch(ARGV[2], '%d+') do
+  takeAll(first, first + count - 1)
+  first = first + count
+end
+if total > 0 then storeSizes() end
+answer[#KEYS] = unstored
 return answer

@@ -88,9 +88,9 @@ it("tells the script which limits are of one call, unless each has one", async (
   await Promise.all([takeOf("ws_1/a1"), takeOf("ws_1/a2")]);
   await Promise.all([takeOf("ws_1/a1", "ws_1/a2"), takeOf("ws_1/a3")]);
 
-  expect(sent.map((batch) => batch.values("").slice(0, 2))).toEqual([
-    ["", ""],
-    ["", "2 1"],
+  expect(sent.map((batch) => batch.values("", 5).slice(0, 3))).toEqual([
+    ["", "", "5"],
+    ["", "2 1", "5"],
   ]);
 });
 
@@ -100,7 +100,7 @@ it("tells the script of each limit what it is, and what this process knows", asy
   const known = { sequence: 6, current: 4, previous: 2 };
   await take([request("ws_1/a1", { limit: 9, cost: 3 }), request("ws_1/a2")], [known, undefined]);
 
-  expect(sent[0]?.values("1700").slice(2)).toEqual([
+  expect(sent[0]?.values("1700", 5).slice(3)).toEqual([
     ...["9", "60000", "3", "6 4 2"],
     ...["10", "60000", "1", ""],
   ]);
