@@ -1,4 +1,5 @@
 /** Finds the address of a running Vedette, and the token for it. */
+import { statSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
@@ -30,16 +31,35 @@ type Environment = Record<string, string | undefined>;
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const url = findUrl(options, environment);
   warnOfHttp(new URL(url));
-  const { tokenFile } = options;
-  if (tokenFile !== undefined) return { url, token: readToken(tokenFile), source: "--token-file" };
-  const named = readSecretVariable(environment, "INGRESS_TOKEN");
-  const source = environment["INGRESS_TOKEN"]?.trim() ? "INGRESS_TOKEN" : "INGRESS_TOKEN_FILE";
-  if (named !== undefined) return { url, token: named, source };
+  const named = readNamed(options, environment);
+  if (named !== undefined) {
+    requireOwnAddress(url, options, environment);
+    return { url, ...named };
+  }
   const session = readSession(url, environment);
   if (session === undefined) return findLocal(dataDirOf(options, environment), url);
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw sessionEnded(url);
   return { url, token: session.token, source: "vedette login", isSession: true };
+}
+
+function readNamed({ tokenFile }: TargetOptions, environment: Environment) {
+  if (tokenFile !== undefined) return { token: readToken(tokenFile), source: "--token-file" };
+  const token = readSecretVariable(environment, "INGRESS_TOKEN");
+  const source = environment["INGRESS_TOKEN"]?.trim() ? "INGRESS_TOKEN" : "INGRESS_TOKEN_FILE";
+  return token === undefined ? undefined : { token, source };
+}
+
+/** Others may have made the folder that a command runs in, whose `.vedette` could lead anywhere. */
+function requireOwnAddress(url: string, options: TargetOptions, environment: Environment): void {
+  const named = environment["VEDETTE_CONTROL_URL"] || environment["VEDETTE_DATA_DIR"];
+  if (options.url ?? options.dataDir ?? named) return;
+  const file = path.resolve(".vedette", "endpoints.json");
+  const owner = statSync(file, { throwIfNoEntry: false })?.uid;
+  if (isThisMachine(new URL(url).hostname) && owner === (process.getuid?.() ?? owner)) return;
+  throw usageError(
+    `${file} leads to ${url}, another machine or another user's: to send it your token, name it by --url`,
+  );
 }
 
 /** No refusal: http is usual within a cluster or a private network. */

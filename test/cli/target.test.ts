@@ -1,7 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { findTarget } from "#cli/target.ts";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -196,5 +196,79 @@ describe("findTarget", () => {
     const dataDir = localVedette({ credentials: { ingress_token: 5, secret: "s3cret" } });
 
     expect(() => findTarget({ dataDir }, {})).toThrow(/credentials\.json is damaged$/);
+  });
+});
+
+describe("findTarget in a folder that somebody else may have made", () => {
+  const before = process.cwd();
+  afterEach(() => process.chdir(before));
+
+  const named = { INGRESS_TOKEN: "environment-token" };
+
+  /** The working directory becomes one with a `.vedette` that leads there; returns that file. */
+  function enterFolder(control: string): string {
+    const folder = tempDir();
+    const dataDir = path.join(folder, ".vedette");
+    mkdirSync(dataDir);
+    const file = path.join(dataDir, "endpoints.json");
+    writeFileSync(file, JSON.stringify({ control }));
+    process.chdir(folder);
+    return file;
+  }
+
+  it.each([
+    "https://elsewhere.example.com",
+    "http://192.0.2.1:7071",
+    "http://127.0.0.1.example.com",
+  ])("does not send a named token to %s, which only the folder names", (control) => {
+    enterFolder(control);
+    const tokenFile = path.join(tempDir(), "token");
+    writeFileSync(tokenFile, "file-token");
+
+    expect(() => findTarget({}, named)).toThrow(/name it by --url/);
+    expect(() => findTarget({}, { INGRESS_TOKEN_FILE: tokenFile })).toThrow(/name it by --url/);
+    expect(() => findTarget({ tokenFile }, {})).toThrow(/name it by --url/);
+  });
+
+  it("does not follow a link to another folder's file with a named token", () => {
+    const file = enterFolder("https://elsewhere.example.com");
+    const folder = tempDir();
+    symlinkSync(path.dirname(file), path.join(folder, ".vedette"));
+    process.chdir(folder);
+
+    expect(() => findTarget({}, named)).toThrow(/name it by --url/);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    "does not send a named token to a port of this machine that another user's file names",
+    () => {
+      chownSync(enterFolder("http://127.0.0.1:7071"), 12_345, 12_345);
+
+      expect(() => findTarget({}, named)).toThrow(/name it by --url/);
+    },
+  );
+
+  it("sends a named token to the Vedette of the folder on this machine", () => {
+    enterFolder("http://127.0.0.1:7071");
+
+    expect(findTarget({}, named)).toMatchObject({
+      ...{ url: "http://127.0.0.1:7071", token: "environment-token" },
+    });
+  });
+
+  it("sends a named token to another machine that the user names, or whose folder", () => {
+    enterFolder("https://elsewhere.example.com");
+    const chosen = [{ url: "https://elsewhere.example.com" }, { dataDir: ".vedette" }];
+    const variables = [
+      { VEDETTE_CONTROL_URL: "https://elsewhere.example.com" },
+      { VEDETTE_DATA_DIR: ".vedette" },
+    ];
+
+    const urls = [
+      ...chosen.map((options) => findTarget(options, named).url),
+      ...variables.map((more) => findTarget({}, { ...named, ...more }).url),
+    ];
+
+    expect(new Set(urls)).toEqual(new Set(["https://elsewhere.example.com"]));
   });
 });
