@@ -50,16 +50,16 @@ export function bearerOf(header: string | undefined): string {
 
 function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, Buffer]> {
   yield [{ actor: sharedActor, roles }, digest(ingressToken)];
-  for (const [actor, { token, roles: held }] of Object.entries(operators)) {
-    if (token === undefined) continue;
-    const value = Buffer.from(token, "hex");
-    yield [{ actor, roles: held, accounts: [tokenAccount(token)] }, value];
+  for (const [actor, row] of Object.entries(operators)) {
+    if (row.token === undefined) continue;
+    yield [{ actor, roles: row.roles, accounts: rowAccounts(row) }, Buffer.from(row.token, "hex")];
   }
 }
 
-/** By its token an operator's row is known under another name, too. */
-export function tokenAccount(token: string): string {
-  return `token:${markOf({ actor: "", roles }, Buffer.from(token, "hex"))}`;
+/** By its token, and by whom it signs in, an operator's row is known under another name, too. */
+export function rowAccounts({ token, sign_in }: Partial<Operator>): string[] {
+  const known = [token, sign_in?.toLowerCase()].filter((text) => text !== undefined);
+  return known.map((text) => `row:${markOf({ actor: "", roles }, Buffer.from(text))}`);
 }
 
 /** Digests all have the same length, which a comparison in constant time needs. */

@@ -21,7 +21,7 @@ const included: Record<Role, readonly Role[]> = {
 
 /**
  * A caller that `control` has authenticated: its name in logs and records, its roles, the setting that gives them,
- * which is `control.operators` if absent, and this person's accounts: at the identity provider, and `token:…`. Absent
+ * which is `control.operators` if absent, and this person's accounts: at the identity provider, and `row:…`. Absent
  * accounts: none is known, and the name says who it is.
  */
 export type Caller = {

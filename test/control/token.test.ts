@@ -32,7 +32,21 @@ describe("createIdentify", () => {
 
     expect(accountsOf({ al: { ...operator("alices"), roles } })).toEqual(before);
     expect(accountsOf({ ben: operator("bens") }, "bens")).not.toEqual(before);
-    expect(before).toEqual([expect.stringMatching(/^token:[\w-]{16}$/)]);
+    expect(before).toEqual([expect.stringMatching(/^row:[\w-]{16}$/)]);
+  });
+
+  it("knows whom a row signs in again under another name and with another token", () => {
+    const signIn = { sign_in: "Ada@example.com" };
+    const accountsOf = (operators: Record<string, Operator>, token: string) =>
+      createIdentify({ ...tokens, operators })(token)?.accounts ?? [];
+    const before = accountsOf({ ada: { ...operator("adas"), ...signIn } }, "adas");
+    const sharedWith = (row: Operator) =>
+      accountsOf({ lovelace: row }, "new").filter((account) => before.includes(account)).length;
+
+    expect(sharedWith({ ...operator("new"), sign_in: "ada@example.com" })).toBe(1);
+    expect(sharedWith({ ...operator("new"), sign_in: "ben@example.com" })).toBe(0);
+    expect(sharedWith(operator("new"))).toBe(0);
+    expect(before.join()).not.toMatch(/ada/i);
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
-import { tokenAccount } from "#control/token.ts";
+import { rowAccounts } from "#control/token.ts";
 import { secretPrefixes } from "#kernel/mask-secrets.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
@@ -52,7 +52,7 @@ export function createPeople(settings: Settings): People {
       const row = Object.hasOwn(operators, actor) ? operators[actor] : undefined;
       const accounts = [
         ...(subject === undefined ? [] : [accountId(oidc, subject)]),
-        ...(row?.token === undefined ? [] : [tokenAccount(row.token)]),
+        ...rowAccounts(row ?? {}),
       ];
       return {
         ...{ actor, roles },

@@ -86,7 +86,7 @@ function requireApprover(actor: Actor, { startedBy, accounts: starters }: Rollou
   }
   const [theirs = [], own = []] = [starters, actor.accounts];
   const isOneUnknown = theirs.includes(unknownAccount) !== own.includes(unknownAccount);
-  const isPerson = (one: string) => !one.startsWith("token:");
+  const isPerson = (one: string) => !one.startsWith("row:");
   if (by !== startedBy && isOneUnknown && theirs.some(isPerson) && own.some(isPerson)) {
     const next = own.includes(unknownAccount) ? "call again" : "cancel it and start it again";
     throw notAnApprover(

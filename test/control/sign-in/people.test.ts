@@ -26,7 +26,11 @@ const free = { actor: "cem@example.com", roles };
 
 describe("a session", () => {
   it.each([
-    ["a linked operator", linked, { actor: "ada", roles }],
+    [
+      "a linked operator",
+      linked,
+      { actor: "ada", roles, accounts: [expect.stringMatching(/^row:/)] },
+    ],
     ["anybody else", free, { actor: "cem@example.com", roles, grantedBy: "control.oidc" }],
   ])("of %s lasts as long as nothing changes, also in another process", (_who, caller, found) => {
     const session = peopleOf().begin(caller, nowMs);
