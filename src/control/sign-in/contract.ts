@@ -39,6 +39,9 @@ export const FinishRequest = z.strictObject({
 
 export const DeviceRequest = z.strictObject({ challenge: Challenge });
 
+/** Within bounds whatever a server answers: a wait of nothing would ask it without a pause. */
+const interval = z.number().transform((seconds) => Math.min(Math.max(seconds, 1), 60));
+
 export const DeviceAnswer = z.object({
   provider: z.string(),
   user_code: z.string(),
@@ -46,7 +49,7 @@ export const DeviceAnswer = z.object({
   /** The same with the code in it; null: there is none. */
   complete_uri: z.url({ protocol: /^https?$/ }).nullable(),
   flow: SealedFlow,
-  interval: z.number(),
+  interval,
   expires_in: z.number(),
 });
 
@@ -65,7 +68,7 @@ export type SessionAnswer = z.infer<typeof SessionAnswer>;
 /** null: the person has not answered yet; `interval`: after how many seconds to ask again. */
 export const PollAnswer = z.object({
   signed_in: SessionAnswer.nullable(),
-  interval: z.number(),
+  interval,
 });
 
 /** Who a token, or a session, belongs to. */
