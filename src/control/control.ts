@@ -22,7 +22,7 @@ import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import { bodyLimitBytes, readBodiesAsJson } from "./json-bodies.ts";
 import { timeCalls } from "./metrics.ts";
-import { trackResponses } from "./open-responses.ts";
+import { endWithCaller, trackResponses } from "./open-responses.ts";
 import {
   createRefuse,
   noQuery,
@@ -152,6 +152,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   for (const { plugin } of doors) app.register(plugin);
   app.post("/*", (request, reply) => {
     const caller = callers.of(request) ?? { actor: "", roles: [] };
+    if (isBlocking(pathOf(request))) endWithCaller(reply.raw, () => callers.find(request));
     return forward(request, reply, { ...caller, ingress, settings });
   });
   app.setNotFoundHandler((request) => {

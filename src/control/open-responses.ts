@@ -44,6 +44,16 @@ export function trackResponses(server: Server, watched: TrackingSettings): OpenR
   };
 }
 
+/** Disconnects a response that takes long once `find` answers undefined: its caller has signed out. */
+export function endWithCaller(response: ServerResponse, find: () => Promise<unknown>): void {
+  const timer = setInterval(async () => {
+    // While nobody can say, it goes on.
+    if ((await find().catch(() => null)) === undefined) response.destroy();
+    if (response.destroyed) clearInterval(timer);
+  }, 5_000).unref();
+  response.once("close", () => clearInterval(timer));
+}
+
 /** On Node 22 a response that waits behind another one on its connection does not close with the connection. */
 function createOpenCount(noteEmpty: () => void) {
   let count = 0;

@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { ownKey } from "#control/call-keys.ts";
 import { findForeignFleet } from "#control/fleet-access.ts";
-import { trackResponses } from "#control/open-responses.ts";
+import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { readBody } from "#kernel/body.ts";
@@ -119,13 +119,15 @@ async function admit(
   const { pathname: path, search } = addressOf(request);
   const refused = refuseForeign({ method, path, headers });
   if (refused !== undefined) return answerRefusal(response, refused);
-  const caller = await settings.identify(readToken(headers.authorization));
+  const find = async () => settings.identify(readToken(headers.authorization));
+  const caller = await find();
   if (caller === undefined) {
     // Browsers ask without a token first.
     const isWrong = headers.authorization !== undefined;
     if (isWrong) settings.log.warn({ path }, "restate called without a valid token");
     return answerRefusal(response, unauthorized);
   }
+  endWithCaller(response, find);
   return forward({ ...given, path, search, caller });
 }
 

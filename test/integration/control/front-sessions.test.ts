@@ -10,8 +10,10 @@ import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn } from "#control/sign-in/sign-in.ts";
 import { createIdentify } from "#control/token.ts";
 import { createLog } from "#kernel/log.ts";
+import { roles } from "#kernel/roles.ts";
 import { createMemoryNames } from "../../support/program/memory-names.ts";
 import { createMemoryLogouts, statusPath } from "../../support/program/sign-in-bench.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, "127.0.0.1");
@@ -19,11 +21,12 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it("are accepted with their roles, until they are signed out", async () => {
+/** A front with a Restate that answers everything but `attachPath`. */
+async function startFront() {
   const reached: unknown[] = [];
   const restate = createServer((request, response) => {
     reached.push(request.headers["x-vedette-actor"]);
-    response.end("{}");
+    if (request.url !== attachPath) response.end("{}");
   });
   const environment = {
     VEDETTE_CONTROL__OIDC__ISSUER: "https://login.example.com",
@@ -57,17 +60,37 @@ it("are accepted with their roles, until they are signed out", async () => {
     front.server.close();
     restate.close();
   });
-  const session = signIn.core.people.begin({ actor: "ada", roles: ["read"] }, Date.now());
-  const bearer = signIn.bearers.seal(session);
-  const call = async (path: string) => {
+  const session = signIn.core.people.begin({ actor: "ada", roles: [...roles] }, Date.now());
+  const reading = signIn.core.people.begin({ actor: "ada", roles: ["read"] }, Date.now());
+  const call = async (path: string, of = reading) => {
+    const bearer = signIn.bearers.seal(of);
     const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
     return (await fetch(`${url}${path}`, { method: "POST", headers, body: "{}" })).status;
   };
+  return { call, reached, logouts, session, reading };
+}
+
+/** A call that is in no allow-list, and waits for as long as a rollout takes. */
+const attachPath = "/restate/invocation/inv_1/attach";
+
+it("are accepted with their roles, until they are signed out", async () => {
+  const { call, reached, logouts, reading } = await startFront();
 
   const before = [await call(statusPath), await call(statusPath.replace("Status", "Cancel"))];
-  await logouts.add(session);
+  await logouts.add(reading);
   const after = await call(statusPath);
 
   expect([...before, after]).toEqual([200, 403, 401]);
   expect(reached).toEqual(["ada"]);
+});
+
+it("get no answer that comes after they are signed out", async () => {
+  const { call, reached, logouts, session, reading } = await startFront();
+  const waiting = call(attachPath, session).catch((error: Error) => error);
+  await waitFor(async () => reached.length === 1, { withinMs: 5_000, what: "the call" });
+
+  await logouts.add(session);
+
+  expect(await waiting).toMatchObject({ message: "fetch failed" });
+  expect(await call(statusPath, reading)).toBe(200);
 });

@@ -29,6 +29,8 @@ export function createMemoryLogouts(): Logouts {
 }
 
 export const statusPath = "/vedette.v1.SentinelRolloutService/singleton/Status";
+/** What Restate does not answer. */
+export const rolloutPath = "/vedette.v1.SentinelRolloutService/singleton/Rollout";
 export const cancelPath = "/vedette.v1.SentinelRolloutService/singleton/Cancel";
 
 export async function startSignInBench(options: Options) {
@@ -39,7 +41,7 @@ export async function startSignInBench(options: Options) {
   const restate = createServer((request, response) => {
     actors.push(request.headers["x-vedette-actor"]);
     request.resume();
-    response.end("{}");
+    if (request.url !== rolloutPath) response.end("{}");
   });
   restate.listen(0, "127.0.0.1");
   await once(restate, "listening");

@@ -9,6 +9,7 @@ import { signInAs } from "../../../support/http/form-browser.ts";
 import {
   cancelPath,
   makeSecret,
+  rolloutPath,
   type SignInBench,
   startSignInBench,
   statusPath,
@@ -17,6 +18,7 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from "../../../support/servers/identity-provider.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
 const verified = (email: string, groups: unknown) => ({ email, email_verified: true, groups });
 
@@ -286,6 +288,19 @@ describe("a session of the command line", () => {
 
     expect([before.status, out.status]).toEqual([200, 204]);
     expect((await Promise.all(after)).map(({ status }) => status)).toEqual([401, 401]);
+  });
+
+  it("ends by signing out for the call that waits too, which disconnects", async () => {
+    const bearer = bearerOf(await signIn("ada"));
+    const body = { image: "vedette/sentinel:v2" };
+    const waiting = bench.call(rolloutPath, { bearer, body }).catch((error: Error) => error);
+    const other = bench.call(rolloutPath, { bearer: "shared", body }).catch(() => "disconnected");
+    await waitFor(async () => bench.actors.length === 2, { withinMs: 5_000, what: "both calls" });
+
+    await bench.call("/sign-in/session", { bearer, method: "DELETE" });
+
+    expect(await waiting).toMatchObject({ message: "fetch failed" });
+    expect(await Promise.race([other, "still waits"])).toBe("still waits");
   });
 
   it("ends after its hours", async () => {
