@@ -17,6 +17,8 @@ export type RenewParts = {
   pollEveryMs?: number;
   /** How long to wait for an order. */
   orderTimeoutMs?: number;
+  /** When an order that nobody waits for is given up: until then no other begins. */
+  orderAtMostMs?: number;
 };
 
 /** `isNew`: it was issued by this call. */
@@ -89,14 +91,15 @@ async function loadAcme() {
   return (await import("acme-client")).default;
 }
 
-async function connect({ directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
+async function connect(parts: RenewParts) {
+  const { directoryUrl, store, pollEveryMs = 2_000, orderAtMostMs = 600_000 } = parts;
   const acme = await loadAcme();
   acme.axios.defaults.timeout = requestTimeoutMs;
+  // A request's own timeout begins anew with each byte, and with each redirect.
+  acme.axios.defaults.signal = AbortSignal.timeout(orderAtMostMs);
   acme.axios.defaults.maxContentLength = largestAnswer;
-  // One retry, after a second: the timed job runs again by itself.
-  Object.assign(acme.axios.defaults, {
-    acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
-  });
+  // The library would wait for as long as a Retry-After says: the timed job runs again by itself.
+  Object.assign(acme.axios.defaults, { acmeSettings: { retryMaxAttempts: 0 } });
   let accountKey = await store.readAccount(directoryUrl);
   if (accountKey === undefined) {
     accountKey = (await acme.crypto.createPrivateEcdsaKey()).toString();

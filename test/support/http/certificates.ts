@@ -12,6 +12,8 @@ import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { Database } from "#kernel/database.ts";
 import { startAcmeDirectory } from "./acme-directory.ts";
 
+type RenewLimits = { orderTimeoutMs: number; orderAtMostMs?: number };
+
 type Options = { lifetimeDays?: number };
 
 const names = ["api.example.test", "eu.example.test"];
@@ -49,6 +51,10 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
   const renewWithin = (orderTimeoutMs: number) =>
     createRenewCertificate({ ...renewParts, store, clock: Date.now, orderTimeoutMs });
 
+  /** As `renewWithin`, at another authority. */
+  const renewAt = (directoryUrl: string, limits: RenewLimits) =>
+    createRenewCertificate({ ...renewParts, store, clock: Date.now, directoryUrl, ...limits });
+
   return {
     store,
     names,
@@ -56,6 +62,7 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
     directory,
     renew,
     renewWithin,
+    renewAt,
     logLines,
     /** What another encryption key opens. */
     otherStore: () => openStore(newEncryptionKey()),

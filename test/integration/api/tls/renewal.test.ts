@@ -1,5 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ProblemError } from "#kernel/problem.ts";
 import { prepareCertificates } from "../../../support/http/certificates.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
@@ -125,5 +128,65 @@ describe("the renewal of certificates", () => {
 
     expect(isNew).toBe(true);
     expect(await other.read(names)).toBeDefined();
+  });
+});
+
+describe("the renewal of certificates by an authority that plays for time", () => {
+  /** `asked`: how many requests it got. */
+  async function startAuthority(answer: RequestListener) {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      asked += 1;
+      answer(request, response);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/directory`, asked: () => asked };
+  }
+
+  it("fails at once when it is told to wait for days, and orders anew the next time", async () => {
+    const { renewAt } = await prepareCertificates(database());
+    const authority = await startAuthority((_, response) =>
+      response.writeHead(503, { "retry-after": "200000" }).end(),
+    );
+    const renew = renewAt(authority.url, { orderTimeoutMs: 20_000 });
+
+    for (const _ of [1, 2]) await expect(renew()).rejects.not.toThrow("the order took too long");
+
+    expect(authority.asked()).toBe(2);
+  });
+
+  it.each<[string, RequestListener]>([
+    [
+      "an answer that comes byte after byte",
+      (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const timer = setInterval(() => response.write(" "), 20);
+        response.once("close", () => clearInterval(timer));
+      },
+    ],
+    ["no answer", () => {}],
+    [
+      "slow redirects",
+      (_, response) =>
+        void setTimeout(() => response.writeHead(302, { location: "/directory" }).end(), 300),
+    ],
+  ])("gives %s up, and orders anew the next time", async (_, answer) => {
+    const { renewAt } = await prepareCertificates(database());
+    const authority = await startAuthority(answer);
+    const renew = renewAt(authority.url, { orderTimeoutMs: 100, orderAtMostMs: 500 });
+    const ordersAnew = async () => {
+      const before = authority.asked();
+      await renew().catch(() => {});
+      return authority.asked() > before;
+    };
+
+    await expect(renew()).rejects.toThrow("the order took too long");
+    await waitFor(ordersAnew, { withinMs: 5_000, what: "another order" });
   });
 });
