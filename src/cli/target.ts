@@ -56,7 +56,9 @@ function requireOwnAddress(url: string, options: TargetOptions, environment: Env
   if (options.url ?? options.dataDir ?? named) return;
   const file = path.resolve(".vedette", "endpoints.json");
   const owner = statSync(file, { throwIfNoEntry: false })?.uid;
-  if (isThisMachine(new URL(url).hostname) && owner === (process.getuid?.() ?? owner)) return;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  const isHere = isThisMachine(host) || ownAddresses().includes(host);
+  if (isHere && owner === (process.getuid?.() ?? owner)) return;
   throw usageError(
     `${file} leads to ${url}, another machine or another user's: to send it your token, name it by --url`,
   );
@@ -116,17 +118,9 @@ function readToken(file: string): string {
 
 function readControlUrl(dataDir: string): string {
   const running = findRunning(dataDir);
-  if (running !== undefined) return requireOwn(running, dataDir);
+  if (running !== undefined) return running;
   const detail = `no Vedette runs on ${path.resolve(dataDir)}: start one with "vedette start", or name another with --url`;
   throw new ProblemError({ status: 503, code: "unreachable", detail });
-}
-
-/** A folder of strangers may have such a file: whoever it names would get the token of the environment. */
-function requireOwn(text: string, dataDir: string): string {
-  const host = URL.parse(text)?.hostname.replace(/^\[|\]$/g, "") ?? "";
-  if (isThisMachine(host) || ownAddresses().includes(host)) return text;
-  const file = path.join(dataDir, "endpoints.json");
-  throw usageError(`${file} names a control that is not on this machine: name it with --url`);
 }
 
 /** A killed Vedette leaves its file: another program may have its port now and must not get the token. */
