@@ -5,6 +5,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
 import { onceAtATime } from "#kernel/once-at-a-time.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
 
 /** `ask` resolves when the dependency answers, and rejects when it does not. */
 export type Dependency = { name: string; ask: () => Promise<unknown> };
@@ -101,17 +102,9 @@ async function failureOf(
   ask: () => Promise<unknown>,
   timeoutMs: number,
 ): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, `no answer in ${timeoutMs} ms`);
-  });
-  const answer = ask().then(
+  const late = Object.assign(new Error(), { code: `no answer in ${timeoutMs} ms` });
+  return unlessLate(ask, { limitMs: timeoutMs, late }).then(
     () => undefined,
     (error: NodeJS.ErrnoException) => error.code ?? error.name,
   );
-  try {
-    return await Promise.race([answer, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

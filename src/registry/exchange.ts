@@ -3,6 +3,7 @@ import { readBody } from "#kernel/body.ts";
 import { type Dispatcher, request as requestHttp } from "#kernel/http.ts";
 import { ClosedAddressError, type Reach } from "#kernel/reach.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import { isPlainHttp } from "./image-name.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
@@ -37,9 +38,8 @@ export type Answer = {
  */
 export async function send(request: RegistryRequest, reach: Reach): Promise<Answer> {
   const { address, signal: given, ...options } = request;
+  const signal = within(timeoutMs, given);
   try {
-    const late = AbortSignal.timeout(timeoutMs);
-    const signal = given === undefined ? late : AbortSignal.any([late, given]);
     const answer = await requestHttp(address, { ...options, signal, dispatcher: reach.agent });
     const body = await readBody(answer.body, largestAnswer);
     if (body === undefined) throw new TooLarge(`too large an answer from ${address.host}`);

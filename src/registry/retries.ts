@@ -2,12 +2,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { ProblemError } from "#kernel/problem.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 /** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
 const retries = 3;
 const patienceMs = 30_000;
 const longestAskedWaitMs = 10_000;
+/** Of the whole: an attempt has several requests that may each take almost their timeout. */
+const wholeMs = patienceMs + longestAskedWaitMs;
 
 /** `notFoundWaitMs`: how long to ask again for what is not found; absent: not at all. */
 export type Patience = { notFoundWaitMs?: number; signal?: AbortSignal | undefined };
@@ -44,7 +47,8 @@ export async function withRetries<T>(
           ? ++troubles <= retries
           : isNotFound(error) && performance.now() < untilMs,
     });
-    return await Promise.race([tried, tooLate()]);
+    const late = new RegistryTrouble("it takes too long");
+    return await unlessLate(() => tried, { limitMs: wholeMs, late });
   } catch (error) {
     if (!(error instanceof RegistryTrouble)) throw error;
     throw refuse("registry_unavailable", `${describe(error.message)}; try again ${whenOf(error)}`);
@@ -58,12 +62,6 @@ function isTemporary(error: Error): boolean {
 
 function isNotFound(error: Error): boolean {
   return error instanceof ProblemError && error.code === "image_not_found";
-}
-
-/** A limit for the whole, because an attempt has several requests that may each take almost their timeout. */
-async function tooLate(): Promise<never> {
-  await delay(patienceMs + longestAskedWaitMs, undefined, { ref: false });
-  throw new RegistryTrouble("it takes too long");
 }
 
 async function delayUntil(timeMs: number): Promise<void> {

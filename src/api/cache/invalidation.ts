@@ -8,6 +8,7 @@ import type { ClientBase } from "pg";
 import pg from "pg";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
 
 /** What has changed. A workspace covers everything in it; `new`: something that did not exist before. */
 export type Stale =
@@ -182,7 +183,7 @@ async function listenOnce(subscription: Subscription): Promise<void> {
         onPing = (text) => text === String(count) && resolve();
       });
       await sender.query(pingQuery, [ownChannel, String(count)]);
-      await withTimeLimit(back, pingTimeoutMs);
+      await unlessLate(() => back, { limitMs: pingTimeoutMs, late: new Error(notReceived) });
       subscription.onPong(sentAt);
       await pause(sentAt + pingEveryMs - performance.now(), signal);
     }
@@ -207,11 +208,6 @@ function connectionTo(url: string): pg.Client {
   return client;
 }
 
-async function withTimeLimit(promise: Promise<void>, ms: number): Promise<void> {
-  const { promise: limit, reject } = Promise.withResolvers<never>();
-  const detail =
-    "a notification that this process sent was not received; is database.url a connection pooler's, or " +
-    "of another database than database.direct_url?";
-  const timer = setTimeout(() => reject(new Error(detail)), ms);
-  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
-}
+const notReceived =
+  "a notification that this process sent was not received; is database.url a connection pooler's, or " +
+  "of another database than database.direct_url?";

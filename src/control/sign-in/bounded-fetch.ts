@@ -3,6 +3,7 @@ import { isLoopback } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { ClosedAddressError, createReach } from "#kernel/reach.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import { ProviderTrouble } from "./refusals.ts";
 
 export type FetchLimits = {
@@ -34,14 +35,13 @@ export function createBoundedFetch(
 ): BoundedFetch {
   return async (address, { method, headers, body, signal }) => {
     requireSafe(address, mayBePlain);
-    const late = AbortSignal.timeout(limits.timeoutMs);
     try {
       const answer = await request(address, {
         method: method === "POST" ? "POST" : "GET",
         headers,
         dispatcher: reach.agent,
         ...(body !== undefined && body !== null && { body: String(body) }),
-        signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+        signal: within(limits.timeoutMs, signal),
       });
       const whole = await readBody(answer.body, limits.maxBytes);
       if (whole === undefined) throw new ProviderTrouble("its answer is too large");

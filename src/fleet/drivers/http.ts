@@ -7,6 +7,7 @@ import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { Agent, type Dispatcher, errors, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/list-of.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import {
   type DeployOrder,
   type Driver,
@@ -142,12 +143,6 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       await Promise.all([single.destroy(), pages.destroy(), logs.destroy()]);
     },
   };
-}
-
-/** A signal that is aborted with the given one, or after `limitMs`. */
-function within(limitMs: number, signal?: AbortSignal): AbortSignal {
-  const timeout = AbortSignal.timeout(limitMs);
-  return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
 }
 
 type Answer = { status: number; body: unknown; chars: number };

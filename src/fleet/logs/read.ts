@@ -9,7 +9,7 @@ import {
 } from "#fleet/contract.ts";
 import { type Driver, type LogTail, UnreachableError } from "#fleet/drivers/driver.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessLate, within } from "#kernel/unless-aborted.ts";
 import { hasStarted } from "./keep.ts";
 import type { FoundLog, LogStore } from "./store.ts";
 
@@ -52,7 +52,7 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
       limit(async () => {
         signal.throwIfAborted();
         // What came until then is an answer, too.
-        const ended = AbortSignal.any([signal, AbortSignal.timeout(dripLimitMs)]);
+        const ended = within(dripLimitMs, signal);
         return (await driver.readLog?.({ sentinelId }, { lines, signal: ended })) ?? { absent: "" };
       });
     try {

@@ -11,6 +11,7 @@ import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
 import { readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch } from "#kernel/hang-watch.ts";
 import { request } from "#kernel/http.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
 
@@ -150,10 +151,6 @@ export class EngineClient {
     this.#hangs.close();
     return this.#client.close();
   }
-}
-
-function within(ms: number, signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 }
 
 /** A map as ClickHouse writes it; text in a setting is escaped like any other. */

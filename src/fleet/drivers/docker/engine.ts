@@ -4,6 +4,7 @@ import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import { type Connect, describeFailure } from "./connection.ts";
 import { Refusal } from "./schemas.ts";
 
@@ -46,8 +47,7 @@ export function createEngine(host: string, connect: Connect, at: string) {
 
   const send = async (path: string, asked: Omit<EngineRequest, "path">) => {
     const { method, body, headers, limitMs = callLimitMs, signal } = asked;
-    const limit = AbortSignal.timeout(limitMs);
-    const whole = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+    const whole = within(limitMs, signal);
     try {
       const { origin, dispatcher } = await connect.open(whole);
       if (asked.isWanted?.() === false) throw new UnwantedError("the order is no longer wanted");

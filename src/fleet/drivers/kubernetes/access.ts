@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import path from "node:path";
 import { type ClusterAccess, readAccess } from "./kubeconfig.ts";
-import { readShortFile } from "./short-file.ts";
+import { readShortFile } from "./pem.ts";
 
 const mount = "/var/run/secrets/kubernetes.io/serviceaccount";
 

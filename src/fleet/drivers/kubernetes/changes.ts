@@ -3,9 +3,11 @@
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes). It only shortens a
  * wait: what a workload is like is always read anew, so a watch that is late, lossy or refused does no harm.
  */
+import { EventEmitter, once } from "node:events";
 import { z } from "zod";
 import { parseJson } from "#kernel/body.ts";
 import { pause } from "#kernel/pause.ts";
+import { within } from "#kernel/unless-aborted.ts";
 import { type Place, workloadsIn } from "./calls.ts";
 import type { Cluster } from "./client.ts";
 
@@ -26,32 +28,21 @@ const WatchEvent = z.object({
 
 export type Changes = {
   /** Resolves at the next change of the workload, after `limitMs`, or once `signal` is aborted. */
-  next: (workload: Place, limitMs: number, signal?: AbortSignal) => Promise<void>;
+  next: (workload: Place, limitMs: number, signal: AbortSignal) => Promise<void>;
   stop: () => void;
 };
-
-type Wake = () => void;
 
 export function createChanges(
   cluster: Pick<Cluster, "call" | "stream">,
   selector: string,
 ): Changes {
-  const waiting = new Map<string, Map<string, Set<Wake>>>();
+  const woken = new EventEmitter().setMaxListeners(0);
   const watched = new Set<string>();
   const stopped = new AbortController();
 
   /** `path`: of the workloads of one kind in one namespace. */
-  const waitersOf = (path: string) => {
-    const known = waiting.get(path) ?? new Map<string, Set<Wake>>();
-    waiting.set(path, known);
-    return known;
-  };
-
-  const wake = (path: string, name?: string): void => {
-    for (const [one, wakes] of waitersOf(path)) {
-      if (name === undefined || name === one) for (const each of [...wakes]) each();
-    }
-  };
+  const waitedFor = (path: string) =>
+    woken.eventNames().filter((name) => String(name).startsWith(`${path}/`));
 
   const watchOnce = async (path: string): Promise<void> => {
     const { signal } = stopped;
@@ -62,14 +53,14 @@ export function createChanges(
     );
     const { resourceVersion } = page.metadata;
     // What has changed before the watch begins.
-    wake(path);
+    for (const name of waitedFor(path)) woken.emit(name);
     const more = { watch: "1", resourceVersion, timeoutSeconds: String(watchSeconds) };
     const asked = `${path}?${new URLSearchParams({ ...query, ...more })}`;
     const limitMs = (watchSeconds + 15) * 1_000;
     for await (const line of cluster.stream({ path: asked, limitMs, signal, maxLineBytes })) {
       const event = WatchEvent.parse(parseJson(Buffer.from(line), mostParts));
       if (event.type === "ERROR") return;
-      if (event.object.metadata) wake(path, event.object.metadata.name);
+      if (event.object.metadata) woken.emit(`${path}/${event.object.metadata.name}`);
     }
   };
 
@@ -77,7 +68,7 @@ export function createChanges(
   const watch = async (path: string): Promise<void> => {
     if (watched.has(path)) return;
     watched.add(path);
-    while (!stopped.signal.aborted && waitersOf(path).size > 0) {
+    while (!stopped.signal.aborted && waitedFor(path).length > 0) {
       await watchOnce(path).catch(() => {});
       await pause(restMs * (0.5 + Math.random()), stopped.signal);
     }
@@ -86,23 +77,12 @@ export function createChanges(
 
   return {
     next: async (workload, limitMs, signal) => {
-      const { name } = workload;
       const path = workloadsIn(workload);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const waiters = waitersOf(path);
-      const wakes = waiters.get(name) ?? new Set<Wake>();
-      waiters.set(name, wakes.add(resolve));
+      const over = within(limitMs, AbortSignal.any([stopped.signal, signal]));
+      const changed = once(woken, `${path}/${workload.name}`, { signal: over }).catch(() => {});
       void watch(path);
-      const timer = setTimeout(resolve, limitMs);
-      signal?.addEventListener("abort", () => resolve(), { once: true });
-      await promise;
-      clearTimeout(timer);
-      wakes.delete(resolve);
-      if (wakes.size === 0 && waiters.get(name) === wakes) waiters.delete(name);
+      await changed;
     },
-    stop: () => {
-      stopped.abort();
-      for (const path of waiting.keys()) wake(path);
-    },
+    stop: () => stopped.abort(),
   };
 }

@@ -6,7 +6,7 @@ import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { parseJson, readBody, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
-import { unlessAborted } from "#kernel/unless-aborted.ts";
+import { unlessAborted, within } from "#kernel/unless-aborted.ts";
 import { createConnection } from "./connection.ts";
 import type { Identities, Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
@@ -109,7 +109,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     /** Answers refusals that concern this call alone; throws for all others. */
     call: async (asked: ClusterRequest): Promise<ClusterAnswer> => {
       // The wait for its turn and for a credential counts.
-      const whole = limitOf(asked);
+      const whole = within(asked.limitMs ?? callLimitMs, asked.signal);
       try {
         const turn = () => unlessAborted(attempt(asked, whole), whole);
         const answer = await unlessAborted(limit(turn), whole);
@@ -121,8 +121,8 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
     },
     /** The lines of an answer as they come, until it ends or `limitMs` has passed. */
     async *stream({ path, limitMs, signal, maxLineBytes }: Stream): AsyncGenerator<string> {
-      const asked: ClusterRequest = { method: "GET", path, limitMs, signal, isWatch: true };
-      const answer = await open(asked, limitOf(asked));
+      const asked: ClusterRequest = { method: "GET", path, isWatch: true };
+      const answer = await open(asked, within(limitMs, signal));
       if (answer.statusCode !== 200) {
         await answer.body.dump();
         throw new UnreachableError(`unreachable: the API server answered ${answer.statusCode}`);
@@ -155,11 +155,6 @@ function createTexts(open: OpenCall, access: ClusterAccess) {
       throw describe(error as Error, access);
     }
   };
-}
-
-function limitOf({ signal, limitMs = callLimitMs }: ClusterRequest): AbortSignal {
-  const timeout = AbortSignal.timeout(limitMs);
-  return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
 }
 
 /** How far the API server's clock is ahead of ours: its header has whole seconds, less than that is none. */

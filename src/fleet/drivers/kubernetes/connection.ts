@@ -1,4 +1,7 @@
-/** Connections to an API server, which carry its certificate and ours. */
+/**
+ * Connections to an API server, which carry its certificate and ours. The published client makes one for each call
+ * (findings/kubernetes-client-node-connects-for-each-call.sh).
+ */
 import { Agent, type Dispatcher, ProxyAgent } from "#kernel/http.ts";
 import type { Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";

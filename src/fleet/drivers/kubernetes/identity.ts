@@ -2,8 +2,7 @@
 import { type PluginCredential, runPlugin } from "./exec-plugin.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import type { ExecPlugin } from "./login.ts";
-import { checkPair, readPem } from "./pem.ts";
-import { readNeededFile } from "./short-file.ts";
+import { checkPair, readNeededFile, readPem } from "./pem.ts";
 
 /** `authorization` undefined: the certificate is enough. */
 export type Identity = {

@@ -1,4 +1,7 @@
-/** Kubeconfig files (https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/). Pure. */
+/**
+ * Kubeconfig files (https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/), read as kubectl
+ * does; the published client does not (findings/kubernetes-client-node-passes-over-token-files.sh). Pure.
+ */
 import path from "node:path";
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";

@@ -1,16 +1,20 @@
-/** The calls on the pods of workloads, and on what workloads keep of their templates. */
+/** The calls on the pods of workloads, on their logs, and on what workloads keep of their templates. */
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
-import type { Cluster } from "./client.ts";
+import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
+import { parseJson } from "#kernel/body.ts";
+import { cleanWords, maxRawLog } from "#kernel/log-text.ts";
+import { type Cluster, type ClusterAnswer, messageOf } from "./client.ts";
 import { type Generations, lasts, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
+import { isReady } from "./judge.ts";
 import { listAll } from "./pages.ts";
-import { evictPod, type PodEnd, removePod } from "./pod-end.ts";
-import { chooseLog, readPodLog } from "./pod-logs.ts";
 import {
+  type ContainerStatus,
   type Pod,
   PodPage,
   ReplicaSetPage,
   type Revision,
   RevisionPage,
+  StatusBody,
   type Workload,
 } from "./schemas.ts";
 
@@ -85,4 +89,138 @@ export function selectorOf({
     return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
   });
   return [...equal, ...others].join(",");
+}
+
+/** `gone`: it is another one, or none, by now. `forbidden`: not now, or not at all, with a reason. */
+export type PodEnd = { kind: "ending" } | { kind: "gone" } | { kind: "forbidden"; words: string };
+
+/** The second one is for servers before Kubernetes 1.22, which do not know the first. */
+const versions = ["policy/v1", "policy/v1beta1"];
+
+/**
+ * Asks for a pod's end, which a PodDisruptionBudget may forbid for now
+ * (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/).
+ */
+async function evictPod(
+  cluster: Pick<Cluster, "call">,
+  pod: Pod,
+  signal: AbortSignal | undefined,
+): Promise<PodEnd> {
+  const { name, namespace } = pod.metadata;
+  let answer: ClusterAnswer = { status: 400, body: undefined };
+  for (const apiVersion of versions) {
+    if (answer.status !== 400) break;
+    const body = {
+      apiVersion,
+      kind: "Eviction",
+      metadata: { name, namespace },
+      deleteOptions: onlyThis(pod),
+    };
+    answer = await cluster.call({ method: "POST", path: `${pathOf(pod)}/eviction`, body, signal });
+  }
+  return endOf(answer);
+}
+
+/** Ends it whatever a budget says, with the time that it has to end well. */
+async function removePod(
+  cluster: Pick<Cluster, "call">,
+  pod: Pod,
+  signal: AbortSignal | undefined,
+): Promise<PodEnd> {
+  const path = pathOf(pod);
+  return endOf(await cluster.call({ method: "DELETE", path, body: onlyThis(pod), signal }));
+}
+
+function pathOf({ metadata }: Pod): string {
+  const { namespace, name } = metadata;
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
+}
+
+/** The next pod of a StatefulSet has the same name. */
+function onlyThis({ metadata }: Pod): object {
+  return { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: metadata.uid } };
+}
+
+function endOf({ status, body }: ClusterAnswer): PodEnd {
+  if (status < 300) return { kind: "ending" };
+  if (status === 404 || status === 409) return { kind: "gone" };
+  // Of a budget it is the cause that names it.
+  const [cause] = StatusBody.safeParse(body).data?.details?.causes ?? [];
+  const words = cause === undefined ? messageOf(body) : cleanWords(cause.message, 300);
+  return { kind: "forbidden", words: words || `the API server answered ${status}` };
+}
+
+/** Of the lines that are asked for: a server counts from the first of them. */
+const maxRead = 1_048_576;
+
+/** `previous`: of the run before the present one. */
+export type LogOf = { pod: Pod; container: string; previous: boolean };
+
+/** What says most of several pods of one template; undefined: there is none. Pure. */
+export function chooseLog(pods: readonly Pod[], container: string): LogOf | undefined {
+  const pod = pods.find((one) => !isReady(one)) ?? pods[0];
+  if (pod === undefined) return undefined;
+  const { initContainerStatuses, containerStatuses } = pod.status;
+  const all = [...initContainerStatuses, ...containerStatuses];
+  const own = containerStatuses.find(({ name }) => name === container);
+  // What keeps a pod from being ready may be a container beside the sentinel's, or one that comes before it.
+  const ill = isIll(own) ? own : all.find(isIll);
+  return { pod, container: ill?.name ?? container, previous: hasRestarted(ill ?? own) };
+}
+
+function isIll(status: ContainerStatus | undefined): boolean {
+  if (status === undefined || status.ready === true) return false;
+  const { terminated } = status.state ?? {};
+  const hasRun = terminated != null || status.lastState?.terminated != null;
+  return hasRun && terminated?.exitCode !== 0;
+}
+
+/** The run that has ended says why; the present one may have just begun. */
+function hasRestarted(status: ContainerStatus | undefined): boolean {
+  const { state, lastState } = status ?? {};
+  return lastState?.terminated != null && state?.terminated == null && status?.ready !== true;
+}
+
+/** What came until the signal ended the call counts. */
+export function readPodLog(
+  cluster: Pick<Cluster, "readEnd">,
+  of: LogOf,
+  call: LogCall,
+): Promise<LogTail> {
+  return reachEnd(call, (asked) => readOnce(cluster, of, asked));
+}
+
+async function readOnce(
+  cluster: Pick<Cluster, "readEnd">,
+  of: LogOf,
+  call: LogCall,
+): Promise<LogPart> {
+  const answer = await ask(cluster, of, call);
+  // The run before may have been cleared away.
+  const again = answer.status === 400 && of.previous;
+  const last = again ? await ask(cluster, { ...of, previous: false }, call) : answer;
+  return { tail: toTail(last), stop: last.stop };
+}
+
+function ask(
+  cluster: Pick<Cluster, "readEnd">,
+  { pod, container, previous }: LogOf,
+  { lines, signal }: LogCall,
+) {
+  const query = new URLSearchParams({
+    container,
+    tailLines: String(lines),
+    limitBytes: String(maxRead),
+    ...(previous && { previous: "true" }),
+  });
+  const limits = { keepBytes: maxRawLog, maxBytes: maxRead };
+  return cluster.readEnd({ path: `${pathOf(pod)}/log?${query}`, signal, ...limits });
+}
+
+function toTail({ status, text }: { status: number; text: string }): LogTail {
+  if (status === 200) return { text };
+  if (status === 404) return { absent: "its pod is not there any more" };
+  const words = messageOf(parseJson(Buffer.from(text)));
+  if (status === 403) return { absent: `no right to read logs (get pods/log): ${words}` };
+  return { absent: words || `the API server answered ${status}` };
 }

@@ -1,4 +1,4 @@
-/** A sentinel is a whole workload or a member of a set: the operations that both have. */
+/** A sentinel is a whole workload or a member of a set: what a list says of either, and the operations that both have. */
 import type {
   ApplyResult,
   DriverCall,
@@ -6,16 +6,20 @@ import type {
   LogCall,
   LogTail,
 } from "#fleet/drivers/driver.ts";
+import { boundLabels } from "#fleet/labels.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import type { Place } from "./calls.ts";
 import { chooseContainer } from "./container.ts";
 import type { Target } from "./fleet.ts";
-import { isReady } from "./judge.ts";
+import { isAvailable, isComplete, isReady } from "./judge.ts";
 import { hasMembers } from "./kinds.ts";
-import { toListed, toListedMembers } from "./listed.ts";
 import type { StepObservation } from "./look-again.ts";
+import { livingPod, madeImage, membersOf, type SetLook, templateOf } from "./members/look.ts";
 import { createMembers } from "./members/members.ts";
-import { readRecord } from "./record.ts";
+import { findRecord } from "./members/records.ts";
+import { isOpen, readRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
+import { oursIn, templateImage } from "./template-image.ts";
 import { createWorkloads, type Order, placeOf, type WorkloadParts } from "./workload.ts";
 
 export function createSentinels(parts: WorkloadParts) {
@@ -78,4 +82,53 @@ async function readWorkloadLog(
   const all = [...present, ...earlier];
   const serving = all.filter(isReady);
   return calls.log(serving.length > 0 ? serving : all, name, call);
+}
+
+const regionLabel = "topology.kubernetes.io/region";
+
+function toListed(workload: Workload, parts: ListParts): ListedSentinel {
+  const record = readRecord(workload);
+  const container = chooseContainer(workload, parts.container) ?? "";
+  const image = templateImage(workload, container, { ...parts, ours: oursIn(record) });
+  const isUnderWay = isOpen(record) && isSameContent(image, record.image) && !isComplete(workload);
+  return {
+    ...aboutOf(workload),
+    image,
+    running_image: isUnderWay ? record.previous : image,
+    healthy: isAvailable(workload),
+  };
+}
+
+/** `container`: as the setting names it; empty: the workload says which. */
+type ListParts = Pick<WorkloadParts, "container" | "fieldManager">;
+
+/** Each with what its own pod runs: the template is the same for all. */
+function toListedMembers(look: SetLook, container: string): ListedSentinel[] {
+  const about = aboutOf(look.set);
+  const ofSet = chooseContainer(look.set, container) ?? "";
+  const kind = look.set.resource === "daemonsets" ? "node" : "ordinal";
+  return membersOf(look).map((member) => {
+    const record = findRecord(look.records, member);
+    const open = record?.ended === true ? undefined : record;
+    const running = madeImage(look, member, open?.container ?? ofSet);
+    const isOrdered = open !== undefined && open.failed === undefined;
+    const image = isOrdered ? open.image : running || templateOf(look, ofSet);
+    const pod = livingPod(look, member);
+    return {
+      ...about,
+      id: `${about.id}/${member}`,
+      image,
+      running_image: running || open?.previous || image,
+      healthy: pod !== undefined && isReady(pod),
+      labels: boundLabels({ ...about.labels, [kind]: member }),
+    };
+  });
+}
+
+function aboutOf({ metadata: { namespace, name, labels } }: Workload) {
+  return {
+    id: `${namespace}/${name}`,
+    region: labels[regionLabel] ?? labels["vedette.region"] ?? namespace,
+    labels: boundLabels({ ...labels, namespace }),
+  };
 }

@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
-import { selectorOf } from "#fleet/drivers/kubernetes/pod-calls.ts";
+import { describe, expect, it } from "vitest";
+import { chooseLog, readPodLog, selectorOf } from "#fleet/drivers/kubernetes/pod-calls.ts";
+import { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 
 it("selectorOf writes a selector as a query has it", () => {
   const selector = selectorOf({
@@ -13,4 +14,87 @@ it("selectorOf writes a selector as a query has it", () => {
   });
 
   expect(selector).toBe("app=gw,tier=,zone in (a,b),zone notin (c),live,!old");
+});
+
+const ended = (exitCode: number) => ({ terminated: { exitCode } });
+const running = { running: {} };
+const waiting = { waiting: { reason: "CrashLoopBackOff" } };
+
+type Status = { name: string; ready?: boolean; state?: object; lastState?: object };
+
+function buildPod(name: string, containerStatuses: Status[], over: object = {}) {
+  const ready = containerStatuses.every((one) => one.ready === true);
+  return Pod.parse({
+    metadata: { name, namespace: "edge", uid: name, resourceVersion: "1" },
+    spec: { containers: [{ name: "gateway" }] },
+    status: {
+      conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
+      containerStatuses,
+      ...over,
+    },
+  });
+}
+
+const choose = (...pods: Pod[]) => {
+  const of = chooseLog(pods, "gateway");
+  return of && [of.pod.metadata.name, of.container, of.previous];
+};
+
+describe("chooseLog", () => {
+  it("takes the pod that is not ready, else the first one", () => {
+    const good = buildPod("good", [{ name: "gateway", ready: true, state: running }]);
+    const bad = buildPod("bad", [{ name: "gateway", state: running }]);
+
+    expect(choose(good, bad)).toEqual(["bad", "gateway", false]);
+    expect(choose(good)).toEqual(["good", "gateway", false]);
+    expect(choose()).toBeUndefined();
+  });
+
+  it.each<[string, Status, boolean]>([
+    ["waits for its next run", { name: "gateway", state: waiting, lastState: ended(1) }, true],
+    ["has just begun its next run", { name: "gateway", state: running, lastState: ended(1) }, true],
+    ["has ended", { name: "gateway", state: ended(1), lastState: ended(1) }, false],
+    ["is in its first run", { name: "gateway", state: running }, false],
+    [
+      "serves after a restart",
+      { name: "gateway", ready: true, state: running, lastState: ended(1) },
+      false,
+    ],
+  ])("tells whether the run before says why, of one that %s", (_name, status, previous) => {
+    expect(choose(buildPod("p", [status]))).toEqual(["p", "gateway", previous]);
+  });
+
+  it("takes the container that has failed, beside the sentinel's or before it", () => {
+    const beside = buildPod("p", [
+      { name: "gateway", state: running },
+      { name: "proxy", state: waiting, lastState: ended(2) },
+    ]);
+    const before = buildPod("p", [{ name: "gateway", state: { waiting: {} } }], {
+      initContainerStatuses: [
+        { name: "migrate", state: ended(0) },
+        { name: "settings", state: waiting, lastState: ended(3) },
+      ],
+    });
+
+    expect(choose(beside)).toEqual(["p", "proxy", true]);
+    expect(choose(before)).toEqual(["p", "settings", true]);
+  });
+});
+
+it("asks for fewer lines when the last ones are longer than the server may answer", async () => {
+  const asked: (string | null)[] = [];
+  const cluster = {
+    readEnd: async ({ path }: { path: string }) => {
+      const lines = new URL(path, "http://x").searchParams.get("tailLines");
+      asked.push(lines);
+      const stop = lines === "100" ? ("limit" as const) : ("end" as const);
+      return { status: 200, text: `of ${lines}`, stop };
+    },
+  };
+  const of = { pod: buildPod("p", []), container: "gateway", previous: false };
+
+  const tail = await readPodLog(cluster, of, { lines: 100, signal: new AbortController().signal });
+
+  expect(tail).toEqual({ text: "of 10" });
+  expect(asked).toEqual(["100", "10"]);
 });

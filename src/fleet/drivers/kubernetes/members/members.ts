@@ -11,17 +11,19 @@ import {
   type LogTail,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
+import type { Calls, Place } from "#fleet/drivers/kubernetes/calls.ts";
 import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
 import { isReady } from "#fleet/drivers/kubernetes/judge.ts";
 import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
-import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
+import type { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import { pause } from "#kernel/pause.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
 import {
+  buildLook,
   livingPod,
   type MemberPlace,
   madeImage,
@@ -30,7 +32,6 @@ import {
   type SetLook,
   templateOf,
 } from "./look.ts";
-import { createLooks, type Looks } from "./looks.ts";
 import { endMsOf, findRecord, type MemberRecord, targetOf } from "./records.ts";
 import { createSteps, type Steps } from "./steps.ts";
 import { createTurns, writeRecord } from "./writes.ts";
@@ -196,3 +197,49 @@ function isLeft(record: MemberRecord, { nowMs, readyTimeoutMs }: WorkloadParts):
 }
 
 const gone = `${"target_gone" satisfies ReasonCode}: the set has no such member, or replaces its pods by itself`;
+
+type Looks = {
+  /** Begins after it is asked for. undefined: there is no such set, or it has no members. */
+  of: (place: Place, signal?: AbortSignal) => Promise<SetLook | undefined>;
+  /** With the set as it was read already. */
+  ofSet: (set: Workload, signal?: AbortSignal) => Promise<SetLook>;
+};
+
+type Read = Promise<SetLook | undefined>;
+
+/** Members that want a look at the same time share it: a DaemonSet has many of them. */
+function createLooks(calls: Pick<Calls, "read" | "madePods">, fieldManager: string): Looks {
+  const running = new Map<string, Read>();
+  const next = new Map<string, Read>();
+
+  const ofSet = async (set: Workload, signal?: AbortSignal) =>
+    buildLook(set, await calls.madePods(set, signal), fieldManager);
+
+  const read = async (place: Place): Read => {
+    const set = await calls.read(place);
+    return set === undefined || !hasMembers(set) ? undefined : ofSet(set);
+  };
+
+  /** After the one that is under way, whose answers may be from before. */
+  const start = async (place: Place, key: string): Read => {
+    await running.get(key)?.catch(() => {});
+    const begun = read(place);
+    next.delete(key);
+    running.set(key, begun);
+    try {
+      return await begun;
+    } finally {
+      if (running.get(key) === begun) running.delete(key);
+    }
+  };
+
+  return {
+    ofSet,
+    of: async (place, signal) => {
+      const key = `${place.resource}/${place.namespace}/${place.name}`;
+      const shared = next.get(key) ?? start(place, key);
+      next.set(key, shared);
+      return unlessAborted(shared, signal);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createTunnel, sshArguments } from "#fleet/drivers/docker/tunnel.ts";
+import { createTunnel, sshArguments } from "#fleet/drivers/docker/connection.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
 const argumentsOf = (url: string) => {
