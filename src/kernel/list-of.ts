@@ -19,12 +19,18 @@ export function listOf<Item extends z.ZodType>(item: Item, most: number) {
   });
 }
 
-const mostTexts = 10_000;
+const mostParts = 10_000;
+
+/** A list inside of an object, which has none for null. */
+export const many = <Item extends z.ZodType>(item: Item) =>
+  listOf(item, mostParts)
+    .nullish()
+    .transform((items) => items ?? []);
 
 /** Texts by name; none for null. Of a record, too, `z.record` collects an issue for every invalid one. */
 export const Texts = z
   .custom<Record<string, string>>(
-    (given) => Object.keys(given ?? {}).length <= mostTexts,
+    (given) => Object.keys(given ?? {}).length <= mostParts,
     "too many texts",
   )
   .pipe(z.record(z.string(), z.string()))

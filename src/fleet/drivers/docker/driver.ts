@@ -1,10 +1,5 @@
 /** A fleet of containers on Docker hosts (docs/fleets.md, "Docker"). */
-import {
-  type DeployOrder,
-  type Driver,
-  type ListedSentinel,
-  UnreachableError,
-} from "#fleet/drivers/driver.ts";
+import { type Driver, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { createConnect, type HostAddress } from "./connection.ts";
 import { createEngine, RefusedError } from "./engine.ts";
@@ -40,10 +35,21 @@ export function createDockerDriver(settings: DockerDriverSettings): Driver {
     }),
   );
 
-  const find = ({ sentinelId, ...order }: DeployOrder) => {
+  /** `refuse` answers for a host that is not there, and with `isOfApi` for one that lets us do nothing. */
+  const onHost = async <Answer>(
+    sentinelId: string,
+    act: (host: DockerHost, name: string) => Promise<Answer>,
+    refuse: (reason: string, of?: { isOfApi: true }) => Answer,
+  ): Promise<Answer> => {
     const slash = sentinelId.indexOf("/");
-    const entry = hosts.get(sentinelId.slice(0, slash));
-    return entry && { host: entry.host, order: { ...order, name: sentinelId.slice(slash + 1) } };
+    const host = hosts.get(sentinelId.slice(0, slash))?.host;
+    if (host === undefined) return refuse(unknownHost);
+    try {
+      return await act(host, sentinelId.slice(slash + 1));
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      return refuse(error.message, { isOfApi: true });
+    }
   };
 
   return {
@@ -51,36 +57,24 @@ export function createDockerDriver(settings: DockerDriverSettings): Driver {
       const lists = await Promise.all([...hosts.values()].map((one) => listHost(one, log, signal)));
       return lists.flat();
     },
-    apply: async (order, call = {}) => {
-      const found = find(order);
-      if (found === undefined) return { failure: unknownHost };
-      try {
-        return await found.host.apply(found.order, call);
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        return { failure: error.message, isOfApi: true };
-      }
-    },
-    observe: async (order, call = {}) => {
-      const found = find(order);
-      if (found === undefined) return { status: "failed", reason: unknownHost };
-      try {
-        return await found.host.observe(found.order, call);
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        return { status: "failed", reason: error.message, isOfApi: true };
-      }
-    },
-    readLog: async ({ sentinelId, deployId }, call) => {
-      const found = find({ sentinelId, image: "", deployId: deployId ?? "" });
-      if (found === undefined) return { absent: unknownHost };
-      try {
-        return await found.host.readLog(found.order.name, deployId, call);
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        return { absent: error.message };
-      }
-    },
+    apply: ({ sentinelId, ...order }, call = {}) =>
+      onHost(
+        sentinelId,
+        (host, name) => host.apply({ ...order, name }, call),
+        (failure, of) => ({ failure, ...of }),
+      ),
+    observe: ({ sentinelId, ...order }, call = {}) =>
+      onHost(
+        sentinelId,
+        (host, name) => host.observe({ ...order, name }, call),
+        (reason, of) => ({ status: "failed", reason, ...of }),
+      ),
+    readLog: ({ sentinelId, deployId }, call) =>
+      onHost(
+        sentinelId,
+        (host, name) => host.readLog(name, deployId, call),
+        (absent) => ({ absent }),
+      ),
     // The first list goes on with what was under way.
     start: async () => {},
     stop: async () => {

@@ -1,6 +1,6 @@
 /** What an engine answers, as far as it is read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
 import { z } from "zod";
-import { listOf, Texts } from "#kernel/list-of.ts";
+import { listOf, many, Texts } from "#kernel/list-of.ts";
 
 /** More containers than one host runs. */
 const maxContainers = 20_000;
@@ -14,10 +14,7 @@ export const ContainerList = listOf(
     .object({
       Id: z.string().min(1),
       /** Its own, and those that links give it, which have another container's before them. */
-      Names: z
-        .array(Name)
-        .nullish()
-        .transform((names) => names ?? []),
+      Names: many(Name),
       /** As the container was created with it; the id, when the name stands for another image by now. */
       Image: z.string(),
       ImageID: z.string(),
@@ -36,14 +33,8 @@ export const ContainerList = listOf(
 /** `GET /images/{name}/json`. `Config`: what a container inherits. */
 export const ImageInfo = z.object({
   Id: z.string(),
-  RepoTags: z
-    .array(z.string())
-    .nullish()
-    .transform((tags) => tags ?? []),
-  RepoDigests: z
-    .array(z.string())
-    .nullish()
-    .transform((digests) => digests ?? []),
+  RepoTags: many(z.string()),
+  RepoDigests: many(z.string()),
   Config: z
     .record(z.string(), z.unknown())
     .nullish()
@@ -91,10 +82,7 @@ export const ContainerInfo = z.object({
       .object({
         Status: z.string(),
         FailingStreak: z.number().default(0),
-        Log: z
-          .array(z.object({ ExitCode: z.number(), Output: z.string().default("") }))
-          .nullish()
-          .transform((log) => log ?? []),
+        Log: many(z.object({ ExitCode: z.number(), Output: z.string().default("") })),
       })
       .nullish(),
   }),
@@ -103,10 +91,7 @@ export const ContainerInfo = z.object({
     NetworkMode: z.string().default(""),
     RestartPolicy: RestartPolicy.nullish().transform((policy) => policy ?? RestartPolicy.parse({})),
   }),
-  Mounts: z
-    .array(Mount)
-    .nullish()
-    .transform((mounts) => mounts ?? []),
+  Mounts: many(Mount),
   NetworkSettings: z.object({
     Networks: z
       .record(z.string(), Endpoint)

@@ -1,6 +1,6 @@
 /** What an API server answers, as far as it is read (https://kubernetes.io/docs/reference/kubernetes-api/). */
 import { z } from "zod";
-import { listOf, Texts } from "#kernel/list-of.ts";
+import { listOf, many, Texts } from "#kernel/list-of.ts";
 
 /** More than one page has. */
 const maxItems = 1_000;
@@ -23,11 +23,6 @@ const count = () =>
     .number()
     .nullish()
     .transform((value) => value ?? 0);
-
-const many = <Item extends z.ZodType>(item: Item) =>
-  listOf(item, mostParts)
-    .nullish()
-    .transform((items) => items ?? []);
 
 const Metadata = z.object({
   name: z.string().min(1),
