@@ -1,7 +1,7 @@
 /** The command line: its commands, and how errors are reported. */
-import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import type { Role } from "#app/roles.ts";
+import { readVersion } from "#kernel/program-file.ts";
 import { roles } from "#kernel/roles.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
@@ -154,11 +154,6 @@ function addDoctorCommand(program: Command, exit: Exit): void {
     )
     .option("--data-dir <directory>", "of a local Vedette (default: that of the settings)")
     .action(load(exit, async () => (await import("./doctor.ts")).runDoctor));
-}
-
-function readVersion(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
 const examples = `

@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { ConfirmListRequest, FleetName, type Labels } from "#fleet/contract.ts";
+import { isNetwork } from "#kernel/address.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import { readPairs } from "#kernel/pairs.ts";
@@ -202,16 +202,8 @@ export function parseSwitch(text: string): boolean {
 export function parseAddresses(text: string): { addresses: string[] | null } {
   if (text === "none") return { addresses: null };
   const addresses = text.split(",").map((entry) => entry.trim());
-  if (addresses.every(isAddressOrRange)) return { addresses };
+  if (addresses.every(isNetwork)) return { addresses };
   throw new InvalidArgumentError("expected addresses such as 203.0.113.7,10.0.0.0/8, or none.");
-}
-
-function isAddressOrRange(entry: string): boolean {
-  const [address = "", bits, ...rest] = entry.split("/");
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
 export function parseMs(text: string): number {

@@ -1,4 +1,5 @@
-/** Where the programs lie that run as child processes. */
+/** The program itself: its version, and where the parts lie that run as child processes. */
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 /**
@@ -7,4 +8,10 @@ import { createRequire } from "node:module";
  */
 export function programFile(name: `#${string}.ts`): string {
   return createRequire(import.meta.url).resolve(name);
+}
+
+/** As its package says. */
+export function readVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

@@ -2,8 +2,8 @@
  * The one registry of a process. A slice declares its own metrics in a `metrics.ts` of its folder:
  * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app/ passes in the registry.
  */
-import { readFileSync } from "node:fs";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { readVersion } from "#kernel/program-file.ts";
 
 /** Includes the metrics of the process itself: processor, memory, event loop, garbage collection. */
 export function createRegistry(roles: readonly string[]): Registry {
@@ -17,9 +17,4 @@ export function createRegistry(roles: readonly string[]): Registry {
   });
   info.set({ version: readVersion(), roles: roles.join(",") }, 1);
   return registry;
-}
-
-function readVersion(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
