@@ -2,8 +2,8 @@
 import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
+import { type LogPart, reachEnd } from "./calls.ts";
 import type { LogTail } from "./driver.ts";
-import { type LogPart, reachEnd } from "./reach-end.ts";
 
 /** A fleet may answer the whole log. */
 const maxRead = 4_194_304;

@@ -1,7 +1,7 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
-import { checkWanted } from "#fleet/drivers/check-wanted.ts";
+import { checkWanted, malformed, parseAs } from "#fleet/drivers/calls.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { Agent, type Dispatcher, errors, request } from "#kernel/http.ts";
@@ -18,6 +18,8 @@ import {
   UnwantedError,
 } from "./driver.ts";
 import { readFleetLog } from "./http-logs.ts";
+
+const ofFleet = "the fleet's answer";
 
 export type HttpDriverSettings = { url: string; token: string };
 
@@ -127,7 +129,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       if (answer.status >= 300) {
         return { status: "failed", reason: refusal(answer), ...apiFailure(answer) };
       }
-      return judge(parse(Reported, answer.body), { sentinelId, image, deployId });
+      return judge(parseAs(Reported, answer.body, ofFleet), { sentinelId, image, deployId });
     },
     readLog: async ({ sentinelId, deployId }, { lines, signal }) => {
       const url = `${settings.url}${sentinelPath(sentinelId)}/log`;
@@ -158,7 +160,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
     const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
-    const { sentinels: more, next_cursor } = parse(Page, answer.body);
+    const { sentinels: more, next_cursor } = parseAs(Page, answer.body, ofFleet);
     // One by one: a page may have more sentinels than a call may have arguments.
     for (const sentinel of more) sentinels.push(withRunning(sentinel));
     if (!next_cursor) return sentinels;
@@ -180,7 +182,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
  */
 function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
   const { status, id, deploy_id: deployId } = reported;
-  if (id !== order.sentinelId) throw malformed("id");
+  if (id !== order.sentinelId) throw malformed(ofFleet, "id");
   const { running_image, reason, healthy } = withRunning(reported);
   const now = { running_image, ...(healthy != null && { healthy }) };
   const isOurs = deployId === undefined || deployId === order.deployId;
@@ -276,16 +278,4 @@ function refusal({ status }: Answer): string {
           ? "conflict"
           : "config_invalid";
   return `${code}: the fleet answered ${status}`;
-}
-
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue?.path.join(".") || "body";
-  throw malformed(where);
-}
-
-function malformed(where: string): UnreachableError {
-  return new UnreachableError(`unreachable: the fleet's answer is malformed at ${where}`);
 }

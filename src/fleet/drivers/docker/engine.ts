@@ -1,5 +1,6 @@
 /** The API of one Docker engine (https://docs.docker.com/reference/api/engine/). */
 import type { z } from "zod";
+import { parseAs } from "#fleet/drivers/calls.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
@@ -168,13 +169,8 @@ export function expectGood({ status, body }: EngineAnswer, what: string, engine:
   throw new UnreachableError(`unreachable: ${words}`);
 }
 
-export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, engine: Engine): T {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const where = result.error.issues[0]?.path.join(".") || "body";
-  throw new UnreachableError(
-    `unreachable: the answer of the engine of ${engine.host} is malformed at ${where}`,
-  );
+export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { host }: Engine): T {
+  return parseAs(schema, body, `the answer of the engine of ${host}`);
 }
 
 function isOlder(version: string, other: string): boolean {

@@ -1,7 +1,7 @@
 /** The end of a container's log, as its engine keeps it. */
 import type { Readable } from "node:stream";
+import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
-import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
 import { parseJson, readBeginning, readEnd } from "#kernel/body.ts";
 import { maxRawLog } from "#kernel/log-text.ts";
 import { type Engine, messageOf } from "./engine.ts";

@@ -1,7 +1,7 @@
 /** Calls to an API server (https://kubernetes.io/docs/reference/using-api/api-concepts/). */
 import pLimit from "p-limit";
 import type { z } from "zod";
-import { checkWanted } from "#fleet/drivers/check-wanted.ts";
+import { checkWanted, parseAs } from "#fleet/drivers/calls.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
 import { parseJson, readBody, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
@@ -250,8 +250,5 @@ export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAn
       `unreachable: the API server answered ${status}: ${messageOf(body)}`,
     );
   }
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const where = result.error.issues[0]?.path.join(".") || "body";
-  throw new UnreachableError(`unreachable: the API server's answer is malformed at ${where}`);
+  return parseAs(schema, body, "the API server's answer");
 }

@@ -1,6 +1,7 @@
 /** The calls on the pods of workloads, on their logs, and on what workloads keep of their templates. */
+
+import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
-import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
 import { parseJson } from "#kernel/body.ts";
 import { cleanWords, maxRawLog } from "#kernel/log-text.ts";
 import { type Cluster, type ClusterAnswer, messageOf } from "./client.ts";

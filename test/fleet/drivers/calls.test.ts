@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type LogPart, reachEnd } from "#fleet/drivers/reach-end.ts";
+import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 
 const part = (text: string, stop: LogPart["stop"]): LogPart => ({ tail: { text }, stop });
 const note = "the end of the log was not reached: its lines are too long";
