@@ -15,7 +15,13 @@ import { hasDigest, isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createContainer } from "./changes.ts";
-import { createContainers } from "./containers.ts";
+import {
+  createContainers,
+  createImages,
+  groupListed,
+  type HostNames,
+  toListed,
+} from "./containers.ts";
 import { createBody, findObstacle } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -30,7 +36,6 @@ import {
   wasRunningLabel,
 } from "./family.ts";
 import { runsWell } from "./judge.ts";
-import { createImages, groupListed, type HostNames, toListed } from "./listing.ts";
 import { readContainerLog } from "./logs.ts";
 import { observeFamily } from "./observe.ts";
 import { createPull, type FindCredential } from "./pull.ts";

@@ -1,8 +1,7 @@
 /** The few calls that a fleet of workloads takes: read, list, apply; `pod-calls.ts` has those of their pods. */
 import type { DriverCall } from "#fleet/drivers/driver.ts";
-import { type Cluster, type ClusterAnswer, messageOf, parseAnswer } from "./client.ts";
+import { type Cluster, type ClusterAnswer, listAll, messageOf, parseAnswer } from "./client.ts";
 import { nameOfKind } from "./kinds.ts";
-import { listAll } from "./pages.ts";
 import { createPodCalls } from "./pod-calls.ts";
 import { StatusBody, Workload, type WorkloadKind, WorkloadPage } from "./schemas.ts";
 

@@ -252,3 +252,43 @@ export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAn
   }
   return parseAs(schema, body, "the API server's answer");
 }
+
+const pageSize = 500;
+/** A list with more pages has cursors that repeat. */
+const maxPages = 200;
+/** Of all pages together. */
+const maxListBytes = 268_435_456;
+
+type Page<Item> = { metadata: { continue: string }; items: Item[] };
+
+type ListQuery<Item> = {
+  path: string;
+  query: Record<string, string>;
+  page: z.ZodType<Page<Item>>;
+  signal: AbortSignal | undefined;
+};
+
+/** A whole list, which comes in pages. */
+export async function listAll<Item>(
+  cluster: Pick<Cluster, "call">,
+  { path, query, page, signal }: ListQuery<Item>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor = "";
+  let bytes = 0;
+  for (let n = 0; n < maxPages && bytes <= maxListBytes; n++) {
+    const asked = {
+      ...query,
+      limit: String(pageSize),
+      ...(cursor !== "" && { continue: cursor }),
+    };
+    const url = `${path}?${new URLSearchParams(asked)}`;
+    const answer = await cluster.call({ method: "GET", path: url, signal });
+    const { metadata, items: more } = parseAnswer(page, answer);
+    items.push(...more);
+    bytes += answer.bytes ?? 0;
+    cursor = metadata.continue;
+    if (cursor === "") return items;
+  }
+  throw new UnreachableError("unreachable: the API server's list has no end");
+}

@@ -3,11 +3,10 @@ import { type Driver, type ListedSentinel, UnreachableError } from "#fleet/drive
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
 import { createCalls } from "./calls.ts";
-import { createChanges } from "./changes.ts";
 import { createCluster, ForbiddenError } from "./client.ts";
 import { createFleet, idOf } from "./fleet.ts";
 import { createIdentities } from "./identity.ts";
-import { lookAgain } from "./look-again.ts";
+import { createChanges, lookAgain } from "./look-again.ts";
 import type { Workload, WorkloadKind } from "./schemas.ts";
 import { createSentinels } from "./sentinels.ts";
 

@@ -1,4 +1,5 @@
-/** How the kinds of workloads differ in what they are called and how they count their pods. Pure. */
+/** How workloads differ: in what they are called, how they count their pods, and which container is the sentinel's. Pure. */
+import type { ReasonCode } from "#fleet/contract.ts";
 import type { Workload, WorkloadKind } from "./schemas.ts";
 
 const names: Record<WorkloadKind, string> = {
@@ -36,3 +37,15 @@ export function countsOf({ resource, spec, status }: Workload): Counts {
   const available = spec.minReadySeconds > 0 ? availableReplicas : readyReplicas;
   return { ...counts, available };
 }
+
+const defaultContainer = "kubectl.kubernetes.io/default-container";
+
+/** The container whose image is the sentinel's; undefined: it cannot be told. `wanted` empty: the workload says it. */
+export function chooseContainer({ spec }: Workload, wanted: string): string | undefined {
+  const names = spec.template.spec.containers.map(({ name }) => name);
+  const named = wanted || spec.template.metadata?.annotations[defaultContainer];
+  if (named) return names.includes(named) ? named : undefined;
+  return names.length === 1 ? names[0] : undefined;
+}
+
+export const unknownContainer = `${"config_invalid" satisfies ReasonCode}: which container? Set fleet.kubernetes.container, or kubectl.kubernetes.io/default-container`;

@@ -4,10 +4,9 @@ import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { parseJson } from "#kernel/body.ts";
 import { cleanWords, maxRawLog } from "#kernel/log-text.ts";
-import { type Cluster, type ClusterAnswer, messageOf } from "./client.ts";
+import { type Cluster, type ClusterAnswer, listAll, messageOf } from "./client.ts";
 import { type Generations, lasts, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
 import { isReady } from "./judge.ts";
-import { listAll } from "./pages.ts";
 import {
   type ContainerStatus,
   type Pod,

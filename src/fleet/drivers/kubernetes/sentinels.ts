@@ -9,10 +9,9 @@ import type {
 import { boundLabels } from "#fleet/labels.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import type { Place } from "./calls.ts";
-import { chooseContainer } from "./container.ts";
 import type { Target } from "./fleet.ts";
 import { isAvailable, isComplete, isReady } from "./judge.ts";
-import { hasMembers } from "./kinds.ts";
+import { chooseContainer, hasMembers } from "./kinds.ts";
 import type { StepObservation } from "./look-again.ts";
 import { livingPod, madeImage, membersOf, type SetLook, templateOf } from "./members/look.ts";
 import { createMembers } from "./members/members.ts";

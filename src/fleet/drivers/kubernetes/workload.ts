@@ -10,7 +10,6 @@ import {
 import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
 import type { ChangeResult, Place } from "./calls.ts";
 import { type ChangeParts, changeImage, ourselves } from "./change.ts";
-import { chooseContainer, unknownContainer } from "./container.ts";
 import { noPods } from "./generations.ts";
 import {
   imageOf,
@@ -21,7 +20,7 @@ import {
   judgeWorkload,
   type Verdict,
 } from "./judge.ts";
-import { hasMembers, nameOfKind } from "./kinds.ts";
+import { chooseContainer, hasMembers, nameOfKind, unknownContainer } from "./kinds.ts";
 import { changersOfImage, policyReason } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isAvailable, isComplete } from "#fleet/drivers/kubernetes/judge.ts";
-import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
+import { chooseContainer, hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
 import { Workload, type WorkloadKind } from "#fleet/drivers/kubernetes/schemas.ts";
 
 function build(resource: WorkloadKind, status: object, spec: object = {}): Workload {
@@ -77,4 +77,30 @@ it.each<[WorkloadKind, string | undefined, boolean]>([
   const spec = type === undefined ? {} : { updateStrategy: { type } };
 
   expect(hasMembers(build(resource, {}, spec))).toBe(is);
+});
+
+function buildWorkload(names: string[], annotations = {}): Workload {
+  return Workload.parse({
+    metadata: { name: "gw", namespace: "edge", uid: "u", resourceVersion: "1" },
+    spec: {
+      selector: {},
+      template: {
+        metadata: { annotations },
+        spec: { containers: names.map((name) => ({ name })) },
+      },
+    },
+  });
+}
+
+const byDefault = { "kubectl.kubernetes.io/default-container": "b" };
+
+it.each([
+  ["the only one", ["a"], {}, "", "a"],
+  ["none of two that nobody chooses", ["a", "b"], {}, "", undefined],
+  ["the workload's default", ["a", "b"], byDefault, "", "b"],
+  ["the setting's before the default", ["a", "b"], byDefault, "a", "a"],
+  ["none when the setting's is not there", ["a"], {}, "z", undefined],
+  ["none when the default is not there", ["a"], byDefault, "", undefined],
+] as const)("is %s", (_, names, annotations, wanted, expected) => {
+  expect(chooseContainer(buildWorkload([...names], annotations), wanted)).toBe(expected);
 });

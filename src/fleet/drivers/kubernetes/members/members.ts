@@ -12,9 +12,8 @@ import {
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
 import type { Calls, Place } from "#fleet/drivers/kubernetes/calls.ts";
-import { chooseContainer, unknownContainer } from "#fleet/drivers/kubernetes/container.ts";
 import { isReady } from "#fleet/drivers/kubernetes/judge.ts";
-import { hasMembers } from "#fleet/drivers/kubernetes/kinds.ts";
+import { chooseContainer, hasMembers, unknownContainer } from "#fleet/drivers/kubernetes/kinds.ts";
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import type { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
