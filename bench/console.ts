@@ -3,7 +3,7 @@
  * viewer meanwhile. Other sizes: `node bench/console.ts 2000`.
  */
 import { type Browser, chromium } from "playwright-core";
-import { createReadMoment } from "#app/read-moment.ts";
+import { createReadMoment } from "#app/control.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";

@@ -4,13 +4,15 @@ import { createListApis } from "#api/operator/list-apis.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
 import type { Logouts } from "#console/logouts.ts";
+import type { Moment, ReadMoment } from "#console/moment.ts";
 import type { Tickets } from "#console/tickets.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
+import { defaultFleet } from "#fleet/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
-import type { Database } from "#kernel/database.ts";
+import { type Database, inSnapshot, type Queries } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { createImageReader } from "#rollout/history/image-reader.ts";
 import { createMemberReader } from "#rollout/history/member-reader.ts";
@@ -23,7 +25,6 @@ import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { fleetsOf } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
-import { createReadMoment } from "./read-moment.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -96,4 +97,28 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   base.own("control", url);
   parts.links.noteControl(url);
   return url;
+}
+
+type Request = Parameters<ReadMoment>[0];
+
+/** Reads a rollout and its fleet at one moment, for pages that show both. */
+export function createReadMoment(database: Database): ReadMoment {
+  return (asked) =>
+    inSnapshot(database, async (snapshot) => {
+      const { limitMs } = asked;
+      if (limitMs !== undefined) await snapshot.query(`SET LOCAL statement_timeout = ${limitMs}`);
+      return readAll(snapshot, asked);
+    });
+}
+
+async function readAll(snapshot: Queries, { rolloutId, fleet }: Request): Promise<Moment> {
+  const rollouts = createRolloutReader(snapshot);
+  const recorded = rolloutId === null ? undefined : await rollouts.recorded(rolloutId);
+  const name = fleet ?? recorded?.status.fleet ?? defaultFleet;
+  const startedAt = recorded?.status.started_at ?? null;
+  return {
+    recorded,
+    members: rolloutId === null ? [] : await rollouts.members(rolloutId),
+    fleet: await createFleetReader(snapshot).all(name, startedAt),
+  };
 }

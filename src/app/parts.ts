@@ -1,10 +1,23 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
+
+import { createHmac, randomBytes } from "node:crypto";
+import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
+import type { Config } from "#config.ts";
 import { createLogouts } from "#console/logouts.ts";
+import { createTickets, type Tickets } from "#console/tickets.ts";
+import { createNames } from "#control/sign-in/names.ts";
+import { createProvider } from "#control/sign-in/provider.ts";
+import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
+import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
+import type { Database } from "#kernel/database.ts";
+import { createReach } from "#kernel/reach.ts";
 import { requireHealth } from "#kernel/restate-address.ts";
 import { nobodyOf } from "#monitor/results/list.ts";
-import { readActorKey } from "./actor-key.ts";
+import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
+import { comparesRoutes } from "./alert-sync.ts";
+import { hasAlertmanager } from "./alertmanager-drift.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
 import type { Base } from "./base.ts";
@@ -15,14 +28,12 @@ import { createDefinitions, readGiven } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createWhyNobody } from "./monitor-secrets.ts";
-import { createMissingOfJob } from "./own-jobs.ts";
 import { startCheckKey } from "./own-keys.ts";
 import { postgresServer } from "./own-services.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import type { Role } from "./roles.ts";
 import type { Restate, Servers } from "./servers.ts";
-import { prepareSignIn, prepareTickets } from "./sign-in.ts";
 import type { Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
@@ -133,4 +144,94 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
     issueTicket: signsIn ? tickets.issue : async () => undefined,
     populate: () => worker?.populate(),
   };
+}
+
+const name = "actor";
+
+/** Created by the first process that reads it, and the same for all processes of a database. */
+async function readActorKey(database: Database): Promise<Uint8Array> {
+  await database.query(
+    "INSERT INTO shared_keys (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+    [name, randomBytes(32)],
+  );
+  const { rows } = await database.query<{ value: Buffer }>(
+    "SELECT value FROM shared_keys WHERE name = $1",
+    [name],
+  );
+  const [row] = rows;
+  if (row === undefined)
+    throw new Error("the key that signs callers' names is not in the database");
+  return row.value;
+}
+
+type SignInParts = { actorKey: Uint8Array; database: Database; logouts: Logouts };
+
+/** undefined: no provider is set. Does not ask the provider: `control` starts also while that is down. */
+function prepareSignIn(
+  { config, credentials, log, services }: Base,
+  { actorKey, database, logouts }: SignInParts,
+): SignIn | undefined {
+  const { oidc, operators } = config.control;
+  if (oidc.issuer === "") return undefined;
+  return createSignIn({
+    oidc,
+    operators,
+    provider: createProvider(oidc, { reach: createReach({ services }) }),
+    names: createNames(database, log),
+    secret: secretOf(actorKey, credentials.ingress_token),
+    logouts,
+    log,
+  });
+}
+
+/** With another ingress token all earlier tickets are void, as its sessions are. */
+function prepareTickets(
+  { credentials }: Pick<Base, "credentials">,
+  { actorKey, database }: Pick<SignInParts, "actorKey" | "database">,
+): Tickets {
+  return createTickets(database, secretOf(actorKey, credentials.ingress_token));
+}
+
+/** Nobody makes a session with the ingress token alone; and with another one, all sessions end. */
+function secretOf(actorKey: Uint8Array, ingressToken: string): Uint8Array {
+  return createHmac("sha256", actorKey).update(`vedette sign-in ${ingressToken}`).digest();
+}
+
+type Installation = {
+  /** Whether this process serves the public API, and so has the embedded analytics. */
+  servesApi: boolean;
+  isEngineInstalled?: () => boolean;
+};
+
+/** By job; of a job that is on there is none. */
+export function createMissingOfJob(config: Config, here: Installation): MissingOfJob {
+  const analytics = missingOfAnalytics(config, here);
+  const missing: Record<CronJobName, string[]> = {
+    "key-refill": [],
+    "count-keys": [],
+    "quota-check": analytics,
+    "key-last-used-sync": analytics,
+    "certificate-renewal": config.acme.names.length === 0 ? ["acme.names"] : [],
+    "alertmanager-drift": hasAlertmanager(config) ? [] : ["alertmanager.production.url"],
+    "alert-routes-drift": comparesRoutes(config) ? [] : missingOfRoutes(config),
+  };
+  return (job) => {
+    const name = cronJobs.find((known) => known === job);
+    return name === undefined ? [] : missing[name];
+  };
+}
+
+function missingOfAnalytics({ analytics, clickhouse }: Config, here: Installation): string[] {
+  if (!analytics.enabled) return ["analytics.enabled"];
+  const { servesApi, isEngineInstalled: isInstalled = isEngineInstalled } = here;
+  return clickhouse.url !== "" || (servesApi && isInstalled()) ? [] : ["clickhouse.url"];
+}
+
+function missingOfRoutes({ incident }: Config): string[] {
+  const { url, api_key, drift_check_minutes } = incident;
+  return [
+    ...(url === "" ? ["incident.url"] : []),
+    ...(api_key === "" ? ["incident.api_key"] : []),
+    ...(drift_check_minutes > 0 ? [] : ["incident.drift_check_minutes"]),
+  ];
 }

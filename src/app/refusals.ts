@@ -2,11 +2,11 @@
  * Refuses to start with faulty settings, with a line for each fault that says what to do. Other reasons to
  * refuse a start: other processes on the same database (`sole-processes.ts`, `encryption-keys.ts`), a
  * database of a newer version (`#kernel/schema-version.ts`), a Restate of another installation
- * (`#worker/owner.ts`).
+ * (`#worker/register.ts`).
  */
 import type { Config } from "#config.ts";
 import { findFaultyHosts } from "#kernel/secrets.ts";
-import { findUnshared } from "./distributed.ts";
+import { hasProcessFleet } from "./fleets.ts";
 import { findUselessCi } from "./image-gate.ts";
 import { findUnsignedWorker } from "./unsigned-worker.ts";
 
@@ -53,4 +53,68 @@ function faultsOf(setting: string, secret: string, advice: string): string[] {
     ? `has fewer than ${minLength} characters`
     : `has fewer than ${minDifferent} different characters`;
   return [`${setting}: ${fault} and is refused: ${advice}`];
+}
+
+/** Whether a process with a role lacks a setting, and the line that says what to set. */
+type Requirement = {
+  lacks: (config: Config, has: { worker: boolean; control: boolean; api: boolean }) => boolean;
+  line: string;
+};
+
+const generated = "each process would generate its own: set the same one at all of them";
+
+const requirements: readonly Requirement[] = [
+  {
+    lacks: ({ database }) => database.url === "",
+    line: "database.url: the embedded Postgres is for one machine: set the address of one that all processes reach (DATABASE_URL)",
+  },
+  {
+    lacks: ({ restate }, { worker, control }) => (worker || control) && restate.ingress_url === "",
+    line: "restate.ingress_url: the embedded Restate is for one machine: set it and restate.admin_url to the addresses of one that all processes reach",
+  },
+  {
+    lacks: ({ analytics, clickhouse }) => analytics.enabled && clickhouse.url === "",
+    line: "clickhouse.url: the embedded analytics store is for one process: set the address of a ClickHouse that all processes reach (CLICKHOUSE_URL), or analytics.enabled to false at all of them",
+  },
+  {
+    lacks: ({ redis }, { api }) => api && redis.url === "",
+    line: "redis.url: each process would count rate limits by itself: set the address of a Redis that all of them reach (REDIS_URL)",
+  },
+  {
+    lacks: (config, { worker }) => worker && hasProcessFleet(config),
+    line: 'fleet.driver: the sentinels of "process" are processes of one machine: set another driver, for each of [fleets], too (docs/fleets.md)',
+  },
+  {
+    lacks: (config, { worker }) => worker && config.worker.advertised_url === "",
+    line: "worker.advertised_url: Restate would call this process alone, at its own address: set the one by which it reaches every worker",
+  },
+  {
+    lacks: ({ monitor }, { worker, control }) => (worker || control) && monitor.base_url === "",
+    line: "monitor.base_url: checks would call this process, which need not serve the API: set the address of the API",
+  },
+  {
+    lacks: ({ control, restate }, has) =>
+      (has.control || (has.worker && restate.front_host !== "")) && control.ingress_token === "",
+    line: `control.ingress_token: ${generated} (INGRESS_TOKEN, or INGRESS_TOKEN_FILE)`,
+  },
+  {
+    lacks: (config, { api }) => api && config.api.root_key === "",
+    line: `api.root_key: ${generated} (VEDETTE_ROOT_KEY, or VEDETTE_ROOT_KEY_FILE)`,
+  },
+  {
+    lacks: (config, { worker, api }) =>
+      (api || (worker && config.acme.names.length > 0)) && config.api.encryption_keys.length === 0,
+    line: `api.encryption_keys: ${generated} (VEDETTE_API__ENCRYPTION_KEYS, or VEDETTE_API__ENCRYPTION_KEYS_FILE)`,
+  },
+];
+
+/** Returns a line for each setting that is missing where `deployment` is "distributed". */
+export function findUnshared(config: Config, roles: readonly string[]): string[] {
+  if (config.deployment === "single") return [];
+  const has = {
+    worker: roles.includes("worker"),
+    control: roles.includes("control"),
+    api: roles.includes("api"),
+  };
+  return requirements.flatMap(({ lacks, line }) => (lacks(config, has) ? [line] : []));
 }

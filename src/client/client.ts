@@ -8,8 +8,6 @@ import {
   rolloutServiceName,
 } from "#rollout/contract.ts";
 import { type Call, callOnce, type Gateway } from "./call.ts";
-import { callToEnd } from "./call-to-end.ts";
-import { checkLimitMs, gatewayOf } from "./gateway.ts";
 import { VedetteError } from "./vedette-error.ts";
 
 export type {
@@ -106,4 +104,118 @@ async function perform(
 function defined<Options extends object>(options: Options): Options {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Options;
+}
+
+type Options = {
+  url: string;
+  token?: string | undefined;
+  timeoutMs?: number | undefined;
+  fetch?: typeof fetch | undefined;
+};
+
+/** Throws an error that says which option is wrong; none of them repeats the token. */
+function gatewayOf({ url, token, timeoutMs, fetch: send = fetch }: Options): Gateway {
+  if (timeoutMs !== undefined) checkLimitMs(timeoutMs);
+  return {
+    url: addressOf(url),
+    headers: { "content-type": "application/json", ...authorization(token) },
+    send,
+  };
+}
+
+/** Of a timer: a longer one would end at once. */
+const longestMs = 2 ** 31 - 1;
+
+function checkLimitMs(limitMs: number): void {
+  if (Number.isInteger(limitMs) && limitMs > 0 && limitMs <= longestMs) return;
+  throw new Error(`timeoutMs is ${limitMs}: give whole milliseconds, from 1 to ${longestMs}`);
+}
+
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new Error(
+      "url is no address: give that of control, such as https://rollouts.example.com",
+    );
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new Error(
+      "url has a user, a query or a fragment: give the address alone, and the token as token",
+    );
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/** A token that was read from a file often ends with a line break. */
+function authorization(token: string | undefined): Record<string, string> {
+  if (token === undefined) return {};
+  const trimmed = token.trim();
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return { authorization: `Bearer ${trimmed}` };
+  throw new Error("token is empty, or has characters that no token has: give the ingress token");
+}
+
+/** Proxies close connections that are silent for minutes: the call is taken up again before. */
+const attemptMs = 60_000;
+const pauseMs = 1_000;
+/** How long Vedette may be away, as for a restart. */
+const awayMs = 120_000;
+
+/**
+ * Repeats the call under one idempotency key, so that it is made once. Throws the refusal; what it had last when
+ * Vedette is away for two minutes; or `timeout` once the limit of the call is reached.
+ */
+async function callToEnd(gateway: Gateway, call: Call): Promise<unknown> {
+  const { limitMs, signal } = call;
+  const keyed = { ...call, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() };
+  const endMs = performance.now() + limitMs;
+  let seenMs = performance.now();
+  for (;;) {
+    const leftMs = Math.max(1, Math.ceil(endMs - performance.now()));
+    try {
+      return await callOnce(gateway, { ...keyed, limitMs: Math.min(attemptMs, leftMs) });
+    } catch (error) {
+      if (judge(error) === "final") throw error;
+      if (performance.now() >= endMs) throw overdue(gateway, limitMs, error);
+      seenMs = await waitForReturn(error, { seenMs, signal });
+    }
+  }
+}
+
+type Absence = { seenMs: number; signal: AbortSignal | undefined };
+
+/** When Vedette was seen last. Throws the error when that is too long ago. */
+async function waitForReturn(error: unknown, { seenMs, signal }: Absence): Promise<number> {
+  const nowMs = performance.now();
+  if (judge(error) === "open") return nowMs;
+  if (nowMs - seenMs > awayMs) throw error;
+  await pause(signal);
+  return seenMs;
+}
+
+/** `open`: the attempt is over, while the call goes on. A stored refusal is the same under the same key. */
+function judge(error: unknown): "open" | "away" | "final" {
+  if (!(error instanceof VedetteError)) return "final";
+  if (error.code === "timeout" && error.status === 0) return "open";
+  if (error.code === "unreachable") return "away";
+  const mayPass = [408, 429, 502, 503, 504].includes(error.status);
+  return mayPass && error.code !== "registry_unavailable" ? "away" : "final";
+}
+
+function overdue({ url }: Gateway, limitMs: number, cause: unknown): VedetteError {
+  const detail = `the call to ${url} did not end within ${limitMs} ms; the rollout goes on, and status() says how`;
+  return new VedetteError({ status: 0, code: "timeout", detail }, { cause });
+}
+
+function pause(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    }, pauseMs);
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", end, { once: true });
+  });
 }

@@ -1,9 +1,9 @@
 /** Polls the rollout while a client is connected, and sends all clients the same events. */
 import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Log } from "#kernel/log.ts";
-import { diffStates } from "./changes.ts";
-import type { LiveEvent, WholeState } from "./events.ts";
-import { createReplay } from "./live-replay.ts";
+import type { Changes, LiveEvent, SentRollout, WholeState } from "./events.ts";
+import { diffColumns } from "./fleet-changes.ts";
 import { createObserve, type ObserveParts } from "./observe.ts";
 
 type Send = (event: LiveEvent) => void;
@@ -112,4 +112,127 @@ export function createLive(parts: ObserveParts & { log: Log; build: string }) {
 function paceOf({ rollout }: WholeState): keyof typeof everyMs {
   const state = rollout?.status.state;
   return state === "in_progress" || state === "rolling_back" ? "active" : "idle";
+}
+
+/** Of JSON. With more than this the whole state is sent: it is not much longer, even for a large fleet. */
+const keptLength = 512 * 1024;
+
+type Entry = { number: number; event: LiveEvent; length: number };
+
+/** `epoch` distinguishes the event ids of this process from those of an earlier one. */
+export function createReplay(epoch: string) {
+  let current: WholeState | undefined;
+  let number = 0;
+  let kept: Entry[] = [];
+  /** `kept` has every change after this number. */
+  let since = 0;
+
+  const idOf = (n: number) => `${epoch}.${n}`;
+
+  const forgetOldest = () => {
+    let length = kept.reduce((sum, entry) => sum + entry.length, 0);
+    while (length > keptLength && kept.length > 0) {
+      const oldest = kept.shift();
+      length -= oldest?.length ?? 0;
+      since = oldest?.number ?? since;
+    }
+  };
+
+  const missedAfter = (lastId: string): Entry[] | undefined => {
+    const [givenEpoch, text] = lastId.split(".");
+    const last = Number(text);
+    const isKnown = givenEpoch === epoch && last >= since && last <= number;
+    return isKnown ? kept.filter((entry) => entry.number > last) : undefined;
+  };
+
+  return {
+    state: () => current,
+    /** Sets a state that no changes lead to from the previous one. Returns its event. */
+    replace(state: WholeState): LiveEvent {
+      current = state;
+      number += 1;
+      since = number;
+      kept = [];
+      return { name: "state", id: idOf(number), data: state };
+    },
+    /** Returns the event of the changes that lead to this state. */
+    change(state: WholeState, changes: Changes): LiveEvent {
+      current = state;
+      number += 1;
+      const event: LiveEvent = { name: "changes", id: idOf(number), data: changes };
+      kept.push({ number, event, length: JSON.stringify(changes).length });
+      forgetOldest();
+      return event;
+    },
+    /** The events after `lastId`; for undefined or an unknown id, the whole state. */
+    since(lastId: string | undefined): LiveEvent[] {
+      const missed = lastId === undefined ? undefined : missedAfter(lastId);
+      if (missed !== undefined) return missed.map(({ event }) => event);
+      return current === undefined ? [] : [{ name: "state", id: idOf(number), data: current }];
+    },
+  };
+}
+
+/** undefined: nothing has changed; null: only the whole state can say what. */
+export function diffStates(before: WholeState, after: WholeState): Changes | null | undefined {
+  if (isDeepStrictEqual(before, after)) return undefined;
+  if (before.rollout === null || after.rollout === null) return null;
+  if (before.fleet === null || after.fleet === null) return null;
+  const fleet = diffColumns(before.fleet, after.fleet);
+  if (fleet === null) return null;
+  const changes: Changes = {
+    ...diffRollout(before.rollout, after.rollout),
+    ...(fleet !== undefined && { fleet }),
+    ...(!isDeepStrictEqual(before.trouble, after.trouble) && { trouble: after.trouble }),
+  };
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+function diffRollout(before: SentRollout, after: SentRollout): Omit<Changes, "fleet" | "trouble"> {
+  const changed = changedParts(before, after);
+  const isSame = before.status.rollout_id === after.status.rollout_id;
+  const lists = isSame ? { ...changedWaves(before, after), ...changedMessages(before, after) } : {};
+  const { waves, messages, ...others } = changed;
+  const rollout = {
+    ...others,
+    ...(waves !== undefined && lists.waves === undefined && { waves }),
+    ...(messages !== undefined && lists.messages === undefined && { messages }),
+  };
+  return { ...(Object.keys(rollout).length > 0 && { rollout }), ...lists };
+}
+
+/** Every part of a rollout is always present, so no part ever has to be removed. */
+function changedParts(before: SentRollout, after: SentRollout): Partial<SentRollout> {
+  const known = new Map(Object.entries(steady(before)));
+  const changed = Object.entries(steady(after))
+    .filter(([name, part]) => !isDeepStrictEqual(known.get(name), part))
+    .map(([name]) => name);
+  const names = new Set(changed);
+  return Object.fromEntries(Object.entries(after).filter(([name]) => names.has(name)));
+}
+
+/** Without what changes with every result: the page counts it by the marks. */
+function steady({ status, ...others }: SentRollout): SentRollout {
+  return {
+    ...others,
+    status: { ...status, succeeded: 0, failed: 0, in_flight: 0, updated_at: null },
+  };
+}
+
+/** Single waves, if there are as many as before. */
+function changedWaves(before: SentRollout, after: SentRollout): Pick<Changes, "waves"> {
+  if (before.waves.length !== after.waves.length) return {};
+  const waves = after.waves.filter((wave, i) => !isDeepStrictEqual(wave, before.waves[i]));
+  return waves.length === 0 ? {} : { waves };
+}
+
+/** Single messages, if none has gone. */
+function changedMessages(before: SentRollout, after: SentRollout): Pick<Changes, "messages"> {
+  const known = new Map(before.messages.map((message) => [message.sequence, message]));
+  const messages = after.messages.filter(
+    (message) => !isDeepStrictEqual(message, known.get(message.sequence)),
+  );
+  const fresh = messages.filter(({ sequence }) => !known.has(sequence)).length;
+  const hasGone = before.messages.length + fresh !== after.messages.length;
+  return messages.length === 0 || hasGone ? {} : { messages };
 }

@@ -7,7 +7,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { endsWithin } from "#kernel/attach.ts";
-import { after } from "#kernel/durable-timer.ts";
+import { after, durableTimer } from "#kernel/durable-timer.ts";
 import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -19,18 +19,9 @@ import {
   type CronStatus,
   cronJobs,
 } from "./contract.ts";
-import { cronObject, cronRuns, type Launched, type Starter } from "./internal.ts";
+import { cronObject, cronRuns, type Launched, type RunOrder, type Starter } from "./internal.ts";
 import type { Job } from "./job.ts";
-import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
-import {
-  type ActiveRun,
-  readLastRun,
-  readLastSuccess,
-  readRunning,
-  timers,
-  writeEnd,
-  writeRunning,
-} from "./state.ts";
+import { describeSchedule, dueAfterStart, isStuck, nextTick, type Timer } from "./schedule.ts";
 
 /** The jobs of this installation. An absent job is off: its timer stops at its next tick. */
 export type Jobs = Partial<Record<CronJobName, Job>>;
@@ -197,4 +188,28 @@ function findJob(ctx: ObjectSharedContext, jobs: Jobs): Job | undefined {
 
 function problem(status: number, code: CronProblemCode, detail: string): ProblemError {
   return new ProblemError<CronProblemCode>({ status, code, detail });
+}
+
+/** The active run, and the invocation to attach to. */
+type ActiveRun = RunOrder & { invocation: string };
+
+const keys = {
+  running: "running",
+  lastRun: "lastRun",
+  lastSuccessAt: "lastSuccessAt",
+} as const;
+
+const timers = durableTimer<Timer>("timer");
+
+const readRunning = (ctx: ObjectSharedContext) => ctx.get<ActiveRun>(keys.running);
+const writeRunning = (ctx: ObjectContext, run: ActiveRun) => ctx.set(keys.running, run);
+
+const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
+const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);
+
+/** Closes the active run, and stores how it has ended. */
+function writeEnd(ctx: ObjectContext, run: CronRun): void {
+  ctx.clear(keys.running);
+  ctx.set(keys.lastRun, run);
+  if (run.outcome === "succeeded") ctx.set(keys.lastSuccessAt, run.ended_at);
 }

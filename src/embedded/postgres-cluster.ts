@@ -1,12 +1,21 @@
 /** The files of the embedded Postgres: created on the first start, cleaned up after a crash. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { z } from "zod";
 import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
-import { LinksMissing, linkLibraries } from "./postgres-links.ts";
 import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster; the program connects as this user. */
@@ -135,5 +144,40 @@ export function isListening(directory: string, port: number): boolean {
     return identifyProcess(Number(pid)) !== undefined;
   } catch {
     return false;
+  }
+}
+
+/**
+ * A link between the libraries of the embedded Postgres is missing and cannot be made here: npm packages hold no links, and
+ * the package makes them by a script after its installation, which npm may have been told not to run. Its message says
+ * what to do.
+ */
+export class LinksMissing extends Error {}
+
+/** Paths in the package. */
+const Links = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/** Makes those that are missing in the package at this path. Throws `LinksMissing`. */
+export function linkLibraries(root: string): void {
+  const list = path.join(root, "native/pg-symlinks.json");
+  // Not every platform's package has any.
+  if (!existsSync(list)) return;
+  for (const { source, target } of Links.parse(JSON.parse(readFileSync(list, "utf8")))) {
+    const link = path.join(root, target);
+    if (!existsSync(link)) makeLink(path.relative(path.dirname(target), source), link);
+  }
+}
+
+function makeLink(to: string, link: string): void {
+  try {
+    symlinkSync(to, link);
+  } catch (cause) {
+    // Another program that starts at the same time makes them as well.
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST" && existsSync(link)) return;
+    throw new LinksMissing(
+      `the embedded Postgres is installed without its links, and ${link} cannot be made: run ` +
+        "`npm rebuild --foreground-scripts` where Vedette is installed, as a user who may write there",
+      { cause },
+    );
   }
 }

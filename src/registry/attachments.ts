@@ -2,7 +2,11 @@
  * Finds the signatures that are attached to an image: by the referrers of its digest (OCI distribution specification,
  * "Listing Referrers"), or by the tags that came before them. Whoever may push attaches what they like, and as much.
  */
+
+import pLimit from "p-limit";
 import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import type { RegistryClient } from "./client.ts";
 import {
   Digest,
@@ -12,10 +16,9 @@ import {
   unlessTooLarge,
   type Wanted,
 } from "./content.ts";
+import type { Answer } from "./exchange.ts";
 import { parseImageName } from "./image-name.ts";
 import { judge, manifestTypes } from "./manifest.ts";
-import { createReading, type Reading } from "./reading.ts";
-import { findReferrers } from "./referrers.ts";
 import { TooLarge } from "./refusal.ts";
 import { type Patience, withRetries } from "./retries.ts";
 
@@ -151,4 +154,123 @@ function toAttachment(
 ): Attachment {
   if (isBundle(mediaType)) return { kind: "bundle", name, body };
   return { kind: "cosign", name, body, mediaType, annotations };
+}
+
+/** Reads many small things about one image, within limits, and notes what it could not read. */
+type Reading = ReturnType<typeof createReading>;
+
+const most = 50;
+const atOnce = 4;
+const largest = 1_024 * 1_024;
+const mostBytes = 8 * largest;
+
+function createReading() {
+  let left = mostBytes;
+  let omitted = 0;
+  const troubles: string[] = [];
+
+  /** undefined: it could not be read, which is noted. */
+  const settle = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (isOfImage(error)) omitted += 1;
+      else troubles.push((error as Error).message);
+      return undefined;
+    }
+  };
+
+  return {
+    settle,
+
+    /** Of those that could be read, the first 50. */
+    async each<One, T>(list: readonly One[], read: (one: One) => Promise<T>): Promise<T[]> {
+      omitted += Math.max(0, list.length - most);
+      const limit = pLimit(atOnce);
+      const reading = list.slice(0, most).map((one) => limit(() => settle(() => read(one))));
+      return (await Promise.all(reading)).filter((found) => found !== undefined);
+    },
+
+    /** Throws `TooLarge` for more than 1 MiB, and for more than 8 MiB in all. */
+    spend(bytes: number): void {
+      if (bytes > Math.min(largest, left)) throw new TooLarge("it is too large");
+      left -= bytes;
+    },
+
+    /** How many were not read because they are too many, too large or gone; and why others were not. */
+    notes: () => ({ omitted, troubles }),
+  };
+}
+
+/** Whether it is due to what was pushed, and not to the registry. */
+function isOfImage(error: unknown): boolean {
+  if (error instanceof TooLarge) return true;
+  const { code = "" } = error instanceof ProblemError ? error : {};
+  return ["image_not_found", "image_unreadable"].includes(code);
+}
+
+const Referrers = z.object({
+  manifests: listOf(
+    z.object({
+      digest: z.string(),
+      artifactType: z.string().default(""),
+    }),
+    100_000,
+  ),
+});
+/** Lists what refers to an image (OCI distribution specification, "Listing Referrers"). */
+type Referrer = z.infer<typeof Referrers>["manifests"][number];
+
+const indexType = "application/vnd.oci.image.index.v1+json";
+
+/** A registry decides how long its pages are. */
+const mostPages = 10;
+
+/**
+ * The referrers of a digest. A registry that does not know the question has an index of them under a tag, which those
+ * who push them keep ("Referrers Tag Schema").
+ */
+async function findReferrers(wanted: Wanted, digest: string): Promise<Referrer[]> {
+  const found: Referrer[] = [];
+  let path: string | undefined = `referrers/${digest}`;
+  for (let page = 0; path !== undefined && page < mostPages; page += 1) {
+    const answer = await wanted.exchange({ method: "GET", path, accept: indexType });
+    const referrers = answer.status === 200 ? referrersIn(answer) : undefined;
+    if (referrers === undefined && page === 0 && isUnknown(answer, wanted.image.host)) {
+      return fromTag(wanted, digest);
+    }
+    judge(answer, wanted.image);
+    found.push(...(referrers ?? []));
+    path = nextPage(answer, digest);
+  }
+  return found;
+}
+
+/**
+ * Registries without referrers answer 404, others with an error of theirs or a page for browsers; some send us to a
+ * page on another host, whatever that answers.
+ */
+function isUnknown({ status, address }: Answer, asked: string): boolean {
+  return address.host !== asked || [200, 400, 404, 405, 406, 410, 422, 501].includes(status);
+}
+
+async function fromTag({ exchange, image }: Wanted, digest: string): Promise<Referrer[]> {
+  const path = `manifests/${digest.replace(":", "-")}`;
+  const answer = await exchange({ method: "GET", path, accept: manifestTypes });
+  if (answer.status === 404) return [];
+  judge(answer, image);
+  return referrersIn(answer) ?? [];
+}
+
+function referrersIn({ body }: Answer): Referrer[] | undefined {
+  const { data: index } = Referrers.safeParse(parseObject(body));
+  return index?.manifests.filter(({ digest }) => Digest.safeParse(digest).success);
+}
+
+/** What the next page's link adds to our own address: a registry does not send us to others (RFC 8288). */
+function nextPage({ header }: Answer, digest: string): string | undefined {
+  const [, target] = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/.exec(header("link") ?? "") ?? [];
+  if (target === undefined) return undefined;
+  const query = target.includes("?") ? target.slice(target.indexOf("?")) : "";
+  return query === "" ? undefined : `referrers/${digest}${query}`;
 }

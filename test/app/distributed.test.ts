@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findUnshared } from "#app/distributed.ts";
+import { findUnshared } from "#app/refusals.ts";
 import { type Role, roles } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createMissingOfJob } from "#app/own-jobs.ts";
+import { createMissingOfJob } from "#app/parts.ts";
 import { readConfig } from "#config.ts";
 import { cronJobs } from "#cron/contract.ts";
 

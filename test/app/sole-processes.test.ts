@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { locksOf } from "#app/data.ts";
 import { roles } from "#app/roles.ts";
-import { locksOf } from "#app/sole-processes.ts";
 import { readConfig } from "#config.ts";
 
 const numbersOf = (

@@ -1,6 +1,6 @@
 /** What a start prints: where things are, with a link on a terminal and without one in a log. */
 import { expect, it } from "vitest";
-import { bannerLines, type Ready, readyFields } from "#cli/start-banner.ts";
+import { bannerLines, type Ready, readyFields } from "#cli/start.ts";
 
 const endpoints = {
   api: "http://127.0.0.1:7070",

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readBuiltPage } from "#console/built-page.ts";
+import { readBuiltPage } from "#console/console.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 function read(script: string) {

@@ -1,7 +1,7 @@
 /** The routes that add and remove windows and pins. */
 import { fastify } from "fastify";
 import { describe, expect, it } from "vitest";
-import { serveRowOrders } from "#console/row-orders.ts";
+import { serveRowOrders } from "#console/console.ts";
 import { toProblem } from "#kernel/problem.ts";
 
 const alice = { actor: "alice", roles: ["operate"] };

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { LinksMissing, linkLibraries } from "#embedded/postgres-links.ts";
+import { LinksMissing, linkLibraries } from "#embedded/postgres-cluster.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** A package as it is unpacked: a library, and the list of what links to it. */

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { socketFolder } from "#embedded/socket-folder.ts";
+import { socketFolder } from "#embedded/restate.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 function longFolder() {

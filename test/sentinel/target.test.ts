@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { targetOf } from "#sentinel/target.ts";
+import { targetOf } from "#sentinel/forward.ts";
 
 const pathOf = (url: string, basePath = "") => targetOf({ url }, basePath).path;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Deployment, findOtherInstallation } from "#worker/owner.ts";
+import { type Deployment, findOtherInstallation } from "#worker/register.ts";
 
 const deployment = (headers: Record<string, string> | undefined, service: string): Deployment => ({
   id: "dp_1",

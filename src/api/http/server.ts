@@ -1,19 +1,23 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
+
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import { mountDocs } from "#api/docs/routes.ts";
-import { boundBodies } from "#api/http/body-size.ts";
+import { ApiError, errorBody } from "#api/error.ts";
+import type { TrustProxy } from "#api/http/fast-lane/address.ts";
+import { openFastLane } from "#api/http/fast-lane/fast-lane.ts";
+import { createFastRoutes } from "#api/http/fast-lane/routes.ts";
 import { newId } from "#api/ids.ts";
 import { callerGone, countRequests } from "#api/metrics.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
+import { readRequestBody } from "#kernel/body.ts";
+import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { pathOf } from "#kernel/request-path.ts";
-import type { AnsweringParts } from "./answering.ts";
-import { createRefuseBrokenRequest } from "./broken-request.ts";
-import type { TrustProxy } from "./fast-lane/address.ts";
-import { openFastLane } from "./fast-lane/fast-lane.ts";
-import { createFastRoutes } from "./fast-lane/routes.ts";
+import { type AnsweringParts, unreadableBody } from "./answering.ts";
 import { answerRefusals, createRefuse } from "./refusal.ts";
 import { mountProcedures } from "./router.ts";
 import { createDeadlines } from "./time-limit.ts";
@@ -124,4 +128,102 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply) {
     status: reply.raw.writableFinished ? reply.statusCode : callerGone,
     remote: request.ip,
   };
+}
+
+/** Answers on the bare connection and closes it. `docsUrl` as in `errorBody`. */
+function createRefuseBrokenRequest(docsUrl: string) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { status, refusal } = refusalOf(error.code);
+    const to = { requestId: newId("request"), docsUrl };
+    const body = errorBody(refusal, to);
+    const text = JSON.stringify({ ...body, error: { ...body.error, status } });
+    endWith(socket, toHttp(status, text));
+  };
+}
+
+const headersTooLarge = 431;
+
+function refusalOf(code: string | undefined): { status: number; refusal: ApiError } {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    const detail = "The request was not received in time.";
+    return { status: 408, refusal: new ApiError("user/bad_request/request_timeout", detail) };
+  }
+  const isTooLarge = code === "HPE_HEADER_OVERFLOW";
+  const detail = isTooLarge
+    ? "The headers of the request are too large."
+    : "The request is not valid HTTP.";
+  return {
+    status: isTooLarge ? headersTooLarge : 400,
+    refusal: new ApiError("user/bad_request/request_body_unreadable", detail),
+  };
+}
+
+function toHttp(status: number, body: string): string {
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+    "",
+    body,
+  ].join("\r\n");
+}
+
+/**
+ * Values in the JSON of a body: each becomes an object, so that six megabytes of empty lists take seconds to parse. A
+ * megabyte of metadata, or ten megabytes of keys to migrate, have fewer.
+ */
+const maxValues = 500_000;
+
+/**
+ * Parses bodies by Fastify's own parser, unless they have too many values. Metadata may have any names,
+ * "__proto__" too: it is plain data after parsing, and schemas refuse it everywhere else.
+ */
+function boundBodies(app: FastifyInstance, maxBytes: number): void {
+  const parse = app.getDefaultJsonParser("ignore", "ignore");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", (request: FastifyRequest, payload, done) => {
+    // No key is asked for there.
+    if (request.is404) return done(null);
+    readRequestBody(payload, maxBytes).then((body) => {
+      if (hasTooManyValues(body)) done(tooManyValues(request));
+      else void parse(request, body.toString(), done);
+    }, done);
+  });
+}
+
+function tooManyValues({ routeOptions: { url = "" } }: FastifyRequest) {
+  const message = `more than ${maxValues} values are too many at once; send fewer`;
+  return unreadableBody(url, [{ location: "/", message }]);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** The bytes that may precede a value: `,`, `[` and `{`. */
+const isBeforeValue = new Uint8Array(256);
+for (const byte of [0x2c, 0x5b, 0x7b]) isBeforeValue[byte] = 1;
+
+/** Skips strings. Invalid JSON is left to the parser. */
+export function hasTooManyValues(json: Buffer): boolean {
+  if (json.length <= maxValues) return false;
+  let values = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] as number;
+    if (byte === quote) at = endOfText(json, at);
+    values += isBeforeValue[byte] as number;
+    if (values > maxValues) return true;
+  }
+  return false;
+}
+
+/** The index of the closing quote of the string that begins at `start`. */
+function endOfText(json: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+  return at;
 }

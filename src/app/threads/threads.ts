@@ -4,17 +4,20 @@
  */
 import { Worker } from "node:worker_threads";
 import { Counter, type MetricObject } from "prom-client";
+import { EngineError } from "#api/analytics/engine/engine-error.ts";
+import type { Analytics } from "#app/analytics.ts";
+import type { Base } from "#app/base.ts";
+import { callersLimitMs } from "#app/stops.ts";
 import type { Config } from "#config.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { programFile } from "#kernel/program-file.ts";
-import type { Analytics } from "../analytics.ts";
-import type { Base } from "../base.ts";
-import { callersLimitMs } from "../stops.ts";
-import { createAnalyticsCalls, tellStoreState } from "./analytics-calls.ts";
 import {
   connect,
   type MainCalls,
+  type QueryAnswer,
   stateWords,
+  storeStates,
+  type TakenBatch,
   type ThreadCalls,
   type ThreadData,
   type ThreadMemory,
@@ -166,4 +169,45 @@ function showThreads({ registry }: Base, running: readonly Thread[]): void {
       }
     },
   });
+}
+
+type AnalyticsParts = Analytics["shared"];
+
+/** Tells all threads how the store is. */
+function tellStoreState(states: Int32Array, analytics: AnalyticsParts): void {
+  const state = analytics === undefined ? "absent" : analytics.engine.state();
+  Atomics.store(states, stateWords.storeState, storeStates.indexOf(state));
+  Atomics.store(states, stateWords.isStoreAway, analytics?.outbox.isAway() === true ? 1 : 0);
+}
+
+/** What a thread asks of the main one about analytics; never, while they are off. */
+function createAnalyticsCalls(shared: AnalyticsParts): Omit<MainCalls, "noteReady"> {
+  const leaving = new Map<number, Promise<void>>();
+  let tickets = 0;
+  return {
+    takeBatch: async (batch): Promise<TakenBatch> => {
+      if (shared === undefined) return { state: "dropped", reason: "analytics are off" };
+      // What comes from another thread is a plain array of bytes.
+      const body = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
+      const placed = await shared.outbox.take({ ...batch, body });
+      if (placed.state === "spooled") return placed;
+      if (placed.state === "dropped") return { state: "dropped", reason: String(placed.error) };
+      tickets += 1;
+      leaving.set(tickets, placed.left);
+      return { state: "held", ticket: tickets };
+    },
+    awaitLeft: async (ticket) => {
+      await leaving.get(ticket);
+      leaving.delete(ticket);
+    },
+    query: async (query): Promise<QueryAnswer> => {
+      if (shared === undefined) return { failure: "absent", message: "Analytics are off." };
+      try {
+        return { text: await shared.engine.queryText(query) };
+      } catch (error) {
+        if (error instanceof EngineError) return { failure: error.failure, message: error.message };
+        throw error;
+      }
+    },
+  };
 }

@@ -1,13 +1,24 @@
 /** What every way of signing in has in common: the provider's answers, limits, the session, the log. */
+
+import { isIPv6 } from "node:net";
+import { LRUCache } from "lru-cache";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
+import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Claims } from "./claims.ts";
-import { createLimit, type LimitName, limits, networkOf } from "./limit.ts";
-import type { Names } from "./names.ts";
+import { isAllowed } from "#kernel/roles.ts";
+import {
+  type Claims,
+  identifyPerson,
+  nameOfAnother,
+  noSubject,
+  notForPeople,
+  type PeopleSettings,
+  type Recognition,
+} from "./claims.ts";
+import { accountOf, type Names } from "./names.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
-import { createRecognize, type How, subjectOf } from "./recognize.ts";
 import { describeFailure, foreignState, refuseClaims, tooMany } from "./refusals.ts";
 
 export type CoreParts = {
@@ -100,4 +111,93 @@ function createRequireWithin({ log, nowMs }: Pick<Core, "log" | "nowMs">): Core[
     if (verdict === "is-first") log.warn({ remote, limit: what }, "too many sign-ins");
     throw tooMany();
   };
+}
+
+/**
+ * How often something may happen in a minute. `begin`: of an address; more than an office behind one needs, and
+ * few for a provider. `finish`: of one sign-in, so that nobody's can be used up by others; an address has as many
+ * as it has begun. `poll`: of an address, as it is passed on to the provider; as many as 25 who wait need.
+ */
+const limits = { begin: 60, finish: 10, poll: 300 } as const;
+
+type LimitName = keyof typeof limits;
+
+const windowMs = 60_000;
+
+/** `is-first`: it is refused, and is the first refused one of the minute. */
+type Verdict = "within" | "is-first" | "refused";
+
+export function createLimit(count: number) {
+  const counts = new LRUCache<string, { used: number; sinceMs: number }>({ max: 10_000 });
+  return (key: string, nowMs: number): Verdict => {
+    const known = counts.get(key);
+    const isFresh = known === undefined || nowMs - known.sinceMs >= windowMs;
+    const current = isFresh ? { used: 0, sinceMs: nowMs } : known;
+    current.used += 1;
+    if (isFresh) counts.set(key, current);
+    if (current.used <= count) return "within";
+    return current.used === count + 1 ? "is-first" : "refused";
+  };
+}
+
+/** What one visitor has: an IPv4 address, or the /64 of an IPv6 address, in which everybody has many. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = "", after] = (address.split("%")[0] ?? "").toLowerCase().split("::");
+  const head = before === "" ? [] : before.split(":");
+  const tail = after === undefined || after === "" ? [] : after.split(":");
+  // An IPv4 address at the end is two groups.
+  const tailLength = tail.length + (address.includes(".") ? 1 : 0);
+  const zeros = after === undefined ? 0 : Math.max(8 - head.length - tailLength, 0);
+  const groups = [...head, ...Array<string>(zeros).fill("0"), ...tail].slice(0, 4);
+  return `${groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":")}::/64`;
+}
+
+/** How somebody signs in, as the log has it. */
+export type How = "console" | "command line" | "device";
+
+/** OpenID Connect Core 1.0, 2. */
+const longestSubject = 255;
+
+/** Throws 503 while Postgres, which has the names of accounts, is away. */
+type Recognize = (claims: Claims, how: How) => Promise<Recognition>;
+
+type Parts = PeopleSettings & { issuer: string; names: Names };
+
+function createRecognize({ names, ...settings }: Parts): Recognize {
+  return async (claims, how) => {
+    const { sub: subject } = claims;
+    const isUsable = typeof subject === "string" && subject !== "";
+    if (!isUsable || !isClean(subject, longestSubject)) return { refusal: noSubject };
+    const account = accountOf(settings, subject);
+
+    const attempt = async (held: string | undefined): Promise<Recognition> => {
+      const found = requireReader(identifyPerson(claims, settings, held), how);
+      if ("refusal" in found) return found;
+      const { actor } = found.caller;
+      if (found.isLinked) {
+        await names.assign(account, actor);
+        return found;
+      }
+      const taken = await names.take(account, actor);
+      if (taken === undefined) return { refusal: nameOfAnother(actor) };
+      // Another process has been faster, with another name.
+      return taken === actor ? found : attempt(taken);
+    };
+    return attempt(await names.find(account));
+  };
+}
+
+/** The console is for those who may read. */
+function requireReader(identified: Recognition, how: How): Recognition {
+  if ("refusal" in identified || how !== "console") return identified;
+  const { caller } = identified;
+  return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };
+}
+
+/** For a log. */
+function subjectOf({ sub }: Claims): string {
+  return cleanText(typeof sub === "string" ? sub : "", longestSubject);
 }

@@ -2,8 +2,9 @@
 import type * as Client from "openid-client";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { isClean } from "#kernel/clean-text.ts";
+import type { Reach } from "#kernel/reach.ts";
+import { type BoundedFetch, createBoundedFetch, type FetchLimits } from "./bounded-fetch.ts";
 import { type Claims, readClaim } from "./claims.ts";
-import { createDiscovery, type DiscoveryOptions, type ProviderHandle } from "./discovery.ts";
 import { ProviderTrouble } from "./refusals.ts";
 
 /** The secrets of one sign-in, between its begin and its end. */
@@ -145,4 +146,68 @@ function requireAddress(text: string): string {
   const isWeb = url !== null && /^https?:$/.test(url.protocol);
   if (isWeb && text.length <= longestAddress) return url.href;
   throw new ProviderTrouble("it names an address that cannot be opened");
+}
+
+type Library = typeof Client;
+
+/** The library, and what it has found out about the provider. */
+type ProviderHandle = { client: Library; found: Client.Configuration };
+
+type DiscoveryOptions = { nowMs?: () => number; limits?: FetchLimits; reach?: Reach };
+
+/** How long the provider's addresses are used without being read again. */
+const freshForMs = 3_600_000;
+
+/** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */
+function createDiscovery(
+  oidc: OidcSettings,
+  { nowMs = Date.now, limits, reach }: DiscoveryOptions,
+) {
+  const isPlain = oidc.issuer.startsWith("http:");
+  const fetch = createBoundedFetch(isPlain, limits, reach);
+  let known: { ready: Promise<ProviderHandle>; atMs: number } | undefined;
+  return (): Promise<ProviderHandle> => {
+    if (known !== undefined && nowMs() - known.atMs < freshForMs) return known.ready;
+    const reading = { ready: readProvider(oidc, { fetch, isPlain }), atMs: nowMs() };
+    known = reading;
+    reading.ready.catch(() => {
+      if (known === reading) known = undefined;
+    });
+    return reading.ready;
+  };
+}
+
+async function readProvider(
+  oidc: OidcSettings,
+  { fetch, isPlain }: { fetch: BoundedFetch; isPlain: boolean },
+): Promise<ProviderHandle> {
+  const client = await import("openid-client");
+  const found = await client.discovery(
+    new URL(oidc.issuer),
+    oidc.client_id,
+    undefined,
+    oidc.client_secret === "" ? client.None() : authenticate(client, oidc.client_secret),
+    {
+      [client.customFetch]: fetch as Client.CustomFetch,
+      execute: [
+        // The signature of ID tokens, although they come from the provider itself.
+        client.enableNonRepudiationChecks,
+        ...(isPlain ? [client.allowInsecureRequests] : []),
+      ],
+    },
+  );
+  return { client, found };
+}
+
+/** By the method that the provider has; without a word of it that is Basic (RFC 8414, 2). */
+function authenticate(client: Library, secret: string): Client.ClientAuth {
+  const methods = {
+    basic: client.ClientSecretBasic(secret),
+    post: client.ClientSecretPost(secret),
+  };
+  return (server, ...rest) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const method = offered.includes("client_secret_basic") ? "basic" : "post";
+    methods[method](server, ...rest);
+  };
 }

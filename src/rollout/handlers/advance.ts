@@ -1,10 +1,11 @@
 /** The exclusive handler that a run asks what to do next. Short, because it blocks the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
+import { isFilledBy } from "#rollout/conditions/availability.ts";
 import type { Facts } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { withReports } from "#rollout/conditions/gate.ts";
-import { nextOf } from "#rollout/conditions/next.ts";
+import { type Next, nextOf } from "#rollout/conditions/next.ts";
 import {
   beginWait,
   endedWave,
@@ -13,8 +14,9 @@ import {
   withoutAnyWait,
   withoutReason,
 } from "#rollout/conditions/wait.ts";
-import type { Advance, Instruction, Look } from "#rollout/internal.ts";
+import type { Advance, Instruction, Look, Unhealthy } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
+import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyStep, withServing } from "#rollout/rules/progress.ts";
 import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
@@ -23,6 +25,8 @@ import {
   type Batch,
   type Outcome,
   type RolloutHead,
+  readBatch,
+  readOutcome,
   readWindowsEpoch,
   type WaveProgress,
   writeHead,
@@ -34,7 +38,6 @@ import { changeOutcomes } from "./change-outcomes.ts";
 import { type OrderStop, stopOrders } from "./order-stop.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
-import { countTargets, type SeenFleet, withUnhealthy } from "./unhealthy.ts";
 import { lookAgain, waitFor } from "./wait-step.ts";
 
 /** Ends the finished wave, if any, and returns the next instruction. */
@@ -210,4 +213,44 @@ function failConfirmed(
     serves === undefined ? [] : [[id, serves]],
   );
   return changeOutcomes(ctx, withServing(head, served), { batches, decide, apply: applyStep });
+}
+
+/** null: nobody asked, or the fleet could not be listed. "stale": it was read too long ago. */
+type SeenFleet = Unhealthy | null | "stale";
+
+/** How many are unhealthy, and how many of them come next: that is read only when it decides something. */
+async function countTargets(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { next, seen }: { next: Next; seen: SeenFleet },
+): Promise<Facts["fleet"]> {
+  if (seen === "stale" || seen === null) return seen;
+  const unhealthy = seen.ids.length + seen.more;
+  if (next.kind !== "wave" || !isFilledBy(head, unhealthy)) return { unhealthy, ofNext: 0 };
+  const ids = new Set(seen.ids);
+  const targets = await firstTargets(ctx, head, next.index);
+  return { unhealthy, ofNext: targets.filter((id) => ids.has(id)).length };
+}
+
+/** What the first batch of the wave with members left would deploy: batches run one by one. */
+async function firstTargets(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  index: number,
+): Promise<string[]> {
+  const wave = head.waves[index];
+  for (const { batch: n } of wave === undefined ? [] : batchesOf(wave)) {
+    const batch = await readBatch(ctx, n);
+    if (batch === null) continue;
+    const outcome = (await readOutcome(ctx, n)) ?? emptyOutcome(batch);
+    const targets = targetsOf(batch, outcome, { kind: "rollout", image: head.image });
+    if (targets.length > 0) return targets.map(({ id }) => id);
+  }
+  return [];
+}
+
+/** The head that counts from here on which sentinels are unavailable. */
+function withUnhealthy({ unavailable: _, ...head }: RolloutHead, seen: SeenFleet): RolloutHead {
+  const counts = head.policy.max_unavailable !== undefined && seen !== null && seen !== "stale";
+  return counts ? { ...head, unavailable: seen } : head;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "#api/access/grants.ts";
-import { requireKnownPermissions } from "#api/operator/root-permissions.ts";
+import { requireKnownPermissions } from "#api/operator/root-keys.ts";
 import { servedProcedures } from "../../support/api/served-procedures.ts";
 
 describe("the permissions of a root key", () => {

@@ -1,10 +1,9 @@
 /** What every way of signing in has in common, with a provider of the test's. */
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
-import { createCore } from "#control/sign-in/core.ts";
+import { createCore, type How } from "#control/sign-in/core.ts";
 import { createFlows } from "#control/sign-in/flows.ts";
 import type { Provider } from "#control/sign-in/provider.ts";
-import type { How } from "#control/sign-in/recognize.ts";
 import { createLog } from "#kernel/log.ts";
 import { createMemoryNames } from "../../support/program/memory-names.ts";
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
 import { createCore } from "#control/sign-in/core.ts";
-import { createDevices } from "#control/sign-in/device.ts";
+import { createDevices } from "#control/sign-in/door.ts";
 import type { DevicePoll, Provider } from "#control/sign-in/provider.ts";
 import { createLog } from "#kernel/log.ts";
 import { createMemoryNames } from "../../support/program/memory-names.ts";

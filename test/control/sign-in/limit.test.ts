@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLimit, networkOf } from "#control/sign-in/limit.ts";
+import { createLimit, networkOf } from "#control/sign-in/core.ts";
 
 it("limits each address by itself, for a minute, and says which refusal is the first", () => {
   const judge = createLimit(2);

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, it, onTestFinished } from "vitest";
-import { createAsk } from "#ci/commit/ask.ts";
+import { createAsk } from "#ci/commit/api.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 
 const ordered = { sentinelId: "gw", image: "r.io/a:1", deployId: "d" };

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createAsk } from "#ci/commit/ask.ts";
+import { createAsk } from "#ci/commit/api.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
 import { callOnce, createSend } from "#routing/incident/transport.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { signInByCode } from "#cli/sign-in/by-code.ts";
+import { signInByCode } from "#cli/sign-in/login.ts";
 import { makeSecret } from "#cli/token.ts";
 import { PollAnswer } from "#control/sign-in/contract.ts";
 

@@ -1,7 +1,7 @@
 /** What `vedette login` takes for the browser's way back, on a port that any page may call. */
 import { request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { openCallbackServer } from "#cli/sign-in/callback-server.ts";
+import { openCallbackServer } from "#cli/sign-in/by-browser.ts";
 
 async function startServer() {
   const server = await openCallbackServer(undefined);

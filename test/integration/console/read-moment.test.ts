@@ -1,6 +1,6 @@
 /** What a page shows, read from a database that hangs. */
 import { expect, it, onTestFinished } from "vitest";
-import { createReadMoment } from "#app/read-moment.ts";
+import { createReadMoment } from "#app/control.ts";
 import { inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createTestDatabase } from "../../support/run/shared-postgres.ts";

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { listJobs } from "#routing/incident/apply.ts";
+import { listJobs, pruneRoute } from "#routing/incident/apply.ts";
 import type { OwnedRoute, Plan } from "#routing/incident/contract.ts";
-import { pruneRoute } from "#routing/incident/prune-route.ts";
 import { createService } from "#routing/incident/service.ts";
 import { retryLimits } from "#routing/incident/steps.ts";
 import { createIncidentDouble } from "../../support/routing/incident-double.ts";

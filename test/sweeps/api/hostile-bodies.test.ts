@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
 import { createNamespaces } from "#api/api.ts";
 import { ApiError } from "#api/error.ts";
-import { hasTooManyValues } from "#api/http/body-size.ts";
+import { hasTooManyValues } from "#api/http/server.ts";
 import type { NamespaceParts } from "#api/parts.ts";
 import { testServer } from "../../support/api/api-server.ts";
 import { neverAsked } from "../../support/never-asked.ts";

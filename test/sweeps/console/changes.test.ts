@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { changeRollout } from "#console/apply-changes.ts";
-import { diffStates } from "#console/changes.ts";
 import type { FleetColumns, SentinelMark } from "#console/contract.ts";
 import { countsOf, detailOf } from "#console/counts.ts";
 import type { LiveEvent, SentRollout, WholeState } from "#console/events.ts";
 import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
-import { createReplay } from "#console/live-replay.ts";
+import { createReplay, diffStates } from "#console/live.ts";
 import { toRuns } from "#console/runs.ts";
 
 type Cell = { id: string; region: string; mark: SentinelMark; wave: number; reason: string | null };

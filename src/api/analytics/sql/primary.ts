@@ -3,12 +3,12 @@ import { argumentsFor } from "./arguments.ts";
 import type { Cursor } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
 import { allowedFunction } from "./functions.ts";
+import { readDirection } from "./order.ts";
 import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
 import { readCast } from "./types.ts";
 import { carriedState, unitOfCall } from "./units.ts";
-import { readOver, windowFunctions } from "./window.ts";
 import { writeName, writeText } from "./write.ts";
 
 type ReadExpression = (cursor: Cursor, reading: ParsedQuery) => Piece;
@@ -220,4 +220,44 @@ function readArgument(cursor: Cursor, reading: ParsedQuery, expression: ReadExpr
     return { sql: `${writeName(name)} -> ${body.sql}`, ...carriedState([body]) };
   }
   return expression(cursor, reading);
+}
+
+/** Functions that are only allowed over a window. */
+const windowFunctions = new Set([
+  ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
+  ...["first_value", "last_value"],
+]);
+
+/** ` OVER (…)`, or nothing. Named windows are not supported. */
+function readOver(cursor: Cursor, read: () => Piece): string {
+  if (!cursor.takeWord("over")) return "";
+  cursor.expectMark("(");
+  const parts: string[] = [];
+  if (cursor.takeWord("partition", "by")) {
+    parts.push(`PARTITION BY ${cursor.list(() => read().sql).join(", ")}`);
+  }
+  if (cursor.takeWord("order", "by")) {
+    const items = cursor.list(() => `${read().sql}${readDirection(cursor)}`);
+    parts.push(`ORDER BY ${items.join(", ")}`);
+  }
+  parts.push(...readFrame(cursor));
+  cursor.expectMark(")");
+  return ` OVER (${parts.join(" ")})`;
+}
+
+function readFrame(cursor: Cursor): string[] {
+  const unit = ["ROWS", "RANGE"].find((one) => cursor.takeWord(one.toLowerCase()));
+  if (unit === undefined) return [];
+  if (!cursor.takeWord("between")) return [`${unit} ${readBound(cursor)}`];
+  const first = readBound(cursor);
+  cursor.expectWord("and");
+  return [`${unit} BETWEEN ${first} AND ${readBound(cursor)}`];
+}
+
+function readBound(cursor: Cursor): string {
+  if (cursor.takeWord("current", "row")) return "CURRENT ROW";
+  const count = cursor.takeWord("unbounded") ? "UNBOUNDED" : cursor.takeCount();
+  const side = ["PRECEDING", "FOLLOWING"].find((one) => cursor.takeWord(one.toLowerCase()));
+  if (side === undefined) throw cursor.unexpected("PRECEDING or FOLLOWING");
+  return `${count} ${side}`;
 }

@@ -3,12 +3,12 @@
  * more time for one than the procedure does. Each connection begins here. With the first byte that is not such a request it
  * goes to Node's server, with all that was received and not answered, for ever.
  */
-import type { Server } from "node:http";
+import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
+import type { Headers, WireAnswer } from "#api/http/wire-answer.ts";
 import { createAddressOf, type TrustProxy } from "./address.ts";
 import { FastConnection } from "./connection.ts";
-import { createToHttp } from "./response.ts";
 import type { FastRoutes } from "./routes.ts";
 
 export type FastLaneParts = {
@@ -57,5 +57,40 @@ function closeWith(server: Server, connections: ReadonlySet<FastConnection>): vo
   server.closeAllConnections = () => {
     closeAllConnections.call(server);
     for (const connection of connections) connection.close();
+  };
+}
+
+/** `keepAliveMs`: how long the connection stays open without a request. */
+function createToHttp(keepAliveMs: number): (answer: WireAnswer) => string {
+  const seconds = Math.floor(keepAliveMs / 1_000);
+  const keptAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
+  const now = createDate();
+  return ({ status, headers, type, body }) => {
+    const start = status === 200 ? ok : `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    const own = headers === undefined ? "" : linesOf(headers);
+    const length = Buffer.byteLength(body);
+    return `${start}${own}content-type: ${type}\r\ncontent-length: ${length}\r\nDate: ${now()}\r\n${keptAlive}${body}`;
+  };
+}
+
+const ok = "HTTP/1.1 200 OK\r\n";
+
+function linesOf(headers: Headers): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+}
+
+/** The value of the header `Date`, which is the same for a second. */
+function createDate(): () => string {
+  let text = "";
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs >= untilMs || nowMs < untilMs - 1_000) {
+      text = new Date(nowMs).toUTCString();
+      untilMs = nowMs - (nowMs % 1_000) + 1_000;
+    }
+    return text;
   };
 }
