@@ -13,8 +13,9 @@ import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
 import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
+import type { Requester } from "#monitor/kinds/request.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
-import { createProbe, type Probe } from "#monitor/probe/probe.ts";
+import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
@@ -30,7 +31,7 @@ const host = "127.0.0.1";
 const noPhases = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
 
 /** Returns an answer without making a request. */
-const sleepyProbe: Probe = async () => ({
+const sleepyProbe: Requester = async () => ({
   durationMs: 1,
   phases: noPhases,
   tlsDaysLeft: null,

@@ -13,7 +13,7 @@ import type { StartRequest } from "#definitions/internal.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { Finding } from "#definitions/rules/finding.ts";
-import { locateSecret } from "#definitions/rules/lint-placeholders.ts";
+import { locateSecret } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
 import { standardSet } from "#definitions/standard/standard.ts";

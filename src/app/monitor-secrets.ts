@@ -4,9 +4,8 @@ import type { Config } from "#config.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { Finding } from "#definitions/rules/finding.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
-import { findPlaceholders } from "#definitions/rules/placeholders.ts";
-import { createReadSecret, type ReadSecret } from "#kernel/secrets.ts";
-import { missingSettings, type WhyOff } from "#monitor/probe/missing-settings.ts";
+import { createReadSecret, findPlaceholders, type ReadSecret } from "#kernel/secrets.ts";
+import { missingSettings, type WhyOff } from "#monitor/probe/secrets.ts";
 import type { WhyNobody } from "#monitor/results/list.ts";
 import type { Base } from "./base.ts";
 

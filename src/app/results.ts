@@ -1,7 +1,7 @@
 /** Wires the storage and the views of check results. */
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
-import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";

@@ -6,9 +6,9 @@ import { createReadSecret, findFaultyHosts } from "#kernel/secrets.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
-import { missingSettings } from "#monitor/probe/missing-settings.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { missingSettings } from "#monitor/probe/secrets.ts";
 import { createLocationWitness } from "./location-witness.ts";
 import { closedBy, openAt, unlessShared } from "./own-services.ts";
 

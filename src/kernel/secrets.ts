@@ -181,3 +181,27 @@ function serverOf(url: URL): string {
 export function hostIn(address: string): string {
   return /^(?:\w+:\/\/)?(?:[^/?#]*@)?([^/?#]*)/.exec(address)?.[1] ?? "";
 }
+
+export type Placeholder = {
+  /** The way to the text that has it. */
+  field: (string | number)[];
+  /** The text between the braces; empty: they do not close, or are in the name of a field. */
+  name: string;
+};
+
+/** The `{{NAME}}` in the texts of a row, which may have others inside. */
+export function findPlaceholders(value: unknown, field: (string | number)[] = []): Placeholder[] {
+  if (typeof value === "string") return inText(value).map((name) => ({ field, name }));
+  if (typeof value !== "object" || value === null) return [];
+  const entries: [string | number, unknown][] = Array.isArray(value)
+    ? value.map((entry, index) => [index, entry])
+    : Object.entries(value);
+  return entries.flatMap(([key, entry]) => [
+    ...inText(`${key}`).map(() => ({ field: [...field, key], name: "" })),
+    ...findPlaceholders(entry, [...field, key]),
+  ]);
+}
+
+function inText(text: string): string[] {
+  return [...text.matchAll(/\{\{(?:([^{}]*)\}\})?/g)].map(([, name = ""]) => name);
+}

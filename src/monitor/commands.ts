@@ -1,12 +1,10 @@
 /** The commands that write the definitions for other programs; they need no server. */
 import { catchMisdirected, MisdirectedSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions } from "#monitor/contract.ts";
-import { exportCheckly } from "#monitor/export/checkly.ts";
+import { exportCheckly, findLeftOut, findUnhosted } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
-import { findLeftOut, findUnhosted } from "#monitor/export/hosted-limits.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { isHttp } from "#monitor/kinds/contract.ts";
-import { buildRequest } from "#monitor/probe/request.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 
 /** The settings that these commands read. */
 type Settings = {
@@ -35,8 +33,9 @@ export function exportForCheckly(
   }
   // Of the others only the hosted monitor knows where they may go.
   const target = { baseUrl, readSecret: withUnset(() => undefined) };
-  for (const check of definitions.apiChecks.filter(isHttp)) {
-    const found = catchMisdirected(() => buildRequest(check, target));
+  for (const check of definitions.apiChecks) {
+    const { hosted, build } = kindOf(check);
+    const found = hosted && catchMisdirected(() => build(check, target));
     if (found instanceof MisdirectedSecret) throw new Error(`${check.id}: ${found.message}`);
   }
   return exportCheckly(definitions, { baseUrl, secretPrefix: settings.monitor.secret_prefix });

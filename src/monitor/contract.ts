@@ -2,21 +2,13 @@
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
 import { Suppression, suppressionFields } from "./dependencies/contract.ts";
-import { type CheckKind, kindFields } from "./kinds/contract.ts";
+import { type KindName, ofAnyKind } from "./kinds/contract.ts";
+import { causes, grades } from "./kinds/kind.ts";
 import { related } from "./related.ts";
 import type { Heartbeat } from "./schedule/contract.ts";
 
+export { causes, type Grade, grades } from "./kinds/kind.ts";
 export type { CronSchedule, Heartbeat } from "./schedule/contract.ts";
-
-/** degraded: slower than its threshold. failed: wrong, unreachable or slower than allowed. */
-export const grades = ["ok", "degraded", "failed"] as const;
-export type Grade = (typeof grades)[number];
-
-/** The parts of a response time, in the order in which they happen. */
-export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
-
-/** The name of a secret, which requests name as `{{NAME}}`; filled in when a request is sent. */
-export const secretName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/;
 
 const RunFields = z.object({
   /** A slug; also the deduplication key of its alerts. */
@@ -33,31 +25,14 @@ const RunFields = z.object({
 });
 
 /** The input of a run of a check, at whatever location. */
-export const RunnableCheck = z.discriminatedUnion("kind", [
-  RunFields.extend(kindFields.http),
-  RunFields.extend(kindFields.tcp),
-  RunFields.extend(kindFields.dns),
-  RunFields.extend(kindFields.tls),
-  RunFields.extend(kindFields.steps),
-]);
+export const RunnableCheck = ofAnyKind(RunFields, "fields");
 export type RunnableCheck = z.infer<typeof RunnableCheck>;
 
-/** A check of one kind. */
-export type RunnableOf<Kind extends CheckKind> = Extract<RunnableCheck, { kind: Kind }>;
-
-const CheckFields = RunFields.extend(related).strict();
-
-export const ApiCheck = z.discriminatedUnion("kind", [
-  CheckFields.extend(kindFields.http),
-  CheckFields.extend(kindFields.tcp),
-  CheckFields.extend(kindFields.dns),
-  CheckFields.extend(kindFields.tls),
-  CheckFields.extend(kindFields.steps),
-]);
+export const ApiCheck = ofAnyKind(RunFields.extend(related).strict(), "fields");
 export type ApiCheck = z.infer<typeof ApiCheck>;
 
 /** The definition of a check of one kind. */
-export type CheckOf<Kind extends CheckKind> = Extract<ApiCheck, { kind: Kind }>;
+export type CheckOf<Kind extends KindName> = Extract<ApiCheck, { kind: Kind }>;
 
 export const AlertChannel = z.strictObject({
   name: z.enum(environments),
@@ -93,41 +68,13 @@ export type DefinitionsChange = {
  */
 export type ReadDefinitions = (how?: { isFresh: boolean }) => Promise<Definitions>;
 
-/** In ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
-export const Phases = z.object({
+const Phases = z.object({
   dns: z.number().nullable(),
   connect: z.number().nullable(),
   tls: z.number().nullable(),
   firstByte: z.number().nullable(),
   transfer: z.number().nullable(),
 });
-export type Phases = z.infer<typeof Phases>;
-
-/** Why a result is not ok: too slow, an answer with the wrong content, or no complete answer. */
-export const causes = ["slow", "assertion", "error"] as const;
-export type Cause = (typeof causes)[number];
-
-/** The measurements of a probe, before it is graded. `durationMs`: from the start to the end or the error. */
-export type ProbeObservation = {
-  durationMs: number;
-  phases: Phases;
-  /** Of the certificate of the chain that ends first. */
-  tlsDaysLeft: number | null;
-  /** The name of the issuer whose certificate that is; absent: it is the server's own. */
-  tlsIssuer?: string | null;
-  outcome:
-    | { kind: "response"; status: number; headers: Record<string, string>; body: string }
-    /** The beginning of what a TCP server answered; empty: nothing was expected. */
-    | { kind: "received"; text: string }
-    /** The values of DNS records. */
-    | { kind: "records"; values: string[] }
-    /** A trusted certificate of the right name. */
-    | { kind: "certificate" }
-    /** `status` of the last answer; `fault`: of the step at which it ended, null: all were good. */
-    | { kind: "steps"; status: number | null; fault: { cause: Cause; reason: string } | null }
-    /** `reason` is shown to people and contains no secret, e.g. `connection refused`. */
-    | { kind: "error"; reason: string; isUnreached?: true };
-};
 
 /** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */
 export const CheckResult = z.object({

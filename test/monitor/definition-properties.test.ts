@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AlertChannel, ApiCheck } from "#monitor/contract.ts";
-import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
+import { buildRequest } from "#monitor/kinds/request.ts";
+import { secretsOf } from "#monitor/probe/secrets.ts";
 import { Heartbeat } from "#monitor/schedule/contract.ts";
 import {
   arbitraryApiCheck,

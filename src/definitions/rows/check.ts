@@ -1,8 +1,7 @@
 /** The row of a check. */
 import { z } from "zod";
+import { type Complain, kindOf, ofAnyKind } from "#monitor/kinds/contract.ts";
 import { Channels, DependsOn, Environment, Id, Name } from "./fields.ts";
-import { kindRows, lintKind } from "./kinds.ts";
-import { lintRequest, requestFields } from "./request.ts";
 
 /** What checks of all kinds have. */
 const commonFields = {
@@ -40,19 +39,7 @@ const commonFields = {
   channels: Channels,
 };
 
-const CheckFields = z.discriminatedUnion("kind", [
-  z.strictObject({
-    ...commonFields,
-    // Before `default`, since a row without a kind has to be found by that.
-    kind: z.literal("http").optional().default("http").describe("A request of HTTP."),
-    method: z.enum(["GET", "POST"]).default("GET"),
-    ...requestFields,
-  }),
-  z.strictObject({ ...commonFields, ...kindRows.tcp }),
-  z.strictObject({ ...commonFields, ...kindRows.dns }),
-  z.strictObject({ ...commonFields, ...kindRows.tls }),
-  z.strictObject({ ...commonFields, ...kindRows.steps }),
-]);
+const CheckFields = ofAnyKind(z.strictObject(commonFields), "row");
 
 /** A check. */
 export const CheckRow = CheckFields.transform(withDefaults).check(z.superRefine(lintCheck));
@@ -65,15 +52,12 @@ function withDefaults<Row extends z.output<typeof CheckFields>>(row: Row) {
 }
 
 function lintCheck(row: ReturnType<typeof withDefaults>, context: z.RefinementCtx): void {
-  const complainAt = (path: (string | number)[], message: string) =>
-    context.addIssue({ code: "custom", path, message });
-  const complain = (field: string, message: string) => complainAt([field], message);
-  if (row.kind === "http") lintRequest(row, "id", complain);
-  else lintKind(row, complainAt);
+  const complain: Complain = (path, message) => context.addIssue({ code: "custom", path, message });
+  kindOf(row).lint(row, complain);
   if (row.degradedAboveMs > row.failedAboveMs) {
-    complain("degradedAboveMs", "must not be above failedAboveMs");
+    complain(["degradedAboveMs"], "must not be above failedAboveMs");
   }
   if (row.failedAboveMs >= row.frequencySeconds * 1_000) {
-    complain("failedAboveMs", "has to be below frequencySeconds: a run must end before the next");
+    complain(["failedAboveMs"], "has to be below frequencySeconds: a run must end before the next");
   }
 }

@@ -1,7 +1,8 @@
 /** The row of a drill. */
 import { z } from "zod";
 import { findCronFault } from "#kernel/cron-times.ts";
-import { CronDialect, Environment, Id, Name, text } from "./fields.ts";
+import { text } from "#monitor/kinds/contract.ts";
+import { CronDialect, Environment, Id, Name } from "./fields.ts";
 
 const channelIds = z.array(Id).min(1, "is empty: name a channel").max(10);
 

@@ -1,8 +1,8 @@
 /** Fields that rows of several sections have. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
-import { isClean } from "#kernel/clean-text.ts";
 import { cronDialects } from "#kernel/cron-expression.ts";
+import { text } from "#monitor/kinds/contract.ts";
 
 const slug = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
@@ -12,14 +12,6 @@ export const Id = z
   .max(100)
   .regex(slug, "has to be lower-case letters, digits and single hyphens, such as shop-checkout")
   .describe("Lower-case letters, digits and single hyphens. Under another id it is another row.");
-
-export const text = (longest: number) =>
-  z
-    .string()
-    .trim()
-    .min(1, "is empty")
-    .max(longest)
-    .refine((given) => isClean(given, longest), "has control characters");
 
 export const Environment = z
   .enum(environments)

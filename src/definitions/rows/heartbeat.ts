@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { cronJobs } from "#cron/contract.ts";
 import { findCronFault } from "#kernel/cron-times.ts";
-import { Channels, CronDialect, DependsOn, Environment, Id, Name, text } from "./fields.ts";
+import { text } from "#monitor/kinds/contract.ts";
+import { Channels, CronDialect, DependsOn, Environment, Id, Name } from "./fields.ts";
 
 const maxSpanSeconds = 365 * 86_400;
 

@@ -1,4 +1,5 @@
 /** What rows must not say of each other. Pure. */
+import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { CheckRow } from "#definitions/rows/check.ts";
 import {
   type DefinitionSet,
@@ -8,10 +9,11 @@ import {
 } from "#definitions/rows/contract.ts";
 import { findUnstorable } from "#definitions/rows/storable.ts";
 import { hintOf } from "#kernel/nearest.ts";
+import { catchMisdirected, findPlaceholders, MisdirectedSecret } from "#kernel/secrets.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 import { lintDependencies } from "./dependencies.ts";
 import type { Finding } from "./finding.ts";
-import { lintPlaceholders } from "./lint-placeholders.ts";
 
 export type { Finding };
 
@@ -109,7 +111,11 @@ function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Fi
 }
 
 function findPlaceholderFaults(row: CheckRow): Finding[] {
-  return lintPlaceholders(row).map((found) => ({ section: "checks", key: row.id, ...found }));
+  const found: Finding[] = [];
+  kindOf(row).lintPlaceholders(row, (field, message) => {
+    found.push({ section: "checks", key: row.id, field, message });
+  });
+  return found;
 }
 
 function lintRoute(
@@ -134,4 +140,21 @@ function lintRoute(
 
 function duplicates(values: readonly string[]): string[] {
   return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
+}
+
+/** The secret of the row that `build` would send to where it does not belong, at the field that has it. */
+export function locateSecret(
+  section: "channels" | "checks",
+  row: ChannelRow | CheckRow,
+  build: () => unknown,
+): Finding[] {
+  const found = catchMisdirected(build);
+  if (!(found instanceof MisdirectedSecret)) return [];
+  const places = findPlaceholders(row).filter(
+    ({ field: [part, index] }) => part !== "steps" || index === found.step,
+  );
+  const named = places.find(({ name }) => name === found.secret);
+  // Else it is in what an earlier step takes.
+  const { field = [] } = named ?? places.find(({ name }) => /^[a-z]/.test(name)) ?? {};
+  return [{ section, key: row.id, field, message: found.message }];
 }

@@ -6,7 +6,7 @@ import type { DrillRow } from "#definitions/rows/drill.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, CronSchedule, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
-import { toKind } from "./kinds.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 
 /** What other rows say about it. */
 type Elsewhere = Pick<ApiCheck, "channel" | "directChannels" | "dependsOn">;
@@ -48,7 +48,7 @@ function toApiCheck(row: CheckRow, elsewhere: Elsewhere): ApiCheck {
     ...{ id, name, environment, frequencySeconds, failedRunThreshold },
     ...{ degradedAboveMs, failedAboveMs, locations: [...locations] },
     ...elsewhere,
-    ...toKind(row),
+    ...kindOf(row).toCheck(row),
   };
 }
 

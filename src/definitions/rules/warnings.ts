@@ -3,7 +3,7 @@ import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
-import { findPlaceholders } from "./placeholders.ts";
+import { findPlaceholders } from "#kernel/secrets.ts";
 
 type Known = {
   /** Whether the settings name the alert source to which events of an environment are posted. */

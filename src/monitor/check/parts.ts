@@ -1,8 +1,8 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
-import type { WhyOff } from "#monitor/probe/missing-settings.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
+import type { WhyOff } from "#monitor/probe/secrets.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
 /** What the object of API checks needs from elsewhere. */

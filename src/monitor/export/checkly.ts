@@ -1,33 +1,25 @@
 /** Exports the definitions as a project of the hosted monitor's command line, one file per check. */
-import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
-import type { ApiCheck, CheckOf, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { type Assertion, expandStatuses, isHttp } from "#monitor/kinds/contract.ts";
-import { addressOf, describeRequest } from "#monitor/probe/request.ts";
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
+import { hostedLocations } from "#monitor/hosted/contract.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
+import { code, wrap } from "#monitor/kinds/http.ts";
+import type { HostedSettings } from "#monitor/kinds/kind.ts";
 import { type ExportedFile, origin } from "./file.ts";
-import { assertsFailure, gapsOf } from "./hosted-limits.ts";
-
-export type ChecklySettings = {
-  /** The address of the API for the hosted monitor, without a trailing slash. */
-  baseUrl: string;
-  /** The secrets are `<prefix>_KEY` and `<prefix>_ROOT_KEY`. */
-  secretPrefix: string;
-};
 
 /** The version of the package with which the project was tested. */
 const checklyVersion = "9.5.0";
 
-/** Expects definitions without faults, and leaves out drills and checks of other kinds than HTTP. Refers to the channels by number and does not manage them. */
-export function exportCheckly(definitions: Definitions, settings: ChecklySettings): ExportedFile[] {
+/** Expects definitions without faults, and leaves out drills and checks of kinds that are not hosted. Refers to the channels by number and does not manage them. */
+export function exportCheckly(definitions: Definitions, settings: HostedSettings): ExportedFile[] {
   const heartbeats = definitions.heartbeats.filter(({ drill }) => drill === undefined);
-  const apiChecks = definitions.apiChecks.filter(isHttp);
   return [
     { path: "package.json", text: `${JSON.stringify(packageJson, null, 2)}\n` },
     { path: "checkly.config.ts", text: projectFile },
     { path: "README.md", text: describeProject(settings) },
-    ...apiChecks.map((check) => ({
-      path: `checks/${check.id}.check.ts`,
-      text: writeApiCheck(check, { definitions, settings }),
-    })),
+    ...definitions.apiChecks.flatMap((check) => {
+      const text = writeApiCheck(check, { definitions, settings });
+      return text === undefined ? [] : [{ path: `checks/${check.id}.check.ts`, text }];
+    }),
     ...heartbeats.map((heartbeat) => ({
       path: `checks/${heartbeat.id}.check.ts`,
       text: writeHeartbeat(heartbeat, definitions),
@@ -56,7 +48,7 @@ export default defineConfig({
 });
 `;
 
-function describeProject({ secretPrefix: prefix }: ChecklySettings): string {
+function describeProject({ secretPrefix: prefix }: HostedSettings): string {
   return `# Checks of Vedette
 
 ${origin}
@@ -73,27 +65,25 @@ are referred to by number and have to exist.
 `;
 }
 
-type Context = { definitions: Definitions; settings: ChecklySettings };
+type Context = { definitions: Definitions; settings: HostedSettings };
 
-type HttpCheck = CheckOf<"http">;
-
-function writeApiCheck(check: HttpCheck, { definitions, settings }: Context): string {
+/** undefined: the hosted monitor does not get checks of its kind. */
+function writeApiCheck(check: ApiCheck, { definitions, settings }: Context): string | undefined {
+  const own = kindOf(check).hosted?.write(check, settings);
+  if (own === undefined) return undefined;
   const channel = channelOf(check, definitions);
   const imports = [
     ...(channel === "" ? [] : ["AlertChannel"]),
-    "AlertEscalationBuilder",
-    "ApiCheck",
-    "AssertionBuilder",
-    "Frequency",
-    "RetryStrategyBuilder",
-  ];
+    ...["AlertEscalationBuilder", "Frequency", "RetryStrategyBuilder"],
+    ...[own.construct, ...own.imports],
+  ].toSorted();
   const escalation = `AlertEscalationBuilder.runBasedEscalation(${check.failedRunThreshold})`;
   return `// ${origin}
 import {
   ${imports.join(",\n  ")},
 } from "checkly/constructs";
 
-new ApiCheck(${code(check.id)}, {
+new ${own.construct}(${code(check.id)}, {
   name: ${code(check.name)},
   tags: [${code(check.environment)}],
   frequency: Frequency.${frequencyNames[check.frequencySeconds]},
@@ -102,12 +92,9 @@ new ApiCheck(${code(check.id)}, {
   degradedResponseTime: ${check.degradedAboveMs},
   maxResponseTime: ${check.failedAboveMs},
   retryStrategy: RetryStrategyBuilder.noRetries(),
-  shouldFail: ${assertsFailure(check.assertions)},
   alertEscalationPolicy: ${escalation},
   alertChannels: [${channel}],
-  request: {
-${writeRequest(check, settings)}
-  },
+  ${own.lines.join("\n  ")}
 });
 `;
 }
@@ -131,50 +118,7 @@ const frequencyNames: Record<number, string> = {
   86400: "EVERY_24H",
 };
 
-function writeRequest(check: HttpCheck, { baseUrl, secretPrefix }: ChecklySettings): string {
-  const name = (text: string) => text.replace(/\{\{(\w+)\}\}/g, `{{${secretPrefix}_$1}}`);
-  const { headers, body } = describeRequest(check);
-  const pairs = Object.entries(headers).map(
-    ([key, value]) => `{ key: ${code(key)}, value: ${code(name(value))} }`,
-  );
-  const lines = [
-    `method: ${code(check.method)},`,
-    `url: ${code(name(addressOf(check, baseUrl)))},`,
-    // As in our own probes; a redirect must not carry the secrets to another address.
-    "followRedirects: false,",
-    "skipSSL: false,",
-    `headers: ${wrap(pairs, "    ")},`,
-    ...(body === null ? [] : ['bodyType: "JSON",', `body: ${code(name(JSON.stringify(body)))},`]),
-    `assertions: ${wrap(check.assertions.flatMap(writeAssertion), "    ")},`,
-  ];
-  return lines.map((line) => `    ${line}`).join("\n");
-}
-
-function writeAssertion(assertion: Assertion): string | string[] {
-  switch (assertion.source) {
-    case "status":
-      return writeStatuses(expandStatuses(assertion.equals));
-    case "header":
-      return `AssertionBuilder.headers(${code(assertion.name)}).contains(${code(assertion.contains)})`;
-    case "json": {
-      const value = `AssertionBuilder.jsonBody(${code(writeJsonPath(parseJsonPath(assertion.path) ?? []))})`;
-      return assertion.equals === null
-        ? `${value}.isNull()`
-        : `${value}.equals(${code(assertion.equals)})`;
-    }
-  }
-}
-
-/** The hosted monitor has no lists, but all of its assertions have to hold. */
-function writeStatuses(statuses: readonly number[]): string[] {
-  const [first = 200, last = first] = [statuses[0], statuses.at(-1)];
-  if (first === last) return [`AssertionBuilder.statusCode().equals(${first})`];
-  return [
-    `AssertionBuilder.statusCode().greaterThan(${first - 1})`,
-    `AssertionBuilder.statusCode().lessThan(${last + 1})`,
-    ...gapsOf(statuses).map((status) => `AssertionBuilder.statusCode().notEquals(${status})`),
-  ];
-}
+export const hostedFrequencies: readonly number[] = Object.keys(frequencyNames).map(Number);
 
 function writeHeartbeat(heartbeat: Heartbeat, definitions: Definitions): string {
   const { id, name, environment, watches, periodSeconds = 0, graceSeconds } = heartbeat;
@@ -203,14 +147,38 @@ function channelOf({ channel }: ApiCheck | Heartbeat, { channels }: Definitions)
   return found === undefined ? "" : `AlertChannel.fromId(${found.id})`;
 }
 
-/** A list on one line if it fits, else one entry per line. */
-function wrap(entries: readonly string[], indent: string): string {
-  const line = entries.join(", ");
-  if (line.length <= 70) return `[${line}]`;
-  return `[\n${entries.map((entry) => `${indent}  ${entry},\n`).join("")}${indent}]`;
+const maxFailedRuns = 5;
+
+/** One line per row that cannot be exported as it is, each beginning with its id; empty: all can. */
+export function findUnhosted({ apiChecks, heartbeats }: Definitions): string[] {
+  const byCron = heartbeats.filter(({ schedule, drill }) => schedule && !drill);
+  return [
+    ...apiChecks.flatMap((check) => faultsOf(check).map((fault) => `${check.id}: ${fault}`)),
+    ...byCron.map(({ id }) => `${id}: the hosted monitor has no cron, only periods`),
+  ];
 }
 
-/** A value as source text. */
-function code(value: unknown): string {
-  return JSON.stringify(value);
+/** One line per check or drill that is left out of the export. */
+export function findLeftOut({ apiChecks, heartbeats }: Definitions): string[] {
+  const others = apiChecks.filter((check) => kindOf(check).hosted === null);
+  const drills = heartbeats.filter(({ drill }) => drill !== undefined);
+  return [
+    ...others.map(({ id, kind }) => `${id}: checks of kind ${kind} are not exported`),
+    ...drills.map(({ id }) => `${id}: drills are not exported`),
+  ];
+}
+
+function faultsOf(check: ApiCheck): string[] {
+  const { hosted } = kindOf(check);
+  if (hosted === null) return [];
+  const { locations, frequencySeconds, failedRunThreshold } = check;
+  const own = locations.filter((location) => !hostedLocations.includes(location));
+  return [
+    own.length > 0 && `the hosted monitor has no location ${own.join(", ")}`,
+    !hostedFrequencies.includes(frequencySeconds) &&
+      `the hosted monitor has no frequency of ${frequencySeconds} s`,
+    failedRunThreshold > maxFailedRuns &&
+      `the hosted monitor counts ${maxFailedRuns} failed runs at most`,
+    ...hosted.findFaults(check),
+  ].filter((fault) => fault !== false);
 }

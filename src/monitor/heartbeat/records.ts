@@ -1,10 +1,10 @@
 /** The results and the snapshot that are written for a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/kinds/observe.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { describeFailure, expectedAtMs } from "#monitor/rules/expected.ts";
-import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, type StateEntry, show, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
 

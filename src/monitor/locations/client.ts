@@ -1,10 +1,10 @@
 /** The client by which a runner calls the gateway. */
 import { parseJson, readBody } from "#kernel/body.ts";
+import { cleanText } from "#kernel/clean-text.ts";
 import { request } from "#kernel/http.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { checkKinds } from "#monitor/kinds/contract.ts";
+import { type KindName, kindNames, kinds } from "#monitor/kinds/contract.ts";
 import { reportPath, Work, workPath } from "./contract.ts";
-import { splitByKind } from "./known-kinds.ts";
 
 const timeoutMs = 10_000;
 
@@ -45,7 +45,7 @@ export function createRunnerClient({ control, token }: { control: string; token:
   return {
     /** With the kinds of checks that are left out, since this version does not know them. */
     async fetchWork(): Promise<{ work: Work; unknownKinds: string[] }> {
-      const answer = await post(workPath, { kinds: checkKinds });
+      const answer = await post(workPath, { kinds: kindNames });
       const { known, unknownKinds } = splitByKind(answer);
       const parsed = Work.safeParse(known);
       if (parsed.success) return { work: parsed.data, unknownKinds };
@@ -55,4 +55,36 @@ export function createRunnerClient({ control, token }: { control: string; token:
       await post(reportPath, { results });
     },
   };
+}
+
+/**
+ * Leaves out the checks that only a later version knows. Returns the rest, and their kinds and other words that are not
+ * known. What is no answer of control stays as it is.
+ */
+export function splitByKind(answer: unknown): { known: unknown; unknownKinds: string[] } {
+  const { checks } = (answer ?? {}) as { checks?: unknown };
+  if (!Array.isArray(checks)) return { known: answer, unknownKinds: [] };
+  const unknown = new Set<string>();
+  const known = checks.filter((check: Record<string, unknown> | null) => {
+    const word = findUnknown(check ?? {});
+    if (word !== undefined && unknown.size < maxNamedKinds) unknown.add(cleanText(word, 20));
+    return word === undefined;
+  });
+  return { known: { ...(answer as object), checks: known }, unknownKinds: [...unknown].sort() };
+}
+
+/** More are not named. */
+const maxNamedKinds = 20;
+
+/** The kind of a check, or another word of its kind, that is none of those that this version knows. */
+function findUnknown(check: Record<string, unknown>): string | undefined {
+  const { kind } = check;
+  if (typeof kind !== "string") return undefined;
+  if (!Object.hasOwn(kinds, kind)) return kind;
+  for (const [name, schema] of Object.entries(kinds[kind as KindName].fields)) {
+    const given = check[name];
+    if (typeof given !== "string") continue;
+    if (schema.safeParse(given).error?.issues[0]?.code === "invalid_value") return given;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { listOf } from "#kernel/list-of.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { OwnService } from "#kernel/reach.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
-import { maxSteps } from "#monitor/kinds/contract.ts";
+
 export const workPath = "/runner/work";
 export const reportPath = "/runner/report";
 
@@ -19,13 +19,16 @@ function isShort(part: unknown): boolean {
   return typeof part !== "object" || Object.keys(part ?? {}).length <= maxParts;
 }
 
-/** Those of its steps, too, unless there are more than any check has. */
+/** Those of its lists, too, as of its steps; a longer list than any check has is refused as a whole. */
 function partsOf(check: unknown): unknown[] {
   const parts = Object.values(check ?? {});
-  const { steps } = (check ?? {}) as { steps?: unknown };
-  if (!Array.isArray(steps) || steps.length > maxSteps) return parts;
-  return [...parts, ...steps.flatMap((step) => Object.values(step ?? {}))];
+  const lists = parts.filter((part) => Array.isArray(part) && part.length <= mostListed);
+  const listed = lists.flat().filter((one) => typeof one === "object");
+  return [...parts, ...listed.flatMap((one) => Object.values(one ?? {}))];
 }
+
+/** No kind has a longer list of objects in which something may be wrong. */
+const mostListed = 50;
 
 /** The body of `POST /runner/work`. */
 export const WorkRequest = z.object({

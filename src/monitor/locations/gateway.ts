@@ -9,7 +9,7 @@ import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";
-import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { gridOf, isTick } from "#monitor/rules/grid.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";

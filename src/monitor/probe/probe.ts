@@ -2,30 +2,25 @@
 import { readBody } from "#kernel/body.ts";
 import { codingsOf, decodeBody } from "#kernel/content-coding.ts";
 import { Client, type Dispatcher, userAgent } from "#kernel/http.ts";
-import type { ProbeObservation } from "#monitor/contract.ts";
-import { createConnector } from "./connection.ts";
-import { ProbeFault } from "./fault.ts";
-import { observe, type Run, type TimeLimit } from "./observe.ts";
-import { type ProbeRequest, withDefault } from "./request.ts";
-
-/** The time is from the start to the last byte of the answer. */
-export type ProbeLimits = TimeLimit & {
-  /** A longer answer is a failure. */
-  maxBodyBytes: number;
-};
-
-/** Never throws: an error is an outcome. Does not follow redirects. */
-export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<ProbeObservation>;
+import type { Response } from "#monitor/kinds/assertions.ts";
+import { createConnector } from "#monitor/kinds/connection.ts";
+import { type Attempt, observe, ProbeFault } from "#monitor/kinds/observe.ts";
+import {
+  type ProbeLimits,
+  type ProbeRequest,
+  type Requester,
+  withDefault,
+} from "#monitor/kinds/request.ts";
 
 /** `ca`: certificates to trust besides those of the system (PEM). */
-export function createProbe(options: { ca?: string } = {}): Probe {
+export function createProbe(options: { ca?: string } = {}): Requester {
   return (request, limits) =>
-    observe(limits, (run) => attempt({ request, limits, ...run, ...options }));
+    observe(limits, (of) => attempt({ request, limits, ...of, ...options }));
 }
 
-type Attempt = Run & { request: ProbeRequest; limits: ProbeLimits; ca?: string };
+type Asked = Attempt & { request: ProbeRequest; limits: ProbeLimits; ca?: string };
 
-async function attempt(of: Attempt): Promise<ProbeObservation["outcome"]> {
+async function attempt(of: Asked): Promise<Response> {
   const { request } = of;
   const { origin, pathname, search } = new URL(request.url);
   const client = new Client(origin, {
@@ -43,8 +38,8 @@ async function attempt(of: Attempt): Promise<ProbeObservation["outcome"]> {
 async function exchange(
   client: Client,
   path: string,
-  { request, limits, timing, signal }: Attempt,
-): Promise<ProbeObservation["outcome"]> {
+  { request, limits, timing, signal }: Asked,
+): Promise<Response> {
   const { method, body } = request;
   const headers = withDefault(request.headers, { name: "user-agent", value: userAgent });
   const answer = await client.request({ path, method, headers, body, signal });

@@ -1,26 +1,16 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
 import { cleanWords } from "#kernel/log-text.ts";
 import type { Reach } from "#kernel/reach.ts";
-import {
-  catchMisdirected,
-  MisdirectedSecret,
-  type ReadSecret,
-  type Secret,
-  withUnset,
-} from "#kernel/secrets.ts";
-import type { CheckResult, ProbeObservation, RunnableCheck } from "#monitor/contract.ts";
-import { isHttp } from "#monitor/kinds/contract.ts";
-import { noPhases, toResult } from "#monitor/rules/grade.ts";
-import { probeDns } from "./dns.ts";
-import { hideSecrets } from "./hide.ts";
-import type { Probe } from "./probe.ts";
-import { buildRequest, buildText, maxBodyBytes, secretsOf } from "./request.ts";
-import { buildStep, probeSteps, type Taken } from "./steps.ts";
-import { probeTcp } from "./tcp.ts";
-import { probeTls } from "./tls.ts";
+import { MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
+import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
+import type { Run, Target } from "#monitor/kinds/kind.ts";
+import { noPhases } from "#monitor/kinds/observe.ts";
+import { hideSecrets, type Requester } from "#monitor/kinds/request.ts";
+import { toResult } from "#monitor/rules/grade.ts";
+import { secretsOf } from "./secrets.ts";
 
-/** The API that checks call, and where their secrets are. */
-export type Target = { baseUrl: string; readSecret: ReadSecret };
+export type { Target };
 
 /** `isUnreached`: nothing answered, which may be the fault of this location's own network. */
 export type RunOutcome = CheckResult & { isUnreached?: true };
@@ -31,7 +21,7 @@ const longestReason = 1_000;
 
 type Parts = {
   /** Makes the requests of HTTP, also those of steps. */
-  probe: Probe;
+  probe: Requester;
   /** Where a check may lead; absent: everywhere but to metadata services. */
   reach?: Reach;
   target: Target;
@@ -40,24 +30,23 @@ type Parts = {
 };
 
 export function createRunCheck({ probe, reach, target, location, nowMs }: Parts): RunCheck {
-  const request: Probe = (asked, limits) => probe(asked, { ...limits, reach });
+  const request: Requester = (asked, limits) => probe(asked, { ...limits, reach });
   return async (check, scheduledAtMs) => {
     const startedAtMs = nowMs();
     // Read once: one that is replaced meanwhile must be hidden as it was sent.
     const secrets = readSecrets(check, target);
     const readSecret = (name: string) => secrets.get(name);
     const observation = await observe(check, {
-      probe: request,
-      reach,
+      ...{ timeoutMs: timeLimitMs(check), reach, request },
       target: { baseUrl: target.baseUrl, readSecret },
-    }).catch(refuse);
+    });
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     if (result.reason === null) return result;
     const reason = hideSecrets(
       result.reason,
       [...secrets.values()].map(({ value }) => value),
     );
-    const isUnreached = hasReachedNothing(observation);
+    const { isUnreached } = observation.outcome as { isUnreached?: true };
     return {
       ...result,
       // It may quote what a server says, and is shown to people.
@@ -67,51 +56,14 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
   };
 }
 
-/** The outcome of a run that would have sent a secret to where it does not belong: nothing was sent. */
-function refuse(error: unknown): ProbeObservation {
-  if (!(error instanceof MisdirectedSecret)) throw error;
-  const outcome = { kind: "error", reason: error.message } as const;
-  return { durationMs: 0, phases: noPhases, tlsDaysLeft: null, outcome };
-}
-
-/** Builds all that the check would send, and sends nothing. Throws a `MisdirectedSecret`. */
-export function requireMeantSecrets(check: RunnableCheck, { baseUrl, readSecret }: Target): void {
-  const target = { baseUrl, readSecret: withUnset(readSecret) };
-  if (check.kind === "tcp") buildText(check, target.readSecret);
-  if (isHttp(check)) buildRequest(check, target);
-  const { values, sent }: Taken = { values: new Map(), sent: new Set() };
-  for (const [step, one] of (check.kind === "steps" ? check.steps : []).entries()) {
-    const found = catchMisdirected(() => buildStep(one, { values, sent }, target));
-    if (found instanceof MisdirectedSecret) throw Object.assign(found, { step });
-    const taken = { value: "x", bindings: [...sent] };
-    for (const name of Object.keys(one.extract)) values.set(name, taken);
-  }
-}
-
-function hasReachedNothing({ outcome }: ProbeObservation): boolean {
-  const fault = outcome.kind === "steps" ? outcome.fault : outcome;
-  return fault !== null && "isUnreached" in fault && fault.isUnreached === true;
-}
-
-async function observe(
-  check: RunnableCheck,
-  { probe, reach, target }: Pick<Parts, "probe" | "target"> & { reach: Reach | undefined },
-): Promise<ProbeObservation> {
-  const timeoutMs = timeLimitMs(check);
-  switch (check.kind) {
-    case "tcp":
-      return probeTcp(
-        { ...check, send: buildText(check, target.readSecret) },
-        { timeoutMs, reach },
-      );
-    case "dns":
-      return probeDns(check, { timeoutMs, reach });
-    case "tls":
-      return probeTls(check, { timeoutMs, reach });
-    case "steps":
-      return probeSteps(check, { probe, target, timeoutMs });
-    default:
-      return probe(buildRequest(check, target), { timeoutMs, maxBodyBytes });
+/** Of a run that would send a secret to where it does not belong: nothing is sent. */
+async function observe(check: RunnableCheck, run: Run): Promise<ProbeObservation> {
+  try {
+    return await kindOf(check).probe(check, run);
+  } catch (error) {
+    if (!(error instanceof MisdirectedSecret)) throw error;
+    const outcome = { kind: "error", reason: error.message } as const;
+    return { durationMs: 0, phases: noPhases, tlsDaysLeft: null, outcome };
   }
 }
 

@@ -2,8 +2,8 @@
 import { implement } from "@restatedev/restate-sdk";
 import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
-import type { WhyOff } from "./missing-settings.ts";
 import type { RunCheck } from "./run-check.ts";
+import type { WhyOff } from "./secrets.ts";
 import { noWitness, type Witness } from "./witness.ts";
 
 type Parts = {

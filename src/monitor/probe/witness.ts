@@ -6,8 +6,8 @@ import { connect } from "node:net";
 import { isLoopback } from "#kernel/address.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 import type { WitnessAddress } from "#monitor/witness-address.ts";
-import { addressOf } from "./request.ts";
 import type { RunOutcome } from "./run-check.ts";
 
 type Parts = {
@@ -88,23 +88,6 @@ function answers({ host, port }: WitnessAddress, signal: AbortSignal): Promise<v
 
 /** True if a target of the check is on this machine: what it says holds without a network, too. */
 function isNearby(check: RunnableCheck, baseUrl: string): boolean {
-  return hostsOf(check, baseUrl).some((host) => isLoopback(host) || host.endsWith(".localhost"));
-}
-
-function hostsOf(check: RunnableCheck, baseUrl: string): string[] {
-  switch (check.kind) {
-    case "tcp":
-    case "tls":
-      return [check.host];
-    case "dns":
-      return check.servers.map((server) => hostOf(`dns://${server}`));
-    case "steps":
-      return check.steps.map((step) => hostOf(addressOf(step, baseUrl)));
-    default:
-      return [hostOf(addressOf(check, baseUrl))];
-  }
-}
-
-function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).hostname : "";
+  const hosts = kindOf(check).hostsOf(check, baseUrl);
+  return hosts.some((host) => isLoopback(host) || host.endsWith(".localhost"));
 }

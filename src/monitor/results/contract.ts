@@ -5,8 +5,8 @@ import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { checkId } from "#monitor/check-id.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
+import { Description, kindNames } from "#monitor/kinds/contract.ts";
 import { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
-import { describedKind } from "./kind-fields.ts";
 
 const Mark = z.object({
   rollout_id: z.string(),
@@ -106,7 +106,8 @@ export const CheckView = z.object({
   rule: z.discriminatedUnion("kind", [
     z.object({
       kind: z.literal("api"),
-      ...describedKind,
+      check_kind: z.enum(kindNames),
+      ...Description.shape,
       frequency_seconds: z.int(),
       degraded_above_ms: z.int(),
       failed_above_ms: z.int(),

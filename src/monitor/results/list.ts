@@ -8,14 +8,14 @@ import type {
   Definitions,
   Heartbeat,
 } from "#monitor/contract.ts";
-import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
+import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { channelNames } from "#monitor/related.ts";
 import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckEpisode, CheckList, CheckView } from "./contract.ts";
-import { describeCheck } from "./describe-check.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
 /** An API check without a run for so many periods is shown as silent. */
@@ -68,7 +68,7 @@ function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
     missing_settings: from.whyOff(check),
     rule: {
       kind: "api",
-      ...describeCheck(check),
+      ...{ check_kind: check.kind, ...kindOf(check).describe(check) },
       frequency_seconds: check.frequencySeconds,
       degraded_above_ms: check.degradedAboveMs,
       failed_above_ms: check.failedAboveMs,

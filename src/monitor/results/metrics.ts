@@ -1,12 +1,8 @@
 /** Metrics of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
-import {
-  checkStatuses,
-  type Definitions,
-  phaseNames,
-  type ReadDefinitions,
-} from "#monitor/contract.ts";
+import { checkStatuses, type Definitions, type ReadDefinitions } from "#monitor/contract.ts";
+import { phaseNames } from "#monitor/kinds/observe.ts";
 import type { CheckList } from "./contract.ts";
 import type { NoteNew, ResultWriter } from "./record.ts";
 import type { ViewChecks } from "./view.ts";

@@ -1,7 +1,7 @@
 /** The current list of checks, cached for a short time. */
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
-import type { WhyOff } from "#monitor/probe/missing-settings.ts";
+import type { WhyOff } from "#monitor/probe/secrets.ts";
 import type { CheckList } from "./contract.ts";
 import { listChecks, type WhyNobody } from "./list.ts";
 import type { ResultReader } from "./read.ts";

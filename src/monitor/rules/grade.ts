@@ -1,17 +1,10 @@
 /** Grades the observation of a probe: ok, degraded or failed. */
 import { formatDuration } from "#kernel/duration.ts";
-import type {
-  Cause,
-  CheckResult,
-  Grade,
-  Phases,
-  ProbeObservation,
-  RunnableCheck,
-} from "#monitor/contract.ts";
-import { faultOfResponse } from "./assertions.ts";
-import { faultOfRecords, faultOfText, gradeDays } from "./grade-kinds.ts";
+import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
+import type { Cause, Grade } from "#monitor/kinds/kind.ts";
 
-export type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
+type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 
 type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 
@@ -22,33 +15,11 @@ type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 export function grade(check: RunnableCheck, observation: ProbeObservation): GradeResult {
   const { outcome } = observation;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
-  const byContent = gradeContent(check, observation);
+  const byContent = kindOf(check).grade(check, { ...observation, outcome });
   const byTime = gradeByTime(check, observation.durationMs);
   if (byContent === null) return byTime;
   // A certificate that ends soon is only degraded.
   return byContent.grade === "degraded" && byTime.grade === "failed" ? byTime : byContent;
-}
-
-/** null: the content is good. */
-function gradeContent(check: RunnableCheck, observation: ProbeObservation): GradeResult | null {
-  const { outcome, tlsDaysLeft, tlsIssuer } = observation;
-  if (outcome.kind === "steps") {
-    return outcome.fault === null ? null : { grade: "failed", ...outcome.fault };
-  }
-  if (check.kind === "tls") return gradeDays(check, tlsDaysLeft, tlsIssuer);
-  const reason = faultOf(check, outcome);
-  return reason === null ? null : { grade: "failed", cause: "assertion", reason };
-}
-
-function faultOf(check: RunnableCheck, outcome: ProbeObservation["outcome"]): string | null {
-  if (outcome.kind === "response" && "assertions" in check) {
-    return faultOfResponse(check.assertions, outcome);
-  }
-  if (outcome.kind === "received" && check.kind === "tcp") return faultOfText(check, outcome.text);
-  if (outcome.kind === "records" && check.kind === "dns") {
-    return faultOfRecords(check, outcome.values);
-  }
-  return null;
 }
 
 /** A duration equal to a threshold is not above it. */
@@ -89,12 +60,3 @@ export function toResult(
     tlsDaysLeft,
   };
 }
-
-/** The phases before any was measured. */
-export const noPhases: Phases = {
-  dns: null,
-  connect: null,
-  tls: null,
-  firstByte: null,
-  transfer: null,
-};

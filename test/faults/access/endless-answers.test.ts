@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import { createCluster } from "#fleet/drivers/kubernetes/client.ts";
-import { probeTls } from "#monitor/probe/tls.ts";
+import { probeTls } from "#monitor/kinds/tls.ts";
 import { buildMessage, emailChannel } from "../../support/alerts/message-builders.ts";
 import { type Issued, issue, privateKeyOf } from "../../support/http/certificate-chain.ts";
 

@@ -11,7 +11,7 @@ import { postJson } from "#alerts/channels/post.ts";
 import { createCluster } from "#fleet/drivers/kubernetes/client.ts";
 import { request } from "#kernel/http.ts";
 import { createReach } from "#kernel/reach.ts";
-import { probeTls } from "#monitor/probe/tls.ts";
+import { probeTls } from "#monitor/kinds/tls.ts";
 import { createSelfSigned, rsa } from "../../support/http/self-signed.ts";
 
 const program = fileURLToPath(

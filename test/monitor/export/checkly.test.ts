@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { exportForCheckly } from "#monitor/commands.ts";
-import { exportCheckly } from "#monitor/export/checkly.ts";
-import { findUnhosted } from "#monitor/export/hosted-limits.ts";
-import type { Assertion } from "#monitor/kinds/contract.ts";
+import { exportCheckly, findUnhosted } from "#monitor/export/checkly.ts";
+import type { Assertion } from "#monitor/kinds/assertions.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { standardDefinitions } from "../../support/monitor/standard-definitions.ts";
 

@@ -1,6 +1,6 @@
 /** The work of a later version of control. */
 import { expect, it } from "vitest";
-import { splitByKind } from "#monitor/locations/known-kinds.ts";
+import { splitByKind } from "#monitor/locations/client.ts";
 
 it("checks of kinds that are not known are left out and named, the others stay", () => {
   const [http, tcp] = [{ id: "a" }, { id: "b", kind: "tcp" }];
@@ -18,6 +18,15 @@ it("checks that start TLS in a way that is not known are left out and named", ()
   expect(splitByKind({ checks: [known, later] })).toEqual({
     known: { checks: [known] },
     unknownKinds: ["xmpp"],
+  });
+});
+
+it("checks of records of a type that is not known are left out and named", () => {
+  const [known, later] = ["MX", "SVCB"].map((type) => ({ id: "a", kind: "dns", type }));
+
+  expect(splitByKind({ checks: [known, later] })).toEqual({
+    known: { checks: [known] },
+    unknownKinds: ["SVCB"],
   });
 });
 

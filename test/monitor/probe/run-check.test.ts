@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { ProbeObservation } from "#monitor/contract.ts";
-import type { ProbeLimits } from "#monitor/probe/probe.ts";
-import type { ProbeRequest } from "#monitor/probe/request.ts";
+import type { Response } from "#monitor/kinds/assertions.ts";
+import type { Observation } from "#monitor/kinds/observe.ts";
+import type { ProbeLimits, ProbeRequest } from "#monitor/kinds/request.ts";
 import { createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
 import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
@@ -9,7 +9,7 @@ import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 const secrets = { KEY: "the-key", ROOT_KEY: "the-root-key" };
 const target = { baseUrl: "https://api.example.com", readSecret: secretsFrom(secrets) };
 
-function startBench(seen: ProbeObservation) {
+function startBench(seen: Observation<Response>) {
   const asked: { request: ProbeRequest; limits: ProbeLimits }[] = [];
   const probe = async (request: ProbeRequest, limits: ProbeLimits) => {
     asked.push({ request, limits });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import type { Assertion } from "#monitor/kinds/contract.ts";
-import { grade, gradeByTime, noPhases, regrade } from "#monitor/rules/grade.ts";
+import type { Assertion } from "#monitor/kinds/assertions.ts";
+import { noPhases } from "#monitor/kinds/observe.ts";
+import { grade, gradeByTime, regrade } from "#monitor/rules/grade.ts";
 import { aCheckResult, anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 
 const check = anApiCheck({ degradedAboveMs: 500, failedAboveMs: 10_000 });

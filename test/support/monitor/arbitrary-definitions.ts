@@ -1,9 +1,9 @@
 /** Definitions of every form that the lint lets pass. */
 import fc from "fast-check";
 import type { CheckOf, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { hostedFrequencies } from "#monitor/export/hosted-limits.ts";
+import { hostedFrequencies } from "#monitor/export/checkly.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
-import type { Assertion } from "#monitor/kinds/contract.ts";
+import type { Assertion } from "#monitor/kinds/assertions.ts";
 import { standardDefinitions } from "./standard-definitions.ts";
 
 const id = fc.stringMatching(/^[a-z0-9]{1,6}(?:-[a-z0-9]{1,6}){0,2}$/);

@@ -1,11 +1,6 @@
-import type {
-  CheckOf,
-  CheckResult,
-  CheckSnapshot,
-  Heartbeat,
-  ProbeObservation,
-} from "#monitor/contract.ts";
-import { noPhases } from "#monitor/rules/grade.ts";
+import type { CheckOf, CheckResult, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
+import type { Response } from "#monitor/kinds/assertions.ts";
+import { type Measured, noPhases } from "#monitor/kinds/observe.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 
 export function anApiCheck(changes: Partial<CheckOf<"http">> = {}): CheckOf<"http"> {
@@ -84,7 +79,7 @@ export function aResponse(changes: {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
-}): ProbeObservation {
+}): Measured<Response> {
   const { durationMs = 20, status = 200, headers = {}, body = "{}" } = changes;
   const outcome = { kind: "response", status, headers, body } as const;
   return { durationMs, phases: noPhases, tlsDaysLeft: null, outcome };

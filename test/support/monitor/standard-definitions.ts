@@ -3,9 +3,9 @@ import { toMonitored } from "#definitions/rules/monitored.ts";
 import { standardSet } from "#definitions/standard/standard.ts";
 import type { ReadSecret } from "#kernel/secrets.ts";
 import { monitorConfig } from "#monitor/config.ts";
-import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { isHttp } from "#monitor/kinds/contract.ts";
+import type { ApiCheck, CheckOf, Definitions, ReadDefinitions } from "#monitor/contract.ts";
 
+const isHttp = (check: ApiCheck): check is CheckOf<"http"> => check.kind === "http";
 const settings = { monitor: monitorConfig.monitor.parse(undefined) };
 
 export const standardRows = standardSet(settings);

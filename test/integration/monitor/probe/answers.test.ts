@@ -9,7 +9,7 @@ import {
 } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
-import type { Assertion } from "#monitor/kinds/contract.ts";
+import type { Assertion } from "#monitor/kinds/assertions.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";

@@ -5,11 +5,11 @@ import { createServer as createHttp, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { RunnableOf } from "#monitor/contract.ts";
-import type { Assertion } from "#monitor/kinds/contract.ts";
+import type { CheckOf } from "#monitor/contract.ts";
+import type { Assertion } from "#monitor/kinds/assertions.ts";
+import { probeTls } from "#monitor/kinds/tls.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { probeTls } from "#monitor/probe/tls.ts";
 import { createSelfSigned } from "../../../support/http/self-signed.ts";
 import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 import { type DnsReply, startDnsServer, wireName } from "../../../support/servers/dns-server.ts";
@@ -47,7 +47,7 @@ const runCheck = createRunCheck({
 describe("a check of TCP", () => {
   const run = async (
     serve: (socket: Socket) => void,
-    { send = null, expect = null }: Partial<RunnableOf<"tcp">> = {},
+    { send = null, expect = null }: Partial<CheckOf<"tcp">> = {},
   ) => {
     const sockets = new Set<Socket>();
     const port = await listen(
@@ -134,7 +134,7 @@ describe("a check of TCP", () => {
 describe("a check of DNS", () => {
   const run = async (
     answer: () => DnsReply | null,
-    { type = "A", expect = [] }: Partial<RunnableOf<"dns">> = {},
+    { type = "A", expect = [] }: Partial<CheckOf<"dns">> = {},
   ) => {
     const servers = [await startDnsServer(answer)];
     return runCheck({ ...common, kind: "dns", domain: "example.com", type, servers, expect }, 0);

@@ -4,8 +4,8 @@ import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { ProbeRequest } from "#monitor/kinds/request.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
-import type { ProbeRequest } from "#monitor/probe/request.ts";
 import { createSelfSigned } from "../../../support/http/self-signed.ts";
 
 const dayMs = 86_400_000;

@@ -4,11 +4,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, createServer as createTcp } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CheckRow } from "#definitions/rows/check.ts";
-import { toKind } from "#definitions/rules/kinds.ts";
 import { catchMisdirected, MisdirectedSecret } from "#kernel/secrets.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
-import { createRunCheck, requireMeantSecrets } from "#monitor/probe/run-check.ts";
+import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { requireMeantSecrets } from "#monitor/probe/secrets.ts";
 import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
 
 type Answer = (request: IncomingMessage, body: string) => { status?: number; headers?: object };
@@ -47,7 +48,7 @@ async function startBench() {
     const { id, name, environment, frequencySeconds, failedRunThreshold } = row;
     const { degradedAboveMs, failedAboveMs } = row;
     const common = { id, name, environment, frequencySeconds, failedRunThreshold, locations: [] };
-    return { ...common, degradedAboveMs, failedAboveMs, ...toKind(row) };
+    return { ...common, degradedAboveMs, failedAboveMs, ...kindOf(row).toCheck(row) };
   };
   return {
     ...{ api, good, evil },
@@ -252,7 +253,10 @@ it.each([301, 302, 303, 307, 308])("a redirect (%i) leads no secret elsewhere", 
     ...{ id: "spy", path: "/", method: "POST", body: { a: "{{ROOT_KEY}}" } },
   });
 
-  const result = await run({ ...row, locations: [], ...toKind(row) } as RunnableCheck, Date.now());
+  const result = await run(
+    { ...row, locations: [], ...kindOf(row).toCheck(row) } as RunnableCheck,
+    Date.now(),
+  );
 
   expect(result).toMatchObject({ grade: "failed", status });
   expect([api.got.length, evil.got]).toEqual([1, []]);
@@ -272,7 +276,7 @@ it("a list that is changed between two runs holds for the next one", async () =>
     nowMs: Date.now,
   });
   const row = CheckRow.parse({ id: "spy", url: good.url, headers: { a: "{{TOKEN}}" } });
-  const check = { ...row, locations: [], ...toKind(row) } as RunnableCheck;
+  const check = { ...row, locations: [], ...kindOf(row).toCheck(row) } as RunnableCheck;
 
   const grades = [(await run(check, 0)).grade, (await run(check, 0)).grade];
 

@@ -1,11 +1,72 @@
-/** Judges the answer of a request by its assertions, and takes values from it. */
+/** What a request asserts of its answer and takes from it: schemas, and whether an answer has it. */
+import { z } from "zod";
 import { parseJsonText } from "#kernel/body.ts";
 import { codingsOf, findUnknown } from "#kernel/content-coding.ts";
-import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
-import type { ProbeObservation } from "#monitor/contract.ts";
-import { type Assertion, type Extraction, expandStatuses } from "#monitor/kinds/contract.ts";
+import { refuseBy } from "#kernel/faults.ts";
+import { findJsonPathFault, parseJsonPath, valueAt } from "#kernel/json-path.ts";
 
-export type Response = Extract<ProbeObservation["outcome"], { kind: "response" }>;
+export type Response = {
+  kind: "response";
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+};
+
+/** A status that ends a request, or all of a hundred. */
+const Status = z.union([
+  z.int().min(200).max(599),
+  z.string().regex(/^[2-5][xX]{2}$/, "is no class of statuses, such as 2xx"),
+]);
+
+const Statuses = z.union([Status, z.array(Status).min(1).max(50)], {
+  error: "has to be a status from 200 to 599, a class such as 2xx, or a list such as [200, 204]",
+});
+
+/** Each status that is meant, in order. */
+export function expandStatuses(statuses: z.infer<typeof Statuses>): number[] {
+  const all = [statuses].flat().flatMap((one) => {
+    if (typeof one === "number") return one;
+    return Array.from({ length: 100 }, (_, index) => Number(one.slice(0, 1)) * 100 + index);
+  });
+  return [...new Set(all)].sort((one, other) => one - other);
+}
+
+export const HeaderName = z
+  .string()
+  .regex(
+    /^[\w!#$%&'*+.^`|~-]{1,100}$/,
+    "is no name of a header, which has no colon and no blank, such as content-type",
+  );
+
+export const HeaderText = z
+  .string()
+  .max(8_192)
+  // Node's own rule for the value of a header.
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "has characters that no header may have");
+
+const JsonPath = z.string().max(500, { abort: true }).superRefine(refuseBy(findJsonPathFault));
+
+/** A condition on the content of a response. */
+export const Assertion = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("status"), equals: Statuses }),
+  z.strictObject({ source: z.literal("header"), name: HeaderName, contains: HeaderText }),
+  z.strictObject({
+    source: z.literal("json"),
+    path: JsonPath,
+    equals: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  }),
+]);
+export type Assertion = z.infer<typeof Assertion>;
+
+/** Where a value is in an answer, for later steps. */
+export const Extraction = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("json"), path: JsonPath }),
+  z.strictObject({ source: z.literal("header"), name: HeaderName }),
+]);
+export type Extraction = z.infer<typeof Extraction>;
+
+/** The name of a value that a step takes from its answer; later steps name it as `{{name}}`. */
+export const extractName = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
 /** What is wrong with the answer, by the first assertion that does not hold; null: all hold. */
 export function faultOfResponse(

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { MisdirectedSecret } from "#kernel/secrets.ts";
-import { buildRequest, buildText, secretsOf } from "#monitor/probe/request.ts";
+import { buildRequest } from "#monitor/kinds/request.ts";
+import { buildText } from "#monitor/kinds/tcp.ts";
+import { secretsOf } from "#monitor/probe/secrets.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 

@@ -3,15 +3,13 @@ import { once } from "node:events";
 import { isIP, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
-import { connectTo, type Reach } from "#kernel/reach.ts";
+import { connectTo } from "#kernel/reach.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
-import type { StartTlsProtocol } from "#monitor/kinds/contract.ts";
 import { findChainEnd } from "./chain.ts";
-import { ProbeFault } from "./fault.ts";
-import { startTls } from "./starttls.ts";
-import type { PhaseTimes } from "./timing.ts";
+import { type Attempt, type PhaseTimes, ProbeFault } from "./observe.ts";
+import { type StartTlsProtocol, startTls } from "./starttls.ts";
 
-type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; reach: Reach; ca?: string };
+type ConnectOptions = Attempt & { ca?: string };
 
 type Address = { hostname: string; port: number };
 

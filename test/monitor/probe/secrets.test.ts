@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { missingSettings } from "#monitor/probe/missing-settings.ts";
+import { missingSettings } from "#monitor/probe/secrets.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { secretsFrom } from "../../support/monitor/standard-definitions.ts";
 

@@ -1,6 +1,7 @@
 /** Grades of answers of DNS, and of the days of a certificate. */
 import { describe, expect, it } from "vitest";
-import { faultOfRecords, gradeDays } from "#monitor/rules/grade-kinds.ts";
+import { faultOfRecords } from "#monitor/kinds/dns.ts";
+import { gradeDays } from "#monitor/kinds/tls.ts";
 
 describe("the days of a certificate", () => {
   const limits = { degradedBelowDays: 30, failedBelowDays: 7 };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ApiCheck } from "#monitor/contract.ts";
-import { describeCheck } from "#monitor/results/describe-check.ts";
+import { kindOf } from "#monitor/kinds/contract.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const http = anApiCheck({ headers: { authorization: "Bearer word" }, body: { password: "word" } });
@@ -9,25 +9,25 @@ const step = { name: null, method, path: "/login", headers, body, assertions, ex
 const tls = { kind: "tls", host: "::1", port: 443, degradedBelowDays: 30, failedBelowDays: 7 };
 
 it.each<[object, object]>([
-  [http, { check_kind: "http", method: "POST", path: "/v2/keys.verifyKey", details: [] }],
+  [http, { method: "POST", path: "/v2/keys.verifyKey", details: [] }],
   [
     { ...common, kind: "tcp", host: "db.example.com", port: 5432, send: "word", expect: "OK" },
     {
-      ...{ check_kind: "tcp", method: "TCP", path: "db.example.com:5432" },
+      ...{ method: "TCP", path: "db.example.com:5432" },
       details: [{ name: "Expects", value: "OK" }],
     },
   ],
   [
     { ...common, kind: "dns", domain: "example.com", type: "MX", servers: [], expect: ["a", "b"] },
     {
-      ...{ check_kind: "dns", method: "DNS", path: "MX example.com" },
+      ...{ method: "DNS", path: "MX example.com" },
       details: [{ name: "Expects", value: "a, b" }],
     },
   ],
   [
     { ...common, ...tls, servername: "shop.example.com" },
     {
-      ...{ check_kind: "tls", method: "TLS", path: "[::1]:443" },
+      ...{ method: "TLS", path: "[::1]:443" },
       details: [
         { name: "Name", value: "shop.example.com" },
         { name: "Degraded below", value: "30 days left" },
@@ -38,7 +38,7 @@ it.each<[object, object]>([
   [
     { ...common, ...tls, servername: "::1", starttls: "smtp" },
     {
-      ...{ check_kind: "tls", method: "TLS", path: "[::1]:443" },
+      ...{ method: "TLS", path: "[::1]:443" },
       details: [
         { name: "STARTTLS", value: "smtp" },
         { name: "Degraded below", value: "30 days left" },
@@ -49,7 +49,7 @@ it.each<[object, object]>([
   [
     { ...common, kind: "steps", steps: [step, { ...step, name: "pay", path: "/{{order_id}}" }] },
     {
-      ...{ check_kind: "steps", method: "STEPS", path: "2 requests" },
+      ...{ method: "STEPS", path: "2 requests" },
       details: [
         { name: "Step 1", value: "POST /login" },
         { name: "Step 2", value: "pay: POST /{{order_id}}" },
@@ -57,7 +57,7 @@ it.each<[object, object]>([
     },
   ],
 ])("%j is described without what may be secret", (check, described) => {
-  const words = describeCheck(check as ApiCheck);
+  const words = kindOf(check as ApiCheck).describe(check as ApiCheck);
 
   expect(words).toEqual(described);
   expect(JSON.stringify(words)).not.toContain("word");

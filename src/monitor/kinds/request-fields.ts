@@ -1,4 +1,4 @@
-/** The request of a check of HTTP, and of a step. */
+/** The fields of a request, which checks of HTTP and steps have. */
 import { z } from "zod";
 import { refuseBy } from "#kernel/faults.ts";
 import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
@@ -9,7 +9,18 @@ import {
   expandStatuses,
   HeaderName,
   HeaderText,
-} from "#monitor/kinds/contract.ts";
+} from "./assertions.ts";
+import type { Complain } from "./kind.ts";
+
+/** Of a request as the monitor has it. */
+export const requestFields = {
+  /** Appended to the base URL; a whole address stays as it is. */
+  path: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** Sent as JSON; null: no body. */
+  body: z.record(z.string(), z.unknown()).nullable(),
+  assertions: z.array(Assertion),
+};
 
 const httpUrl = {
   schemes: httpSchemes,
@@ -34,8 +45,8 @@ const Path = z
     ),
   );
 
-/** Fields of a request; either `url` or `path` is required. */
-export const requestFields = {
+/** Of a request in a row; either `url` or `path` is required. */
+export const requestRow = {
   url: wholeUrl
     .optional()
     .describe("The whole address; or else `path`. May have {{NAME}} of a secret."),
@@ -68,15 +79,13 @@ type RequestRow = {
   extract?: Readonly<Record<string, Extraction>>;
 };
 
-export type Complain = (field: string, message: string) => void;
-
 /** What the fields must not say of each other. `keyField`: complained of when both addresses are missing. */
 export function lintRequest(row: RequestRow, keyField: string, complain: Complain): void {
   if ((row.url === undefined) === (row.path === undefined)) {
-    complain(row.url === undefined ? keyField : "path", "a check has either url or path");
+    complain([row.url === undefined ? keyField : "path"], "a check has either url or path");
   }
-  if (row.method === "GET" && row.body !== null) complain("body", "a GET has no body");
-  for (const fault of faultsOf(row)) complain("assertions", fault);
+  if (row.method === "GET" && row.body !== null) complain(["body"], "a GET has no body");
+  for (const fault of faultsOf(row)) complain(["assertions"], fault);
 }
 
 /** Why no answer can have all that is asserted and taken. */

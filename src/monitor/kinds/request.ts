@@ -1,23 +1,38 @@
-/** The request of a check, with its secrets filled in. */
-import { isIPv6 } from "node:net";
+/** The request of a check or step: its secrets are filled in, and hidden again in reasons. */
 import { type Binding, hostIn, type ReadSecret, requireMeant } from "#kernel/secrets.ts";
-import type { RunnableCheck, RunnableOf } from "#monitor/contract.ts";
-import type { Step } from "#monitor/kinds/contract.ts";
+import { escapeText } from "#kernel/slack-text.ts";
+import type { Response } from "./assertions.ts";
+import type { Observation, TimeLimit } from "./observe.ts";
 
 export type ProbeRequest = {
-  method: Step["method"];
+  method: string;
   url: string;
   headers: Record<string, string>;
   body: string | null;
 };
 
-/** What a check of HTTP and a step ask for. */
-type RequestFields = Pick<Step, "method" | "path" | "headers" | "body">;
+/** The time is from the start to the last byte of the answer. */
+export type ProbeLimits = TimeLimit & {
+  /** A longer answer is a failure. */
+  maxBodyBytes: number;
+};
+
+/** Makes a request. Never throws: an error is an outcome. Does not follow redirects. */
+export type Requester = (
+  request: ProbeRequest,
+  limits: ProbeLimits,
+) => Promise<Observation<Response>>;
+
+/** With placeholders. */
+type RequestFields = {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Record<string, unknown> | null;
+};
 
 /** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
-
-const secret = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
 /** A secret, or in lower case what a step took from its answer. */
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)*)\}\}/g;
@@ -34,9 +49,9 @@ export function buildRequest(
   // Half of a surrogate pair has no encoding.
   const encode = (value: string) => encodeURIComponent(value.toWellFormed());
   const { headers, body } = describeRequest(asked);
-  const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)] as const);
   const address = addressOf(asked, baseUrl);
   const url = fill(address, encode);
+  const filled = Object.entries(headers).map(([name, value]) => [name, fill(value)] as const);
   const request = {
     method: asked.method,
     url,
@@ -60,22 +75,8 @@ function readHost(host: string, { protocol, pathname }: URL): URL | undefined {
   return (/^[^\s/?#@\\]+$/.test(host) && URL.parse(`${protocol}//${host}${pathname}`)) || undefined;
 }
 
-/** The text that a check of TCP sends. Throws as `buildRequest` does. */
-export function buildText(
-  { host, port, send }: Pick<RunnableOf<"tcp">, "host" | "port" | "send">,
-  readSecret: ReadSecret,
-): string | null {
-  if (send === null) return null;
-  const { fill, bindings } = createFill(readSecret);
-  const text = fill(send);
-  const shown = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  // An address with a zone, such as fe80::1%eth0, is in no URL.
-  requireMeant(bindings, { address: URL.parse(`tcp://${shown}`) ?? undefined, shown });
-  return text;
-}
-
 /** `fill`: a text with its placeholders filled in; one without a value is left out. `bindings`: of what was filled in so far. */
-function createFill(readSecret: ReadSecret) {
+export function createFill(readSecret: ReadSecret) {
   const bindings = new Set<Binding>();
   const fill = (text: string, encode = (value: string) => value) =>
     text.replace(placeholder, (_, name: string) => {
@@ -89,6 +90,11 @@ function createFill(readSecret: ReadSecret) {
 /** The whole address of a check, with its placeholders. */
 export function addressOf({ path }: Pick<RequestFields, "path">, baseUrl: string): string {
   return path.startsWith("/") ? `${baseUrl}${path}` : path;
+}
+
+/** The host of an address; none while it is unknown. */
+export function hostsIn(address: string): string[] {
+  return [URL.parse(address)?.hostname ?? []].flat();
 }
 
 /** The headers and body of the definition, with their placeholders, and the content type of a body. */
@@ -109,26 +115,6 @@ export function withDefault(
   return has ? headers : { [name]: value, ...headers };
 }
 
-/** The names of the secrets that the check needs. */
-export function secretsOf(check: RunnableCheck): string[] {
-  const text = JSON.stringify(partsWithSecrets(check));
-  return [...new Set([...text.matchAll(secret)].map(([, name = ""]) => name))];
-}
-
-function partsWithSecrets(check: RunnableCheck): unknown[] {
-  switch (check.kind) {
-    case "tcp":
-      return [check.send];
-    case "dns":
-    case "tls":
-      return [];
-    case "steps":
-      return check.steps.map(({ path, headers, body }) => [path, headers, body]);
-    default:
-      return [check.path, check.headers, check.body];
-  }
-}
-
 /** Fills values, not JSON text: a quote in a secret must not end a string. */
 function fillDeep(value: unknown, fill: (text: string) => string): unknown {
   if (typeof value === "string") return fill(value);
@@ -138,3 +124,47 @@ function fillDeep(value: unknown, fill: (text: string) => string): unknown {
     Object.entries(value).map(([name, entry]) => [name, fillDeep(entry, fill)]),
   );
 }
+
+/** Hides secrets in a reason, which may quote the answer: a server may echo the secrets of the request. */
+export function hideSecrets(reason: string, secrets: readonly string[]): string {
+  // Longest first: a secret that is the beginning of another would leave the rest of that.
+  const longestFirst = secrets.flatMap(writings).sort((a, b) => b.length - a.length);
+  return longestFirst.reduce(hideSecret, reason);
+}
+
+/**
+ * The secret as it is, as escaped in JSON and in pages, as an address and a form have it, in base16, and in base64, after
+ * whatever else.
+ */
+function writings(secret: string): string[] {
+  const asJson = JSON.stringify(secret).slice(1, -1);
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  const lower = inAddress.replace(/%../g, (code) => code.toLowerCase());
+  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
+  const inPage = escapeText(secret).replaceAll('"', "&quot;");
+  const base16 = Buffer.from(secret).toString("hex");
+  const others = [asJson.replaceAll("/", "\\/"), lower, inForm, inPage, base16];
+  // The text around a secret changes the characters at its ends.
+  const base64 = [0, 1, 2].map((skipped) => {
+    const bytes = Buffer.from(secret).subarray(skipped);
+    return bytes.subarray(0, bytes.length - (bytes.length % 3)).toString("base64");
+  });
+  const long = base64.filter(({ length }) => length > shortestPart);
+  return [...new Set([secret, asJson, inAddress, ...others, ...long])];
+}
+
+/** Hides the secret, and its beginning where a quotation was cut with `…`. */
+function hideSecret(text: string, secret: string): string {
+  const parts = text.replaceAll(secret, "***").split("…");
+  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, secret) : part)).join("…");
+}
+
+function hideEnd(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= shortestPart; length -= 1) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
+  }
+  return text;
+}
+
+/** The shortest beginning of a secret to hide; fewer characters disclose nothing. */
+const shortestPart = 4;

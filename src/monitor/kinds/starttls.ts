@@ -1,8 +1,11 @@
 /** Speaks on a plain connection until TLS may start on it. */
 import type { Socket } from "node:net";
-import type { StartTlsProtocol } from "#monitor/kinds/contract.ts";
-import { show } from "#monitor/rules/assertions.ts";
-import { ProbeFault } from "./fault.ts";
+import { show } from "./assertions.ts";
+import { ProbeFault } from "./observe.ts";
+
+/** The protocols in which a plain connection starts TLS. */
+export const startTlsProtocols = ["smtp", "imap", "postgres"] as const;
+export type StartTlsProtocol = (typeof startTlsProtocols)[number];
 
 /** Sends, if not empty, and reads what is answered up to where `end` matches. */
 type Ask = (request: string | Buffer, end: RegExp) => Promise<string>;
