@@ -8,7 +8,7 @@ import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckSnapshot } from "#monitor/contract.ts";
-import { saveSnapshots } from "#monitor/results/snapshots.ts";
+import { saveSnapshots } from "#monitor/results/record.ts";
 import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
 import { type Program, startProgram } from "../test/support/program/program.ts";
 import { makeTempDir } from "../test/support/temp-dir.ts";

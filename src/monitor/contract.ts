@@ -1,14 +1,57 @@
 /** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
-import { Suppression, suppressionFields } from "./dependencies/contract.ts";
+import { DirectChannel } from "#alerts/rows/contract.ts";
 import { type KindName, ofAnyKind } from "./kinds/contract.ts";
 import { causes, grades } from "./kinds/kind.ts";
-import { related } from "./related.ts";
-import type { Heartbeat } from "./schedule/contract.ts";
+import { ofEachPhase } from "./kinds/observe.ts";
+import { related, Suppression, suppressionFields } from "./related.ts";
+
+/** Pings are expected at these times. */
+const CronSchedule = z.strictObject({
+  /** Five fields, or `@daily` and the like; `src/kernel/cron-times.ts` finds its times. */
+  cron: z.string(),
+  timezone: z.string(),
+  /** Whose rules the expression follows. Absent: those of Debian's cron. */
+  dialect: z.literal("kubernetes").optional(),
+  /** How long before its time a ping counts for it. Absent: 60 s, or a quarter of the gap before it. */
+  earlySeconds: z.int().optional(),
+});
+export type CronSchedule = z.infer<typeof CronSchedule>;
+
+/** What a drill tests: a test alert goes to these channels, which have to accept it within the grace. */
+const Drill = z.strictObject({
+  /** The heartbeat has a little longer. */
+  graceSeconds: z.int(),
+  /** The environment whose alert source at the incident service is tested; null: none is. */
+  channel: z.enum(environments).nullable(),
+  /** Further channels; absent: none. */
+  directChannels: z.array(DirectChannel).optional(),
+});
+export type Drill = z.infer<typeof Drill>;
+
+export const Heartbeat = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  environment: z.enum(environments),
+  /** A description of the job that pings. */
+  watches: z.string(),
+  /** From one ping to the next. Absent: there is a `schedule`. */
+  periodSeconds: z.int().optional(),
+  /** Absent: there is a `periodSeconds`. */
+  schedule: CronSchedule.optional(),
+  graceSeconds: z.int(),
+  /** Only of a drill, which pings by itself when its test alert was confirmed. */
+  drill: Drill.optional(),
+  /** The timed job of this program that pings it. Absent: others ping it, by its URL. */
+  job: z.string().optional(),
+  /** The settings without which that job is off. Absent: the job is on, or there is none. */
+  missingSettings: z.array(z.string()).optional(),
+  ...related,
+});
+export type Heartbeat = z.infer<typeof Heartbeat>;
 
 export { causes, type Grade, grades } from "./kinds/kind.ts";
-export type { CronSchedule, Heartbeat } from "./schedule/contract.ts";
 
 const RunFields = z.object({
   /** A slug; also the deduplication key of its alerts. */
@@ -68,14 +111,6 @@ export type DefinitionsChange = {
  */
 export type ReadDefinitions = (how?: { isFresh: boolean }) => Promise<Definitions>;
 
-const Phases = z.object({
-  dns: z.number().nullable(),
-  connect: z.number().nullable(),
-  tls: z.number().nullable(),
-  firstByte: z.number().nullable(),
-  transfer: z.number().nullable(),
-});
-
 /** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */
 export const CheckResult = z.object({
   checkId: z.string(),
@@ -87,7 +122,7 @@ export const CheckResult = z.object({
   /** null when it is ok. */
   cause: z.enum(causes).nullable(),
   durationMs: z.number(),
-  phases: Phases,
+  phases: z.object(ofEachPhase(z.number().nullable())),
   /** HTTP status; null when there was no answer. */
   status: z.int().nullable(),
   /** Why it is not ok; null when it is. */

@@ -2,7 +2,6 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
 import type { CheckResult, CheckSnapshot, Ping } from "./contract.ts";
-import type { SuppressionSpan } from "./dependencies/contract.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -12,6 +11,7 @@ import {
   runnerHandlers,
   runnerService,
 } from "./operations/contract.ts";
+import type { SuppressionSpan } from "./related.ts";
 import type { OverdueHeartbeat, PassedDeadlines } from "./rules/deadline.ts";
 import type { MissedRuns } from "./rules/grid.ts";
 import type { DependencyState } from "./rules/suppression.ts";

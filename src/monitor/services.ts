@@ -1,13 +1,16 @@
 /** Creates all objects and services of the monitor. */
+
 import { createApiCheckObject } from "./check/object.ts";
+import type { CheckParts } from "./check/parts.ts";
 import { createDrillObject } from "./drills/object.ts";
-import { createDeadlineService } from "./heartbeat/deadline-service.ts";
-import { createJobHeartbeats } from "./heartbeat/job-service.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";
+import type { HeartbeatParts } from "./heartbeat/parts.ts";
+import { createDeadlineService, createJobHeartbeats } from "./heartbeat/services.ts";
+import type { Runners } from "./locations/runners.ts";
 import { createRunnerRegistry } from "./locations/service.ts";
-import type { MonitorParts } from "./parts.ts";
 import { createProbeService } from "./probe/service.ts";
-import { createRecordsObject } from "./records/service.ts";
+import type { Witness } from "./probe/witness.ts";
+import { createRecordsObject } from "./records.ts";
 
 export function createMonitorServices(parts: MonitorParts) {
   return [
@@ -21,3 +24,13 @@ export function createMonitorServices(parts: MonitorParts) {
     createRunnerRegistry(parts),
   ];
 }
+
+/** What the monitor needs from elsewhere; app/monitor.ts passes it in. */
+export type MonitorParts = CheckParts &
+  HeartbeatParts & {
+    runners: Runners;
+    /** Absent: every result of this location counts. */
+    witness?: Witness;
+    /** The address of the API that checks call by a path. */
+    baseUrl?: string;
+  };

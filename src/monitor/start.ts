@@ -10,7 +10,7 @@ import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.
 import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { type JobSuccess, jobHeartbeats } from "./internal.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
-import type { MonitorParts } from "./parts.ts";
+import type { MonitorParts } from "./services.ts";
 
 type Parts = Pick<MonitorParts, "readDefinitions"> & {
   deadlines: Deadlines;

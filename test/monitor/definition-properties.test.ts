@@ -1,10 +1,9 @@
 /** What holds of every definition. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { AlertChannel, ApiCheck } from "#monitor/contract.ts";
+import { AlertChannel, ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { buildRequest } from "#monitor/kinds/request.ts";
 import { secretsOf } from "#monitor/probe/secrets.ts";
-import { Heartbeat } from "#monitor/schedule/contract.ts";
 import {
   arbitraryApiCheck,
   arbitraryDefinitions,

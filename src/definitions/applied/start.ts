@@ -1,8 +1,12 @@
 /** Applies the definitions of a start through Restate, where every change of them goes. */
 import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
-import type { ApplyAnswer } from "#definitions/contract.ts";
-import { definitionsHandlers, definitionsKey, definitionsService } from "#definitions/contract.ts";
+import {
+  type ApplyAnswer,
+  definitionsHandlers,
+  definitionsKey,
+  definitionsService,
+} from "#definitions/contract.ts";
 import type { StartRequest } from "#definitions/internal.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";

@@ -3,7 +3,7 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
-import type { CheckRecorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records.ts";
 
 /** What the object of API checks needs from elsewhere. */
 export type CheckParts = {

@@ -9,9 +9,8 @@ import { type DependencyState, stateOfCheck } from "#monitor/rules/suppression.t
 import { openAlert } from "#monitor/rules/verdict.ts";
 import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
-import { lookAgain } from "./look-again.ts";
 import type { CheckParts } from "./parts.ts";
-import { looks, readRun, readState, timers, writeState } from "./state.ts";
+import { lookAgain, looks, readRun, readState, timers, writeState } from "./state.ts";
 import { reportSlackMs, showCheck } from "./steps.ts";
 
 /** Opens the pending alert, unless what the check depends on fails, or may still turn out to. */

@@ -27,17 +27,18 @@ import {
   writeDown,
 } from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
-import { storeEarly, takeEarly } from "./early-reports.ts";
-import { lookAgain } from "./look-again.ts";
 import type { CheckParts } from "./parts.ts";
 import {
   clearEarly,
   clearRun,
+  lookAgain,
   looks,
   type OpenRun,
   readRun,
   readState,
+  storeEarly,
   type Timer,
+  takeEarly,
   timers,
   writeRun,
   writeState,

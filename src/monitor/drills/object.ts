@@ -5,7 +5,7 @@
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
-import { after } from "#kernel/durable-timer.ts";
+import { after, durableTimer } from "#kernel/durable-timer.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
@@ -14,12 +14,12 @@ import { forEver } from "#monitor/retry.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import type { BegunDrill } from "./contract.ts";
 import { drillObject } from "./internal.ts";
-import { ordersOf } from "./orders.ts";
 import {
   asDrill,
   beginRun,
   type DrillRow,
   type DrillRun,
+  type DrillTimer,
   decideTick,
   describeFault,
   describeRun,
@@ -27,10 +27,10 @@ import {
   isConfirmed,
   isToBeHeld,
   isUnderWay,
+  ordersOf,
   takeNews,
   whyBusy,
 } from "./rules.ts";
-import { readRun, timers, writeRun } from "./state.ts";
 
 type DrillParts = {
   readDefinitions: ReadDefinitions;
@@ -178,3 +178,11 @@ async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Pr
   writeRun(ctx, { ...run, isJudged: true });
   return null;
 }
+
+const keys = { timer: "timer", run: "run" } as const;
+
+const timers = durableTimer<DrillTimer>(keys.timer);
+
+/** The last run; null: there was none. */
+const readRun = (ctx: ObjectContext) => ctx.get<DrillRun>(keys.run);
+const writeRun = (ctx: ObjectContext, run: DrillRun) => ctx.set(keys.run, run);

@@ -1,13 +1,19 @@
 /** Drills: when one runs, and what confirms it. Pure; time is a parameter. */
 import { isDeepStrictEqual } from "node:util";
-import type { DrillNews } from "#alerts/contract.ts";
+import {
+  type AlertOrder,
+  type AlertTransition,
+  type DrillNews,
+  directQueueKey,
+  formatEventId,
+  testMark,
+} from "#alerts/contract.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { formatUtc, toIso } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
-import type { CronSchedule, Heartbeat } from "#monitor/contract.ts";
+import type { CronSchedule, Drill, Heartbeat } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/related.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
-import type { Drill } from "#monitor/schedule/contract.ts";
 import type { BegunDrill } from "./contract.ts";
 
 export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSchedule };
@@ -154,4 +160,48 @@ export function describeRun(
 ): BegunDrill {
   const due_at = toIso(dueAtMs + drill.graceSeconds * 1_000);
   return { drill: id, by, begun_at: toIso(dueAtMs), due_at, channels };
+}
+
+/** No check has such an id: the events of the drill's own heartbeat have other queues and other alerts. */
+const checkIdOf = ({ id }: DrillRow) => `drill:${id}`;
+
+export type KeyedOrder = { queue: string; order: AlertOrder };
+
+/** In the order in which they are to be sent. */
+export function ordersOf(
+  row: DrillRow,
+  { episode, atMs }: { episode: number; atMs: number },
+): KeyedOrder[] {
+  const { environment, drill } = row;
+  const name = `${testMark}${row.name}`;
+  const checkId = checkIdOf(row);
+  const both = (queue: string, to: Pick<AlertOrder, "channel" | "target">): KeyedOrder[] =>
+    (["opened", "resolved"] as const).map((kind) => {
+      const transition = transitionOf(row, { queue, kind, episode, atMs });
+      return { queue, order: { transition, environment, name, ...to } };
+    });
+  return [
+    ...(drill.channel === null ? [] : both(checkId, { channel: drill.channel })),
+    ...(drill.directChannels ?? []).flatMap((target) =>
+      both(directQueueKey(checkId, target.id), { channel: null, target }),
+    ),
+  ];
+}
+
+type Event = { queue: string; kind: "opened" | "resolved"; episode: number; atMs: number };
+
+function transitionOf(row: DrillRow, { queue, kind, episode, atMs }: Event): AlertTransition {
+  return {
+    kind,
+    eventId: formatEventId({ queue, episode, joining: 0, kind }),
+    checkId: checkIdOf(row),
+    episode,
+    atMs,
+    openedAtMs: atMs,
+    reason: `this is the drill ${row.id}: nothing has failed`,
+    locations: [],
+    missedPings: null,
+    rollout: null,
+    drill: row.id,
+  };
 }

@@ -86,7 +86,7 @@ import {
 new ${own.construct}(${code(check.id)}, {
   name: ${code(check.name)},
   tags: [${code(check.environment)}],
-  frequency: Frequency.${frequencyNames[check.frequencySeconds]},
+  frequency: Frequency.${nameFrequency(check.frequencySeconds)},
   locations: ${wrap(check.locations.map(code), "  ")},
   runParallel: true,
   degradedResponseTime: ${check.degradedAboveMs},
@@ -99,26 +99,16 @@ new ${own.construct}(${code(check.id)}, {
 `;
 }
 
-/** By seconds: all frequencies of the hosted monitor. */
-const frequencyNames: Record<number, string> = {
-  10: "EVERY_10S",
-  20: "EVERY_20S",
-  30: "EVERY_30S",
-  60: "EVERY_1M",
-  120: "EVERY_2M",
-  300: "EVERY_5M",
-  600: "EVERY_10M",
-  900: "EVERY_15M",
-  1800: "EVERY_30M",
-  3600: "EVERY_1H",
-  7200: "EVERY_2H",
-  10800: "EVERY_3H",
-  21600: "EVERY_6H",
-  43200: "EVERY_12H",
-  86400: "EVERY_24H",
-};
+/** Frequencies of the hosted monitor, seconds. */
+export const hostedFrequencies: readonly number[] = [
+  10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
+];
 
-export const hostedFrequencies: readonly number[] = Object.keys(frequencyNames).map(Number);
+/** Its names for them: EVERY_10S to EVERY_24H. */
+function nameFrequency(seconds: number): string {
+  if (seconds < 60) return `EVERY_${seconds}S`;
+  return seconds < 3_600 ? `EVERY_${seconds / 60}M` : `EVERY_${seconds / 3_600}H`;
+}
 
 function writeHeartbeat(heartbeat: Heartbeat, definitions: Definitions): string {
   const { id, name, environment, watches, periodSeconds = 0, graceSeconds } = heartbeat;

@@ -16,8 +16,7 @@ import { isPlain, rearm } from "./alarm.ts";
 import { begin, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { ensure, lookAgain, overdue, wake } from "./pass-deadline.ts";
-import { writeSnapshot } from "./records.ts";
-import { moveAlert, pause, retire } from "./retire.ts";
+import { moveAlert, pause, retire, writeSnapshot } from "./records.ts";
 import { isPaused, readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
 

@@ -1,7 +1,7 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
-import type { CheckRecorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Inbox } from "./inbox.ts";
 

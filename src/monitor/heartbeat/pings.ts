@@ -1,7 +1,9 @@
 /** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job reports a run. */
 import { hash } from "node:crypto";
+import type { FastifyPluginAsync } from "fastify";
 import { LRUCache } from "lru-cache";
 import type { Log } from "#kernel/log.ts";
+import { pathOf } from "#kernel/request-path.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "#monitor/contract.ts";
 import type { PingCall } from "#monitor/internal.ts";
@@ -24,7 +26,7 @@ const address = /^\/([\w-]{43})(?:\/(start|fail|\d{1,3}))?\/?$/;
 /** A token that was cut off or misspelt is answered 404, as any other wrong token is. */
 const nearAddress = /^\/[\w-]{20,}(?:\/|$)/;
 
-export function isPingPath(path: string): boolean {
+function isPingPath(path: string): boolean {
   return nearAddress.test(path);
 }
 
@@ -105,4 +107,42 @@ async function announce(
 export function createSendPing(ingressUrl: string): SendPing {
   return (id, ping) =>
     sendToRestate(`${ingressUrl}/${heartbeatService}/${id}/ping`, ping, patience.caller);
+}
+
+const pingMethods = ["GET", "HEAD", "POST"];
+
+export function createPingDoor(takePing: TakePing) {
+  const plugin: FastifyPluginAsync = async (app) => {
+    // Jobs may post their output: it is discarded, whatever its type and length.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("*", (_request, payload, done) => {
+      payload.on("end", () => done(null, undefined)).on("error", done);
+      payload.resume();
+    });
+    const token = "/:token(^[\\w-]{43}$)";
+    const suffix = "/:suffix(^(?:start|fail|\\d{1,3})$)";
+    for (const url of [token, `${token}/`, `${token}${suffix}`, `${token}${suffix}/`]) {
+      app.route({
+        method: pingMethods,
+        url,
+        handler: async (request, reply) => {
+          const taken = await takePing(pathOf(request));
+          const { status, body } = taken ?? { status: 404, body: "not found\n" };
+          if (status === 503) reply.header("retry-after", "5");
+          return reply
+            .code(status)
+            .type("text/plain")
+            .header("cache-control", "no-store")
+            .send(body);
+        },
+      });
+    }
+  };
+  return {
+    isMine: isPingPath,
+    plugin,
+    /** Other methods are answered as those of any address that there is not. */
+    answer: (method: string, path: string) =>
+      pingMethods.includes(method) ? takePing(path) : null,
+  };
 }

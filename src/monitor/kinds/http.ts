@@ -4,8 +4,15 @@ import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
 import { type Assertion, expandStatuses, faultOfResponse } from "./assertions.ts";
 import { lintSecrets } from "./fields.ts";
 import { defineKind, failedBy, type HostedSettings } from "./kind.ts";
-import { addressOf, buildRequest, describeRequest, hostsIn, maxBodyBytes } from "./request.ts";
-import { lintRequest, requestFields, requestRow } from "./request-fields.ts";
+import {
+  addressOf,
+  buildRequest,
+  describeRequest,
+  hostsIn,
+  maxBodyBytes,
+  requestFields,
+} from "./request.ts";
+import { lintRequest, requestRow } from "./request-fields.ts";
 
 const methods = z.enum(["GET", "POST"]);
 const fields = { kind: z.literal("http"), method: methods, ...requestFields };

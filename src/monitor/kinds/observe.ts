@@ -6,17 +6,17 @@ import { ClosedAddressError, createReach, type Reach } from "#kernel/reach.ts";
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
 
+type OfEachPhase<Value> = Record<(typeof phaseNames)[number], Value>;
+
+export function ofEachPhase<Value>(value: Value): OfEachPhase<Value> {
+  return Object.fromEntries(phaseNames.map((name) => [name, value])) as OfEachPhase<Value>;
+}
+
 /** In ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
-export type Phases = Record<(typeof phaseNames)[number], number | null>;
+export type Phases = OfEachPhase<number | null>;
 
 /** The phases before any was measured. */
-export const noPhases: Phases = {
-  dns: null,
-  connect: null,
-  tls: null,
-  firstByte: null,
-  transfer: null,
-};
+export const noPhases: Phases = ofEachPhase(null);
 
 /** `durationMs`: from the start to the end or the error. */
 export type Measured<Outcome> = {

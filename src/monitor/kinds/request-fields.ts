@@ -12,16 +12,6 @@ import {
 } from "./assertions.ts";
 import type { Complain } from "./kind.ts";
 
-/** Of a request as the monitor has it. */
-export const requestFields = {
-  /** Appended to the base URL; a whole address stays as it is. */
-  path: z.string(),
-  headers: z.record(z.string(), z.string()),
-  /** Sent as JSON; null: no body. */
-  body: z.record(z.string(), z.unknown()).nullable(),
-  assertions: z.array(Assertion),
-};
-
 const httpUrl = {
   schemes: httpSchemes,
   example: "https://shop.example.com/health",
@@ -70,12 +60,8 @@ export const requestRow = {
     .describe("What a good answer is: all have to hold. Default: the status is 200."),
 };
 
-type RequestRow = {
-  url?: string | undefined;
-  path?: string | undefined;
+type RequestRow = z.output<z.ZodObject<typeof requestRow>> & {
   method: string;
-  body: object | null;
-  assertions: readonly Assertion[];
   extract?: Readonly<Record<string, Extraction>>;
 };
 

@@ -1,7 +1,8 @@
 /** The request of a check or step: its secrets are filled in, and hidden again in reasons. */
+import { z } from "zod";
 import { type Binding, hostIn, type ReadSecret, requireMeant } from "#kernel/secrets.ts";
 import { escapeText } from "#kernel/slack-text.ts";
-import type { Response } from "./assertions.ts";
+import { Assertion, type Response } from "./assertions.ts";
 import type { Observation, TimeLimit } from "./observe.ts";
 
 export type ProbeRequest = {
@@ -23,13 +24,16 @@ export type Requester = (
   limits: ProbeLimits,
 ) => Promise<Observation<Response>>;
 
-/** With placeholders. */
-type RequestFields = {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body: Record<string, unknown> | null;
+/** The fields of a request, with placeholders. */
+export const requestFields = {
+  /** Appended to the base URL; a whole address stays as it is. */
+  path: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** Sent as JSON; null: no body. */
+  body: z.record(z.string(), z.unknown()).nullable(),
+  assertions: z.array(Assertion),
 };
+type RequestFields = z.infer<z.ZodObject<typeof requestFields>>;
 
 /** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
@@ -42,7 +46,7 @@ const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-
  * `MisdirectedSecret` if one of them may not go to where the request would.
  */
 export function buildRequest(
-  asked: RequestFields,
+  asked: Omit<RequestFields, "assertions"> & { method: string },
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
 ): ProbeRequest {
   const { fill, bindings } = createFill(readSecret);

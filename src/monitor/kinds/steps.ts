@@ -17,7 +17,7 @@ import {
   type Response,
 } from "./assertions.ts";
 import { secretName, text } from "./fields.ts";
-import { type Cause, type Complain, defineKind, type Run, type Target } from "./kind.ts";
+import { type Complain, defineKind, failedBy, type Run, type Target, type Wrong } from "./kind.ts";
 import { noPhases, type Observation, type Phases, phaseNames } from "./observe.ts";
 import {
   addressOf,
@@ -26,8 +26,9 @@ import {
   hostsIn,
   maxBodyBytes,
   type ProbeRequest,
+  requestFields,
 } from "./request.ts";
-import { lintRequest, requestFields, requestRow } from "./request-fields.ts";
+import { lintRequest, requestRow } from "./request-fields.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const maxSteps = 20;
@@ -103,7 +104,7 @@ export const steps = defineKind({
   },
   hostsOf: (check, baseUrl) => check.steps.flatMap((step) => hostsIn(addressOf(step, baseUrl))),
   probe: probeSteps,
-  grade: (_check, { outcome: { fault } }) => fault && { grade: "failed", ...fault },
+  grade: (_check, { outcome }) => outcome.fault,
   hosted: null,
 });
 
@@ -141,16 +142,14 @@ function findFault(name: string, { known, named, isInHost }: Place): string | un
 const noHost =
   "what a step takes from its answer must not name the host: the secrets of the request would go wherever an answer says";
 
-type Fault = { cause: Cause; reason: string };
-/** `isUnreached`: nothing answered. */
-type Failed = Fault & { isUnreached?: true };
+type Failed = Wrong & { isUnreached?: true };
 
 type Answer = {
   kind: "steps";
   /** Of the last answer. */
   status: number | null;
   /** Of the step at which it ended; null: all were good. */
-  fault: Fault | null;
+  fault: Wrong | null;
   isUnreached?: true;
 };
 
@@ -190,9 +189,12 @@ async function probeSteps(
   // They may be tokens. Shorter ones are no secrets, and would tear holes into every reason.
   const taken = [...values.values()].map(({ value }) => value);
   const hidden = [...taken, ...untaken].filter(({ length }) => length >= shortestSecret);
-  const { isUnreached, cause = "error", reason = "" } = failed ?? {};
-  const fault = failed && { cause, reason: hideSecrets(reason, hidden) };
-  const outcome = { kind: "steps" as const, status, fault, ...(isUnreached && { isUnreached }) };
+  const { isUnreached, ...fault } = failed ?? error("");
+  const hiding = { ...fault, reason: hideSecrets(fault.reason, hidden) };
+  const outcome = {
+    ...{ kind: "steps" as const, status, fault: failed && hiding },
+    ...(isUnreached && { isUnreached }),
+  };
   return { durationMs: performance.now() - startedMs, ...seen, outcome };
 }
 
@@ -226,7 +228,7 @@ async function takeStep(
   if (wrong === null) return takeValues(step, outcome, progress);
   const untaken = Object.values(step.extract).map((from) => extract(from, outcome));
   progress.untaken = untaken.flatMap((value) => (typeof value === "object" ? [] : [String(value)]));
-  return { cause: "assertion", reason: wrong };
+  return failedBy(wrong);
 }
 
 /** The request of the next step. What it sends is remembered as sent. */
@@ -239,7 +241,7 @@ function buildStep(step: Step, { values, sent }: Taken, target: Target) {
   return buildRequest(step, { baseUrl: target.baseUrl, readSecret });
 }
 
-const error = (reason: string): Failed => ({ cause: "error", reason });
+const error = (reason: string): Failed => ({ grade: "failed", cause: "error", reason });
 
 /** What a value from an answer must not do: null: it does not. */
 function findUnfit({ headers, url }: ProbeRequest, { path }: Step): string | null {
@@ -254,13 +256,13 @@ function findUnfit({ headers, url }: ProbeRequest, { path }: Step): string | nul
   return leadsUp(url) && !leadsUp(path) ? "the address would have a part that is only dots" : null;
 }
 
-function takeValues(step: Step, response: Response, { values, sent }: Taken): Fault | null {
+function takeValues(step: Step, response: Response, { values, sent }: Taken): Wrong | null {
   for (const [name, from] of Object.entries(step.extract)) {
     const value = extract(from, response);
     const fault = faultOfValue(value, from);
     if (fault !== null) {
       const hint = from.source === "json" ? hintAt(response) : "";
-      return { cause: "assertion", reason: `${name} is not there: ${fault}${hint}` };
+      return failedBy(`${name} is not there: ${fault}${hint}`);
     }
     values.set(name, { value: String(value), bindings: [...sent] });
   }

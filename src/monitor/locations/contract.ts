@@ -4,6 +4,7 @@ import { listOf } from "#kernel/list-of.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { OwnService } from "#kernel/reach.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { ofEachPhase } from "#monitor/kinds/observe.ts";
 
 export const workPath = "/runner/work";
 export const reportPath = "/runner/report";
@@ -59,13 +60,7 @@ const ReportedResult = CheckResult.extend({
   scheduledAtMs: atMs,
   startedAtMs: atMs,
   durationMs: spanMs,
-  phases: z.object({
-    dns: spanMs.nullable(),
-    connect: spanMs.nullable(),
-    tls: spanMs.nullable(),
-    firstByte: spanMs.nullable(),
-    transfer: spanMs.nullable(),
-  }),
+  phases: z.object(ofEachPhase(spanMs.nullable())),
   status: z.int().min(0).max(999).nullable(),
   reason: z
     .string()

@@ -1,6 +1,8 @@
 /** Recorded runs, judged again by other rules. */
 import { z } from "zod";
-import { checkId } from "#monitor/check-id.ts";
+
+/** The id of a check or heartbeat in a request. */
+export const checkId = z.string().min(1).max(200);
 
 export const CheckReplayRequest = z
   .strictObject({

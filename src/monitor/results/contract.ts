@@ -3,10 +3,9 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import { checkId } from "#monitor/check-id.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 import { Description, kindNames } from "#monitor/kinds/contract.ts";
-import { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
+import { CheckReplay, CheckReplayRequest, checkId } from "#monitor/replays/contract.ts";
 
 const Mark = z.object({
   rollout_id: z.string(),

@@ -1,13 +1,12 @@
 /** Writes results, alerts and snapshots of checks. Every write is idempotent. */
 import type { AlertTransition } from "#alerts/contract.ts";
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
-import type { SuppressionSpan } from "#monitor/dependencies/contract.ts";
+import type { SuppressionSpan } from "#monitor/related.ts";
 import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
 import { withPartitions } from "./partitions.ts";
-import { type PlainPing, savePings } from "./pings.ts";
-import { saveSnapshots } from "./snapshots.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
 
@@ -139,3 +138,88 @@ const insertSuppressions = `
 const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING`;
+
+/** `dueAtMs`: the deadline of the next ping, including the grace. `expectedAtMs`: of a heartbeat by cron. */
+export type PlainPing = { checkId: string; atMs: number; dueAtMs: number; expectedAtMs?: number };
+
+/**
+ * Stores a result of each ping, and sets last ping and deadline in the snapshots of those heartbeats, unless a newer
+ * ping is stored.
+ */
+async function savePings(database: Database, pings: readonly PlainPing[]): Promise<void> {
+  const columns = [
+    pings.map(({ checkId }) => checkId),
+    pings.map(({ atMs }) => atMs),
+    pings.map(({ dueAtMs }) => dueAtMs),
+    pings.map(({ expectedAtMs }) => expectedAtMs ?? null),
+  ];
+  await withPartitions(database, {
+    timesMs: pings.map(({ atMs }) => atMs),
+    write: () => database.query({ name: "save-pings", text: insertAndShow, values: columns }),
+  });
+}
+
+const lastAtMs = "(s.snapshot->>'lastAtMs')::bigint";
+
+// In one order, that of the ids, as everywhere: two processes never wait for each other.
+const insertAndShow = `
+  WITH given AS (
+    SELECT id, at, to_timestamp(at / 1000.0) AS came_at, due, expected
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS t (id, at, due, expected)
+  ), added AS (
+    INSERT INTO check_results (check_id, scheduled_at, location, started_at, grade, duration_ms)
+    SELECT id, came_at, 'ping', came_at, 'ok', 0 FROM given ORDER BY id, at
+    ON CONFLICT DO NOTHING
+  ), last AS (
+    SELECT id, max(at) AS at, max(due) AS due, max(expected) AS expected FROM given GROUP BY id
+  ), locked AS (
+    SELECT s.check_id, last.at, last.due, last.expected FROM check_snapshots s JOIN last ON last.id = s.check_id
+    ORDER BY s.check_id FOR UPDATE OF s
+  )
+  UPDATE check_snapshots s
+  SET snapshot = s.snapshot || jsonb_build_object('lastAtMs', locked.at, 'dueAtMs', locked.due)
+    || CASE WHEN locked.expected IS NULL THEN '{}' ELSE jsonb_build_object('expectedAtMs', locked.expected) END
+  FROM locked
+  WHERE s.check_id = locked.check_id AND s.snapshot->>'status' = 'ok'
+    AND (coalesce(${lastAtMs}, 0) < locked.at OR ${aheadInSql(`to_timestamp(${lastAtMs} / 1000.0)`)})`;
+
+/** Stores the newest snapshot of each check; of two with the same time, the later in the list. */
+export async function saveSnapshots(
+  database: Database,
+  snapshots: readonly CheckSnapshot[],
+): Promise<void> {
+  const oldestFirst = snapshots.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
+  const rows = [...new Map(oldestFirst.map((snapshot) => [snapshot.checkId, snapshot])).values()];
+  await database.query(upsertSnapshots, [
+    rows.map(({ checkId }) => checkId),
+    rows.map(({ takenAtMs }) => new Date(takenAtMs)),
+    rows.map((snapshot) => JSON.stringify(snapshot, withoutUnwritable)),
+  ]);
+}
+
+/** Postgres refuses NUL and lone surrogates in JSON: the snapshot of the check would never be updated. */
+function withoutUnwritable(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value;
+}
+
+const storedPing = "(check_snapshots.snapshot->>'lastAtMs')::bigint";
+
+// While a heartbeat is ok, pings on time are not sent to its object: only the stored row has them.
+const withLaterPing = `CASE
+    WHEN excluded.snapshot->>'kind' = 'heartbeat' AND excluded.snapshot->>'status' = 'ok'
+      AND check_snapshots.snapshot->>'status' = 'ok'
+      AND ${storedPing} > coalesce((excluded.snapshot->>'lastAtMs')::bigint, 0)
+      AND NOT ${aheadInSql(`to_timestamp(${storedPing} / 1000.0)`)}
+    THEN excluded.snapshot || jsonb_build_object('lastAtMs', check_snapshots.snapshot->'lastAtMs',
+      'dueAtMs', check_snapshots.snapshot->'dueAtMs')
+      || CASE WHEN excluded.snapshot ? 'expectedAtMs' AND check_snapshots.snapshot ? 'expectedAtMs'
+        THEN jsonb_build_object('expectedAtMs', check_snapshots.snapshot->'expectedAtMs') ELSE '{}' END
+    ELSE excluded.snapshot
+  END`;
+
+// Rows are locked in the order of their ids, so that two processes never deadlock.
+const upsertSnapshots = `
+  INSERT INTO check_snapshots (check_id, taken_at, snapshot)
+  SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
+  ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
+  WHERE check_snapshots.taken_at <= excluded.taken_at`;

@@ -4,7 +4,7 @@
  */
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { ApiCheck, CheckState, OpenAlert } from "#monitor/contract.ts";
-import type { PendingAlert, Suppression, SuppressionSpan } from "#monitor/dependencies/contract.ts";
+import type { PendingAlert, Suppression, SuppressionSpan } from "#monitor/related.ts";
 import { type Grid, gridOf, nextTick } from "./grid.ts";
 
 /** What something that others depend on says of itself. */

@@ -8,10 +8,9 @@ import {
 } from "#alerts/contract.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
-import type { Suppression } from "#monitor/dependencies/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
-import { writeEntry } from "#monitor/records/entry.ts";
-import type { CheckRecorder } from "#monitor/records/recorder.ts";
+import { type CheckRecorder, writeEntry } from "#monitor/records.ts";
+import type { Suppression } from "#monitor/related.ts";
 import { spansOfChange } from "#monitor/rules/suppression.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 import { type Addressee, queueKeyOf, type Target, targetsOf } from "./addressee.ts";

@@ -2,8 +2,8 @@
 import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { OpenAlert } from "#monitor/contract.ts";
-import type { Dependency } from "#monitor/dependencies/contract.ts";
 import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
+import type { Dependency } from "#monitor/related.ts";
 import {
   type Answer,
   type Barrier,

@@ -8,7 +8,7 @@ import { lintSet } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { planApply } from "#definitions/rules/plan.ts";
 import { warnOfChecks } from "#definitions/rules/warnings.ts";
-import { Heartbeat } from "#monitor/schedule/contract.ts";
+import { Heartbeat } from "#monitor/contract.ts";
 
 const channels = [
   { id: "production", kind: "incident" },

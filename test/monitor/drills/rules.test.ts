@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { DrillNews } from "#alerts/contract.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
-import { ordersOf } from "#monitor/drills/orders.ts";
 import {
   asDrill,
   beginRun,
@@ -14,6 +13,7 @@ import {
   isConfirmed,
   isToBeHeld,
   isUnderWay,
+  ordersOf,
   takeNews,
   whyBusy,
 } from "#monitor/drills/rules.ts";

@@ -1,8 +1,7 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import type { Inbox } from "#monitor/heartbeat/inbox.ts";
-import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
-import { createTakePing } from "#monitor/heartbeat/pings.ts";
+import { createPingDoor, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 
 const path = `/${"t".repeat(43)}`;

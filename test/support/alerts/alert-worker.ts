@@ -9,7 +9,7 @@ import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
-import { createRecordsObject } from "#monitor/records/service.ts";
+import { createRecordsObject } from "#monitor/records.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { always } from "../monitor/standard-definitions.ts";

@@ -23,7 +23,7 @@ const edits = {
   event: renamed("alerts/object.ts", "post-event"),
   watch: renamed("monitor/heartbeat/commit.ts", "release"),
   eventRecords: renamed("alerts/recorder.ts", "save-events"),
-  checkRecords: renamed("monitor/records/service.ts", "write-records"),
+  checkRecords: renamed("monitor/records.ts", "write-records"),
   chatLog: renamed("notify/chat-log.ts", "save-delivery"),
   tick: renamed("monitor/check/steps.ts", "look-around"),
   probe: renamed("monitor/probe/service.ts", "probe"),

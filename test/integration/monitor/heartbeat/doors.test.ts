@@ -8,7 +8,7 @@ import { createControl } from "#control/control.ts";
 import type { Door } from "#control/door.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
-import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
+import { createPingDoor } from "#monitor/heartbeat/pings.ts";
 import { createRunnerClient, RunnerRefusedError } from "#monitor/locations/client.ts";
 import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";

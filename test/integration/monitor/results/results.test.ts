@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import type { SuppressionSpan } from "#monitor/dependencies/contract.ts";
+import type { SuppressionSpan } from "#monitor/related.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
 import { managePartitions } from "#monitor/results/partitions.ts";
