@@ -2,8 +2,8 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
+import { readWitness } from "#monitor/config.ts";
 import { createWitness, type Witness } from "#monitor/probe/witness.ts";
-import { readWitness } from "#monitor/witness-address.ts";
 
 /** `registry`: of the metrics; absent: the process has none. */
 export function createLocationWitness(

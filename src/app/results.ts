@@ -2,7 +2,6 @@
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
-import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
@@ -54,8 +53,7 @@ export function createResults(parts: ResultParts): Results {
     failedAtPercent,
     nowMs,
   });
-  const replaying = { database, readDefinitions, failedAtPercent, createReplay, nowMs };
-  const replayCheck = createReplayCheck(replaying);
+  const replayCheck = createReplayCheck({ database, readDefinitions, failedAtPercent, nowMs });
   const sumUp = createSumUp({ database, failedAtPercent, nowMs });
   showChecks(viewChecks, registry);
   return {

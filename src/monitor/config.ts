@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { flag, optionalUrl, secretText, textList, wholeNumber } from "#kernel/setting.ts";
-import { readWitness } from "./witness-address.ts";
 
 /** Of the rate-limit check, unless the setting names others. */
 const rateLimitLocations: readonly string[] = [
@@ -53,3 +52,19 @@ export const monitorConfig = {
     })
     .prefault({}),
 };
+
+/** An address of the setting `monitor.witness`. */
+export type WitnessAddress = { host: string; port: number };
+
+/** `https://example.com`, `http://example.com`, `tcp://192.0.2.1:443`; undefined: it is no such address. */
+export function readWitness(given: string): WitnessAddress | undefined {
+  const [, kind = "", authority = ""] = /^(https?|tcp):\/\/([^/?#@\s]+)\/?$/.exec(given) ?? [];
+  if (authority === "" || !URL.canParse(`http://${authority}`)) return undefined;
+  const { hostname } = new URL(`http://${authority}`);
+  const [, port] = /:(\d{1,5})$/.exec(authority) ?? [];
+  const number = port === undefined ? presets[kind] : Number(port);
+  if (number === undefined || number < 1 || number > 65_535) return undefined;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: number };
+}
+
+const presets: Record<string, number> = { https: 443, http: 80 };

@@ -5,7 +5,7 @@ import type { HeartbeatState } from "#monitor/contract.ts";
 import type { AlarmCall, DeadlinePassed } from "#monitor/internal.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import { canExpire, dueAtMs, expire } from "#monitor/rules/deadline.ts";
-import { heardAtMs } from "#monitor/rules/expected.ts";
+import { heardAtMs } from "#monitor/rules/occurrences.ts";
 import { setRight } from "#monitor/rules/set-right.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";

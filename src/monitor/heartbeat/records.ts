@@ -4,7 +4,7 @@ import type { CheckResult, Heartbeat, HeartbeatState, Ping } from "#monitor/cont
 import { noPhases } from "#monitor/kinds/observe.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
-import { describeFailure, expectedAtMs } from "#monitor/rules/expected.ts";
+import { describeFailure, expectedAtMs } from "#monitor/rules/occurrences.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
 import { nextTakenAtMs, type StateEntry, show, writeDown } from "#monitor/transitions/hand-over.ts";

@@ -4,7 +4,7 @@ import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import type { PingCall } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { takePing } from "#monitor/rules/deadline.ts";
-import { heardAtMs } from "#monitor/rules/expected.ts";
+import { heardAtMs } from "#monitor/rules/occurrences.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Clock, setRight } from "#monitor/rules/set-right.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";

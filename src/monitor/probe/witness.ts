@@ -5,9 +5,9 @@
 import { connect } from "node:net";
 import { isLoopback } from "#kernel/address.ts";
 import { inTime } from "#kernel/in-time.ts";
+import type { WitnessAddress } from "#monitor/config.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
-import type { WitnessAddress } from "#monitor/witness-address.ts";
 import type { RunOutcome } from "./run-check.ts";
 
 type Parts = {

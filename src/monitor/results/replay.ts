@@ -1,32 +1,11 @@
-/** Reads the recorded results of a check run by run and replays them. */
+/** Replays the recorded results of a check under other rules, with the same grading and verdicts: what would have alerted. */
+import type { AlertTransition } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
-import type { CheckResult, ReadDefinitions } from "#monitor/contract.ts";
+import type { ApiCheck, CheckResult, ReadDefinitions } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/kinds/observe.ts";
 import type { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
-
-type Rules = {
-  id: string;
-  degradedAboveMs: number;
-  failedAboveMs: number;
-  failedRunThreshold: number;
-  failedAtPercent: number;
-};
-
-type Run = { scheduledAtMs: number; expected: readonly string[]; results: readonly CheckResult[] };
-
-type Episode = {
-  openedAtMs: number;
-  resolvedAtMs: number | null;
-  reason: string;
-  locations: string[];
-};
-
-type Outcome = { ok: number; degraded: number; failed: number; episodes: Episode[] };
-
-/** Creates a replay with the verdicts of the monitor. */
-type CreateReplay = (rules: Rules) => {
-  take: (run: Run) => void;
-  outcome: () => Outcome;
-};
+import { regrade } from "#monitor/rules/grade.ts";
+import { decide, newCheckState } from "#monitor/rules/verdict.ts";
 
 export type ReplayCheck = (request: CheckReplayRequest) => Promise<CheckReplay>;
 
@@ -34,7 +13,6 @@ type Parts = {
   database: Database;
   readDefinitions: ReadDefinitions;
   failedAtPercent: number;
-  createReplay: CreateReplay;
   nowMs: () => number;
 };
 
@@ -53,7 +31,7 @@ export function createReplayCheck(parts: Parts): ReplayCheck {
     const fromMs = toMs - request.hours * 3_600_000;
     const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };
     const requested = withRequest(defined, request);
-    const replays = [defined, requested].map((rules) => ({ rules, ...parts.createReplay(rules) }));
+    const replays = [defined, requested].map((rules) => ({ rules, ...createReplay(rules) }));
     const span = { checkId: check.id, fromMs, toMs };
     let runs = 0;
     for await (const run of readRuns(parts.database, span)) {
@@ -140,8 +118,6 @@ const selectResults = `
   FROM check_results WHERE check_id = $1 AND scheduled_at >= $2 AND scheduled_at < $3
   ORDER BY scheduled_at, location`;
 
-const unmeasured = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
-
 // biome-ignore lint/suspicious/noExplicitAny: a row as the driver returns it, with the names of the query
 function toResult(row: any): CheckResult {
   return {
@@ -152,9 +128,60 @@ function toResult(row: any): CheckResult {
     grade: row.grade,
     cause: row.cause,
     durationMs: row.duration_ms,
-    phases: unmeasured,
+    phases: noPhases,
     status: row.status,
     reason: row.reason,
     tlsDaysLeft: null,
   };
+}
+
+type Rules = Pick<ApiCheck, "id" | "degradedAboveMs" | "failedAboveMs" | "failedRunThreshold"> & {
+  failedAtPercent: number;
+};
+
+type ReplayedRun = {
+  scheduledAtMs: number;
+  /** The locations that were to report then. */
+  expected: readonly string[];
+  results: readonly CheckResult[];
+};
+
+type ReplayedEpisode = {
+  openedAtMs: number;
+  /** null: still open at the end. */
+  resolvedAtMs: number | null;
+  reason: string;
+  locations: string[];
+};
+
+type Outcome = { ok: number; degraded: number; failed: number; episodes: ReplayedEpisode[] };
+
+/** `take` expects runs in the order of their ticks. Ignores mute and maintenance, which would hide alerts. */
+function createReplay(rules: Rules) {
+  let state = newCheckState(0);
+  const outcome: Outcome = { ok: 0, degraded: 0, failed: 0, episodes: [] };
+  const verdictRules = {
+    checkId: rules.id,
+    failedRunThreshold: rules.failedRunThreshold,
+    failedAtPercent: rules.failedAtPercent,
+    isQuiet: false,
+    rollout: null,
+  };
+  return {
+    take({ scheduledAtMs, expected, results }: ReplayedRun) {
+      const graded = results.map((result) => regrade(rules, result));
+      for (const { grade } of graded) outcome[grade] += 1;
+      const run = { scheduledAtMs, expected, results: graded, isClosed: true, atMs: scheduledAtMs };
+      const { state: next, transition } = decide(state, run, verdictRules);
+      state = next;
+      if (transition !== null) note(outcome.episodes, transition);
+    },
+    outcome: () => outcome,
+  };
+}
+
+function note(episodes: ReplayedEpisode[], { kind, atMs, reason, locations }: AlertTransition) {
+  const last = episodes.at(-1);
+  if (kind === "opened") episodes.push({ openedAtMs: atMs, resolvedAtMs: null, reason, locations });
+  else if (last !== undefined) last.resolvedAtMs = atMs;
 }

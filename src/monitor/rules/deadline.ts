@@ -5,14 +5,16 @@ import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#m
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
 import {
+  countMissed,
   describeAbsence,
   describeFailure,
   expectedAtMs,
   graceMsOf,
   heardAtMs,
+  owedAtMs,
   type Schedule,
-} from "./expected.ts";
-import { countMissed, owedAtMs, settledBy } from "./occurrences.ts";
+  settledBy,
+} from "./occurrences.ts";
 import { setRight } from "./set-right.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { readWitness, type WitnessAddress } from "#monitor/config.ts";
 import type { RunOutcome } from "#monitor/probe/run-check.ts";
 import { createWitness } from "#monitor/probe/witness.ts";
-import { readWitness, type WitnessAddress } from "#monitor/witness-address.ts";
 import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
 
 /** A name that no server has (RFC 6761). */

@@ -4,9 +4,7 @@ import { createAlertEvents } from "#alerts/service.ts";
 import { createEventStore } from "#alerts/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
-import { createRunnerRegistry } from "#monitor/locations/service.ts";
-import { createReplay } from "#monitor/replay.ts";
+import { createRunnerRegistry, createRunners } from "#monitor/locations/runners.ts";
 import { createResultReader } from "#monitor/results/read.ts";
 import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
@@ -44,7 +42,7 @@ function servicesOf(away: Database) {
       ...{ readDefinitions, reader, nowMs: Date.now },
       viewChecks: createViewChecks({ ...common, readDefinitions, whyOff: () => [], reader }),
       sumUp: createSumUp(common),
-      replayCheck: createReplayCheck({ ...common, readDefinitions, createReplay }),
+      replayCheck: createReplayCheck({ ...common, readDefinitions }),
     }),
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),
