@@ -8,7 +8,6 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from "node:zlib";
-import { errors } from "undici";
 
 /** The body is not what its content codings say; the message is for people. */
 export class ContentCodingError extends Error {
@@ -43,8 +42,8 @@ export function findUnknown(codings: readonly string[]): string | undefined {
 }
 
 /**
- * The decoded body; as it is, if a coding is not known. Throws `ContentCodingError`, the errors of the body, and undici's for
- * more than `maxBytes`, also between two codings.
+ * The decoded body; as it is, if a coding is not known. Throws `ContentCodingError`, the errors of the body, and one with the
+ * code of undici's for more than `maxBytes`, also between two codings.
  */
 export function decodeBody(
   body: Bytes,
@@ -81,7 +80,10 @@ async function* undo(body: Bytes, { coding, maxBytes }: Coded): AsyncGenerator<U
   try {
     for await (const chunk of decoder as Bytes) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new errors.ResponseExceededMaxSizeError();
+      if (bytes > maxBytes)
+        throw Object.assign(new Error("the content exceeds its max size"), {
+          code: "UND_ERR_RES_EXCEEDED_MAX_SIZE",
+        });
       yield chunk;
     }
   } catch (error) {

@@ -1,12 +1,12 @@
 /** Creates all objects and services of the monitor. */
-import { createRunnerRegistry } from "#monitor/locations/runners.ts";
+
 import { createApiCheckObject } from "./check/object.ts";
 import type { CheckParts } from "./check/parts.ts";
 import { createDrillObject } from "./drills/object.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";
 import type { HeartbeatParts } from "./heartbeat/parts.ts";
 import { createDeadlineService, createJobHeartbeats } from "./heartbeat/services.ts";
-import type { Runners } from "./locations/runners.ts";
+import { createRunnerRegistry, type Runners } from "./locations/runners.ts";
 import { createProbeService } from "./probe/service.ts";
 import type { Witness } from "./probe/witness.ts";
 import { createRecordsObject } from "./records.ts";

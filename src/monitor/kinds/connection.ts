@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { isIP, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
-import { connectTo } from "#kernel/reach.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { findChainEnd } from "./chain.ts";
 import { type Attempt, type PhaseTimes, ProbeFault } from "./observe.ts";
@@ -64,6 +63,7 @@ export async function open(address: Address, opening: ConnectOptions): Promise<S
   const resolve = () => unlessAborted(reach.resolve(address.hostname, address.port), signal);
   const isLiteral = isIP(address.hostname) !== 0;
   const found = await (isLiteral ? resolve() : timed(timing, "dns", resolve));
+  const { connectTo } = await import("#kernel/reach.ts");
   const socket = await timed(timing, "connect", () => connectTo(found, address.port, signal));
   timing.connectedAtMs = performance.now();
   return socket;

@@ -1,7 +1,7 @@
 /** Times one run of a probe, whatever its kind, and turns its errors into outcomes. */
 import { ContentCodingError } from "#kernel/content-coding.ts";
 import { formatDuration } from "#kernel/duration.ts";
-import { ClosedAddressError, createReach, type Reach } from "#kernel/reach.ts";
+import type { Reach } from "#kernel/reach.ts";
 
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
@@ -56,20 +56,26 @@ export type PhaseTimes = {
 /** Values that a run fills in, the signal that ends it, and the addresses it may reach. */
 export type Attempt = { timing: PhaseTimes; signal: AbortSignal; reach: Reach };
 
-const anyReach = createReach();
+let anyReach: Reach | undefined;
 
 /** Never throws: an error is an outcome. `attempt` has to end when the signal is aborted. */
 export async function observe<Answer>(
   limits: TimeLimit,
   attempt: (of: Attempt) => Promise<Answer | Failure>,
 ): Promise<Observation<Answer>> {
+  // Loaded by a run alone: the command line imports this file with the contracts, and has to start fast.
+  const { ClosedAddressError, createReach } = await import("#kernel/reach.ts");
   const timing: PhaseTimes = { phases: { ...noPhases }, tlsDaysLeft: null };
   const startedMs = performance.now();
   const signal = limits.signal ?? AbortSignal.timeout(limits.timeoutMs);
+  anyReach ??= createReach();
   const { reach = anyReach } = limits;
   const outcome = await attempt({ timing, signal, reach }).catch((error: unknown) => ({
     kind: "error" as const,
-    reason: describeFault(error, { signal, limits, timing }),
+    reason:
+      error instanceof ClosedAddressError
+        ? error.message
+        : describeFault(error, { signal, limits, timing }),
     ...(isUnreached(error, signal) && { isUnreached: true as const }),
   }));
   const { phases, tlsDaysLeft, tlsIssuer = null } = timing;
@@ -93,8 +99,7 @@ function describeFault(error: unknown, { signal, limits, timing }: FaultContext)
       ? `no connection within ${limit}`
       : `no whole answer within ${limit}`;
   }
-  const described = [ProbeFault, ContentCodingError, ClosedAddressError];
-  if (described.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (error instanceof ProbeFault || error instanceof ContentCodingError) return error.message;
   const { code, name } = innermost(error);
   const word = code ?? name;
   if (word.startsWith("ERR_SSL_")) return `the TLS connection failed (${word})`;
