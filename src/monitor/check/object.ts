@@ -3,15 +3,30 @@ import { implement, type ObjectContext, type ObjectSharedContext } from "@restat
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
-import { apiCheckObject } from "#monitor/internal.ts";
+import { apiCheckObject, type FailingRequest } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { refusal } from "#monitor/operations/rules.ts";
+import { timeLimitMs } from "#monitor/probe/run-check.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { type DependencyState, stateOfCheck } from "#monitor/rules/suppression.ts";
+import { openAlert } from "#monitor/rules/verdict.ts";
+import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
+import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import type { CheckParts } from "./parts.ts";
-import { reconsider, tellFailing } from "./reconsider.ts";
-import { readState, writeState } from "./state.ts";
-import { close, ensure, report, retire, tick, writeSnapshot } from "./steps.ts";
+import { lookAgain, looks, readRun, readState, timers, writeState } from "./state.ts";
+import {
+  close,
+  ensure,
+  report,
+  reportSlackMs,
+  retire,
+  showCheck,
+  tick,
+  writeSnapshot,
+} from "./steps.ts";
 
 const isPrivate = { ingressPrivate: true };
 
@@ -117,4 +132,58 @@ function toAnswer(result: CheckResult): RunNowAnswer {
     transfer_ms: phases.transfer,
     tls_days_left: result.tlsDaysLeft,
   };
+}
+
+/** Opens the pending alert, unless what the check depends on fails, or may still turn out to. */
+async function reconsider(
+  ctx: ObjectContext,
+  { check, generation }: { check: ApiCheck; generation: number },
+  parts: CheckParts,
+): Promise<null> {
+  const timer = await looks.readCurrent(ctx, generation);
+  if (timer === null) return null;
+  // Used up, even if it rang a moment early.
+  looks.update(ctx, { ...timer, atMs: 0 });
+  const atMs = await ctx.date.now();
+  const before = await readState(ctx, atMs);
+  const pending = before.pendingAlert;
+  if (pending === null || before.alert !== null) return null;
+  const { runAtMs, reason, locations } = pending;
+  const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
+  const opening = { check, before, isQuiet, atMs, runAtMs };
+  const { state, transition } = await withDependencies(ctx, opening, {
+    readRollout: parts.readRollout,
+    decide: (how) =>
+      how.isQuiet
+        ? { state: before, transition: null }
+        : openAlert(before, { checkId: check.id, atMs, reason, locations, rollout: how.rollout }),
+  });
+  writeState(ctx, state);
+  await lookAgain(ctx, state, atMs);
+  if (transition !== null) await handOver(ctx, check, transition);
+  const shown = await showCheck(ctx, atMs);
+  writeDown(ctx, check.id, { ...shown, ...(transition !== null && { transition }) });
+  return null;
+}
+
+const unknown: DependencyState = {
+  isFailing: false,
+  sinceMs: 0,
+  nextRunMs: null,
+  decidesByMs: null,
+};
+
+/** `check`: null when it is not defined; then it suppresses nothing. */
+async function tellFailing(
+  ctx: ObjectSharedContext,
+  check: ApiCheck | null,
+  { sinceMs }: FailingRequest,
+): Promise<DependencyState> {
+  if (check === null) return unknown;
+  const nowMs = await ctx.date.now();
+  const state = await readState(ctx, nowMs);
+  const dueMs = (await timers.read(ctx))?.dueMs ?? null;
+  const openRunMs = (await readRun(ctx))?.scheduledAtMs ?? null;
+  const limitMs = timeLimitMs(check) + reportSlackMs;
+  return stateOfCheck(check, { state, dueMs, openRunMs, limitMs }, { sinceMs, nowMs });
 }
