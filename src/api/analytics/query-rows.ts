@@ -1,16 +1,28 @@
 /** analytics.getVerifications and getRatelimits: a caller's query on one family of tables. */
-import { type Call, procedure } from "#api/procedure.ts";
-import type { EngineQuery, Row } from "./engine/engine-client.ts";
-import { EngineError } from "./engine/engine-error.ts";
+
+import { type EngineQuery, queryLimits, type Row } from "#api/analytics/engine/engine-client.ts";
+import { EngineError } from "#api/analytics/engine/engine-error.ts";
+import { columnsOf } from "#api/analytics/engine/schema.ts";
+import { notConfigured, toApiError } from "#api/analytics/query/answer.ts";
+import {
+  queriesPerHour,
+  slowQueryCost,
+  spendQuery,
+  spendSlowQuery,
+} from "#api/analytics/query/quota.ts";
+import type { TakeTurn } from "#api/analytics/query/turns.ts";
+import { functionNames } from "#api/analytics/sql/functions.ts";
+import { guardQuery } from "#api/analytics/sql/guard.ts";
+import { maxFilledRows } from "#api/analytics/sql/order.ts";
+import { type QueryFamily, queryFamilies, tablesOf } from "#api/analytics/sql/tables.ts";
+import { queryBounds } from "#api/analytics/sql/tokens.ts";
+import { writeOneOf, writeText } from "#api/analytics/sql/write.ts";
+import { type Call, demand, procedure } from "#api/procedure.ts";
+import type { Database } from "#kernel/database.ts";
+import type { RecordedTable } from "./batch.ts";
 import type { AnalyticsParts } from "./parts.ts";
-import { conditionFor, ofWorkspace } from "./query/access.ts";
-import { notConfigured, toApiError } from "./query/answer.ts";
-import { spendQuery, spendSlowQuery } from "./query/quota.ts";
-import { describeQueries } from "./query/reference.ts";
-import type { TakeTurn } from "./query/turns.ts";
+import type { Retention } from "./retention.ts";
 import { type QueryExample, QueryInput, QueryOutput } from "./schemas.ts";
-import { guardQuery } from "./sql/guard.ts";
-import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
 
 /** All procedures share `takeTurn`, which bounds the concurrent queries of a workspace. */
 type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };
@@ -92,4 +104,85 @@ function filtersFor(family: QueryFamily, database: string, call: Call): EngineQu
     ]),
   );
   return Object.fromEntries(filters);
+}
+
+type Access = {
+  /** In the permissions: `<type>.<id>.read_analytics`. */
+  type: "api" | "ratelimit";
+  column: string;
+  /** Selects the rows' ids for the ids in permissions. Ids of another workspace yield none. */
+  find: string;
+};
+
+const accessTo: Record<QueryFamily, Access> = {
+  verifications: {
+    type: "api",
+    column: "key_space_id",
+    find: "SELECT key_space_id AS id FROM apis WHERE workspace_id = $1 AND id = ANY ($2)",
+  },
+  ratelimits: {
+    type: "ratelimit",
+    column: "namespace_id",
+    find: "SELECT id FROM ratelimit_namespaces WHERE workspace_id = $1 AND id = ANY ($2)",
+  },
+};
+
+/** Which rows of analytics a caller may read: the condition that is added to every table. */
+function ofWorkspace(workspaceId: string): string {
+  return `workspace_id = ${writeText(workspaceId)}`;
+}
+
+/** Throws the 403 for a caller without any permission to read it. */
+async function conditionFor(family: QueryFamily, call: Call, database: Database): Promise<string> {
+  const { type, column, find } = accessTo[family];
+  const own = ofWorkspace(call.workspaceId);
+  const all = `${type}.*.read_analytics`;
+  if (call.grants.allow(all)) return own;
+  const ids = idsIn(call.grants.names(), type);
+  if (ids.length === 0) demand(call, all);
+  const { rows } = await database.query<{ id: string }>(find, [call.workspaceId, ids]);
+  return `${own} AND ${writeOneOf(
+    column,
+    rows.map(({ id }) => id),
+  )}`;
+}
+
+function idsIn(names: Iterable<string>, type: string): string[] {
+  const pattern = new RegExp(`^${type}\\.([^.*]+)\\.read_analytics$`);
+  return [...names].flatMap((name) => pattern.exec(name)?.[1] ?? []);
+}
+
+const recorded = {
+  verifications: "key_verifications_v1",
+  ratelimits: "ratelimits_v1",
+} as const satisfies Record<QueryFamily, RecordedTable>;
+
+const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+
+/** Markdown. `retention` undefined: analytics are off. */
+export function describeQueries(family: QueryFamily, retention: Retention | undefined): string {
+  const { raw, summed } = columnsOf(recorded[family]);
+  const tables = [...tablesOf(family).values()].map(({ name, kept }) =>
+    retention === undefined ? `- \`${name}\`` : `- \`${name}\`, kept for ${retention[kept]} days`,
+  );
+  return `One SELECT in ClickHouse's dialect, over the rows of your workspace alone.
+
+${tables.join("\n")}
+
+\`${recorded[family]}\` has ${code(raw)}; its \`time\` is in unix milliseconds, and may be compared with a
+DateTime, Date or text (\`time >= now() - INTERVAL 7 DAY\`) as well as with a number. The summed-up tables have
+${code(summed)}; their \`time\` is a DateTime in UTC, per day and month a Date. They may hold several rows for the
+same interval: sum them up. The latency columns are states, read by \`avgMerge\` and \`quantilesTDigestMerge\`;
+\`SELECT *\` of one of these tables answers the numbers they stand for. Whole numbers have all their digits,
+also those that a double rounds.
+
+Allowed are WITH, subqueries, joins, \`GROUP BY ALL\`, UNION ALL, EXCEPT and INTERSECT, window functions (\`OVER\`), \`LIMIT n BY\`,
+CAST and \`::\` to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STEP …\` of constants, up to
+${maxFilledRows.toLocaleString("en-US")} rows; and these functions: ${code(functionNames)}.
+After AS any word is a name; elsewhere one that is also a keyword, such as \`"order"\`, is in double quotes.
+
+Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of
+memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. SETTINGS and FORMAT are refused.
+A workspace has ${queriesPerHour.toLocaleString("en-US")} queries an hour, of which two run at a time; one that used up
+all its time counts as ${slowQueryCost}.`;
 }

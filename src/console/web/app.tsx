@@ -1,11 +1,17 @@
 /** The frame of every page: navigation, the signed-in operator, and whether the shown data is current. */
 import { useEffect } from "preact/hooks";
 import type { Session } from "#console/contract.ts";
+import { SignInPage } from "#console/web/pages/sign-in.tsx";
+import { Brand } from "#console/web/parts/brand.tsx";
+import { ask, Confirmation } from "#console/web/parts/confirm.tsx";
+import { Missing } from "#console/web/parts/missing.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
 import { readSession, signOut } from "./api.ts";
 import {
   chooseFleet,
   chosenFleet,
   defaultName,
+  fleetNames,
   hasSeveralFleets,
   titleOf,
 } from "./chosen-fleet.ts";
@@ -13,13 +19,7 @@ import { ago } from "./format.ts";
 import { connection, lastEventAtMs, listen, nowMs, trouble } from "./live.ts";
 import { limitWords } from "./may.ts";
 import { isOutdated } from "./outdated.ts";
-import { SignInPage } from "./pages/sign-in.tsx";
 import { routes } from "./pages.tsx";
-import { Brand } from "./parts/brand.tsx";
-import { ask, Confirmation } from "./parts/confirm.tsx";
-import { FleetChoice } from "./parts/fleet-choice.tsx";
-import { Missing } from "./parts/missing.tsx";
-import { Notice } from "./parts/notice.tsx";
 import { tryUntilDone } from "./retry.ts";
 import { Link, path } from "./router.tsx";
 import { onOtherTab, session, tellOtherTabs } from "./session.ts";
@@ -193,6 +193,26 @@ function ThemeChoice() {
         {themes.map((name) => (
           <option key={name} value={name}>
             {themeNames[name]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Chooses the fleet that the pages show, where there are several. */
+function FleetChoice() {
+  if (!hasSeveralFleets()) return null;
+  return (
+    <label class="fleet-choice">
+      <span>Fleet</span>
+      <select
+        value={chosenFleet.value}
+        onChange={(event) => chooseFleet(event.currentTarget.value)}
+      >
+        {fleetNames().map((name) => (
+          <option key={name} value={name}>
+            {titleOf(name)}
           </option>
         ))}
       </select>

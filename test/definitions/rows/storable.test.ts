@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findUnstorable } from "#definitions/rows/storable.ts";
+import { findUnstorable } from "#definitions/rules/lint.ts";
 
 function nested(depth: number): object {
   return depth === 0 ? {} : { a: nested(depth - 1) };

@@ -1,8 +1,9 @@
 /** Two rollouts side by side; on a phone one below the other, property by property. */
 import type { PastRollout } from "#console/contract.ts";
-import { shortImage } from "#console/web/format.ts";
+import { counts } from "#console/web/charts/axis.ts";
+import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { duration, sentinels, shortImage } from "#console/web/format.ts";
 import { CompareTable, nameOf } from "#console/web/history/compare-table.tsx";
-import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Missing } from "#console/web/parts/missing.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Link, path } from "#console/web/router.tsx";
@@ -70,4 +71,41 @@ function Progress({ earlier, later }: Both) {
 
 function versionOf({ detail }: PastRollout): string {
   return shortImage(detail.status.image ?? "");
+}
+
+/** The results of rollouts over time, each from its own start. */
+type ChartLine = { name: string; colour: string; progress: PastRollout["progress"] };
+
+function ProgressChart({ runs }: { runs: readonly ChartLine[] }) {
+  const times = [...new Set(runs.flatMap(({ progress }) => [0, ...progress.seconds]))].sort(
+    (a, b) => a - b,
+  );
+  const last = times.at(-1) ?? 0;
+  if (last === 0) return <p class="quiet">No sentinel has a result.</p>;
+  return (
+    <LazyChart
+      description={`Sentinels done over time. ${runs.map(describe).join(" ")}`}
+      times={times}
+      span={{ from: 0, to: last }}
+      lines={runs.map(({ name, colour, progress }) => ({
+        label: name,
+        colour,
+        values: times.map((second) => doneBy(progress, second)),
+      }))}
+      unit={counts}
+      isElapsed
+    />
+  );
+}
+
+/** null after the end of the rollout: its line ends there. */
+function doneBy({ seconds, done }: ChartLine["progress"], second: number): number | null {
+  if (second > (seconds.at(-1) ?? 0)) return null;
+  const after = seconds.findIndex((at) => at > second);
+  const known = after === -1 ? seconds.length - 1 : after - 1;
+  return known < 0 ? 0 : (done[known] ?? 0);
+}
+
+function describe({ name, progress: { seconds, done } }: ChartLine): string {
+  return `${name}: ${sentinels(done.at(-1) ?? 0)} within ${duration(seconds.at(-1) ?? 0)}.`;
 }

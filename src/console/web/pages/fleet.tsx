@@ -3,15 +3,22 @@ import { useRef } from "preact/hooks";
 import { query, setQuery } from "#console/web/address.ts";
 import { ago, count, sentinels } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Image } from "#console/web/parts/image.tsx";
+import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
-import { Differences } from "#console/web/sentinels/differences.tsx";
 import { FilterFields } from "#console/web/sentinels/filter-fields.tsx";
-import { isRefined, noFilters, pageSize, searchOf } from "#console/web/sentinels/search.ts";
+import {
+  type Filter,
+  isRefined,
+  noFilters,
+  pageSize,
+  searchOf,
+} from "#console/web/sentinels/search.ts";
 import { SentinelList } from "#console/web/sentinels/sentinel-list.tsx";
-import { Tiles } from "#console/web/sentinels/tiles.tsx";
 import { VersionTable } from "#console/web/sentinels/version-table.tsx";
+import { stateWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
-import type { FleetOverview } from "#fleet/overview/contract.ts";
+import type { FleetOverview, ImageState } from "#fleet/overview/contract.ts";
 
 export function FleetPage() {
   const asked = searchOf(query.value);
@@ -116,5 +123,106 @@ function ListProblem({ list: { problem, problem_at: at } }: Pick<FleetOverview, 
       <b>The fleet's newest list was not accepted</b>
       {at !== null && ` ${ago(at, nowMs.value)}`}: {problem}
     </Notice>
+  );
+}
+
+type Difference = FleetOverview["differences"][number];
+
+/** What was ordered and is not what runs, over the whole fleet. */
+function Differences({ differences }: Pick<FleetOverview, "differences">) {
+  if (differences.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="differences-title">
+      <header class="panel-head">
+        <h2 id="differences-title">Ordered, and not what runs</h2>
+      </header>
+      <div class="scroll">
+        <table class="cards short-images">
+          <thead>
+            <tr>
+              <th>Ordered</th>
+              <th>Runs</th>
+              <th class="number">Deploying</th>
+              <th class="number">Failed</th>
+              <th class="number">Neither</th>
+            </tr>
+          </thead>
+          <tbody>
+            {differences.map((difference) => (
+              <Row key={`${difference.ordered} ${difference.running}`} difference={difference} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Row({ difference }: { difference: Difference }) {
+  const { ordered, running, deploying, failed, differs } = difference;
+  return (
+    <tr>
+      <td data-name="Ordered">
+        <Image image={ordered} />
+      </td>
+      <td data-name="Runs">
+        <Image image={running} />
+      </td>
+      <td data-name="Deploying" class="number">
+        {count(deploying)}
+      </td>
+      <td data-name="Failed" class="number">
+        {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
+      </td>
+      <td data-name="Neither" class="number">
+        {count(differs)}
+      </td>
+    </tr>
+  );
+}
+
+const imageStates = Object.keys(stateWords) as ImageState[];
+
+type Props = {
+  overview: FleetOverview;
+  show: (filter: Filter, value: string) => void;
+};
+
+/** The whole fleet in five numbers; each of them shows its sentinels in the list. */
+function Tiles({ overview, show }: Props) {
+  const { states, unhealthy } = overview;
+  return (
+    <ul class="tiles choices-of-state">
+      {imageStates.map((state) => (
+        <Tile
+          key={state}
+          {...stateWords[state]}
+          value={states[state] ?? 0}
+          show={() => show("state", state)}
+        />
+      ))}
+      <Tile
+        name="Unhealthy"
+        tone="bad"
+        value={unhealthy}
+        show={() => show("health", "unhealthy")}
+      />
+    </ul>
+  );
+}
+
+type TileProps = { name: string; tone: Tone; value: number; show: () => void };
+
+/** What is wrong has its colour only where there is something. */
+function Tile({ name, tone, value, show }: TileProps) {
+  return (
+    <li>
+      <button type="button" class="plain" onClick={show}>
+        <span>
+          <Sign tone={value === 0 ? "mute" : tone} /> {name}
+        </span>
+        <b>{count(value)}</b>
+      </button>
+    </li>
   );
 }

@@ -2,9 +2,12 @@
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { PinForm } from "#console/web/pins/pin-form.tsx";
-import { PinTable } from "#console/web/pins/pin-table.tsx";
+import { isOver, untilOf } from "#console/web/pins/which.ts";
 import { ForOperators } from "#console/web/rows/for-operators.tsx";
+import { RowTable } from "#console/web/rows/row-table.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { whichOf } from "#kernel/selector-words.ts";
+import type { ListedPin } from "#rollout/choice/contract.ts";
 
 export function PinsPage() {
   const { data, error, reload } = useRead("pins", ofChosenFleet(), 10_000);
@@ -26,4 +29,43 @@ export function PinsPage() {
       </div>
     </>
   );
+}
+
+type Props = { pins: readonly ListedPin[]; reload: () => void };
+
+/** The pins, each with a button that removes it. */
+function PinTable({ pins, reload }: Props) {
+  return (
+    <RowTable
+      word="pin"
+      title="Pinned sentinels"
+      none="There are no pins: rollouts leave no sentinel out."
+      rows={pins}
+      columns={[
+        { name: "Sentinels", isLong: true, of: whichOf },
+        { name: "Holds", of: (pin) => <Holds pin={pin} /> },
+      ]}
+      removal={removalOf}
+      reload={reload}
+    />
+  );
+}
+
+function Holds({ pin }: { pin: ListedPin }) {
+  return (
+    <span>
+      {untilOf(pin)} {isOver(pin, Date.now()) && <span class="tag">over</span>}
+    </span>
+  );
+}
+
+function removalOf(pin: ListedPin) {
+  return {
+    title: `Remove the pin ${pin.id}?`,
+    lines: [
+      `It holds ${whichOf(pin)} ${untilOf(pin)}.`,
+      "The next rollout takes these sentinels again, unless another pin holds them.",
+      "A rollout in progress leaves out those that it has left out already.",
+    ],
+  };
 }

@@ -2,15 +2,16 @@
 import type { LiveRollout } from "#console/contract.ts";
 import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
-import { counts, fleet, rollout } from "#console/web/live.ts";
+import { duration, ms } from "#console/web/format.ts";
+import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { Time } from "#console/web/parts/time.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
-import { GatePanel } from "#console/web/rollout/gate.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { tabTitleOf } from "#console/web/rollout/title.ts";
@@ -18,6 +19,7 @@ import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link } from "#console/web/router.tsx";
 import { Health } from "#console/web/status/health.tsx";
 import { useTitle } from "#console/web/use-title.ts";
+import type { GateStatus } from "#rollout/policy/contract.ts";
 
 export function RolloutPage() {
   const now = rollout.value;
@@ -83,5 +85,49 @@ function FirstSteps() {
       </p>
       {fleet.value !== undefined && <FleetView fleet={fleet.value} rolloutId={null} />}
     </>
+  );
+}
+
+/** The state of the gate between two waves, check by check. */
+function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
+  const left = (Date.parse(gate.until) - nowMs.value) / 1_000;
+  return (
+    <section class="panel gate" aria-labelledby="gate-title">
+      <header class="panel-head">
+        <h2 id="gate-title">Gate after wave {gate.wave}</h2>
+        <span class="quiet">
+          closed since <Time iso={gate.since} />
+          {isOpen && left > 0 && ` · pauses in ${duration(left)}`}
+        </span>
+      </header>
+      <ul>
+        {gate.checks.map((check) => (
+          <li key={check.check}>
+            <Link to={`/checks/${check.check}`}>{check.check}</Link>
+            <CleanRuns {...check} />
+            {check.failed_run !== null && (
+              <span class="reason">
+                Failed at {check.failed_run.location}, <Time iso={check.failed_run.at} />:{" "}
+                {check.failed_run.reason} ({ms(check.failed_run.duration_ms)})
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function CleanRuns({ clean_runs, wanted_runs }: GateStatus["checks"][number]) {
+  const shown = Math.min(wanted_runs, 20);
+  return (
+    <span>
+      <span class="dots" aria-hidden="true">
+        {Array.from({ length: shown }, (_, index) => (
+          <i key={index} class={index < clean_runs ? "on" : ""} />
+        ))}
+      </span>{" "}
+      {Math.min(clean_runs, wanted_runs)} of {wanted_runs} clean runs
+    </span>
   );
 }

@@ -5,10 +5,11 @@ import { nowMs } from "#console/web/live.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { ForOperators } from "#console/web/rows/for-operators.tsx";
+import { RowTable } from "#console/web/rows/row-table.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { whenOf } from "#console/web/windows/when.ts";
 import { WindowForm } from "#console/web/windows/window-form.tsx";
-import { WindowTable } from "#console/web/windows/window-table.tsx";
-import type { Opening } from "#rollout/windows/contract.ts";
+import type { ListedWindow, Opening } from "#rollout/windows/contract.ts";
 
 export function WindowsPage() {
   const { data, error, reload } = useRead("windows", ofChosenFleet(), 10_000);
@@ -49,4 +50,52 @@ function Now({ now: { is_open: isOpen, reason, until } }: { now: Opening }) {
       {until === undefined ? "By these windows none may start within a year." : next(until)}
     </Notice>
   );
+}
+
+type Props = { windows: readonly ListedWindow[]; reload: () => void };
+
+/** The windows, each with a button that removes it. */
+function WindowTable({ windows, reload }: Props) {
+  return (
+    <RowTable
+      word="window"
+      title="Allowed windows and freezes"
+      none="There are no windows: waves start at any time."
+      rows={windows}
+      columns={[
+        { name: "Kind", of: (window) => <Kind window={window} /> },
+        { name: "When", of: whenOf },
+      ]}
+      removal={(window) => removalOf(window, windows)}
+      reload={reload}
+    />
+  );
+}
+
+function Kind({ window: { kind, ends } }: { window: ListedWindow }) {
+  const isOver = ends !== undefined && Date.parse(ends) <= Date.now();
+  return (
+    <span>
+      <span class={`tag t-${kind === "freeze" ? "warn" : "good"}`}>{kind}</span>{" "}
+      {isOver && <span class="tag">over</span>}
+    </span>
+  );
+}
+
+function removalOf({ id, kind, ...times }: ListedWindow, windows: readonly ListedWindow[]) {
+  const isLast = windows.filter((one) => one.kind === kind).length === 1;
+  const then = {
+    freeze: "Waves may start in that time, unless another window keeps them from it.",
+    allowed: isLast
+      ? "It is the only allowed window: waves then start at any time, except in freezes."
+      : "Waves then start only in the other allowed windows.",
+  };
+  return {
+    title: `Remove the ${kind === "freeze" ? "freeze" : "allowed window"} ${id}?`,
+    lines: [
+      `It is: ${whenOf(times)}.`,
+      then[kind],
+      "A rollout that waits for a window looks again at once, and its history keeps the reason.",
+    ],
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeQueries } from "#api/analytics/query/reference.ts";
+import { describeQueries } from "#api/analytics/query-rows.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 
 it("names the tables with how long they are kept, and the columns", () => {
