@@ -11,6 +11,8 @@ import type { LoadResult, Unfit } from "./result.ts";
 
 const file = path.resolve(process.argv[2] ?? "");
 const address = pathToFileURL(file).href;
+const mostFaults = 100;
+const deepest = 100;
 
 // Node's permissions do not stop these: signals and priorities of other processes, and what writes files by a setting.
 for (const name of ["kill", "_kill", "_debugProcess", "_debugEnd", "report"]) {
@@ -98,9 +100,6 @@ type Denial = Error & { code?: string; permission?: string; resource?: string };
 function report(result: LoadResult): void {
   writeFileSync(3, `${JSON.stringify(result)}\n`);
 }
-
-const mostFaults = 100;
-const deepest = 100;
 
 /** Empty: it is plain data. A field that is undefined counts as absent. */
 function findUnfit(value: unknown): Unfit[] {
