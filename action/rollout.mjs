@@ -394,9 +394,12 @@ function write(outputs, summary) {
 /** The commands for what is left to do. */
 function nextOf(step, { state, standing = [], still_ordered_count: left = 0 }) {
   const all = "rollback --include-failed";
-  const restore = standing.some(({ down }) => down > 0) ? all : "rollback";
+  const restore = standing.some((part) => part.down + part.failed_on_image > 0) ? all : "rollback";
   const words = { paused: ["resume", restore, "cancel"] }[state] ?? (left > 0 ? [all] : []);
-  const found = left > 0 ? `${Number(left)} failed and still ordered to run the image. ` : "";
+  const found =
+    left > 0
+      ? `${Number(left)} failed and ${Number(left) === 1 ? "is" : "are"} still ordered to run the image. `
+      : "";
   return words.map((word) => `${found}Next: ${commandOf(step, word)}`);
 }
 

@@ -132,6 +132,8 @@ const StandingPart = z.object({
   brief: z.string(),
   /** How many of these sentinels serve nothing. */
   down: z.int(),
+  /** How many of these sentinels serve the new image although their deploys failed. */
+  failed_on_image: z.int(),
 });
 export type StandingPart = z.infer<typeof StandingPart>;
 
@@ -160,7 +162,7 @@ export const RolloutStatus = z.object({
   left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
-  /** The images that its sentinels run, in words. Of a rollout that was rolled back only those that serve nothing. Absent: nothing is known. */
+  /** The images that its sentinels run, in words. Of a rollout that was rolled back only those that serve nothing, or the new image. Absent: nothing is known. */
   standing: z.array(StandingPart).optional(),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),

@@ -49,7 +49,7 @@ export type RolloutParts = {
   registry?: Registry;
   /** The key with which the gateway signs callers' names; absent: no name is trusted. */
   actorKey?: Uint8Array;
-  /** How long the fleet may be unreachable at the start of a rollout. */
+  /** How long one list of the fleet is tried for, at the start of a rollout and after a pause. */
   listForMs?: number;
 };
 
@@ -89,7 +89,7 @@ export function createRolloutServices(parts: RolloutParts) {
       beginDeploys: parts.beginDeploys,
     }),
     createCapture({ fleets, readPins, listForMs }),
-    createWatch(fleets),
+    createWatch(fleets, listForMs),
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
     createWindowService(windows, access),

@@ -61,9 +61,11 @@ function findStillOrdered({ name, rollout }: Fleet): Wrong[] {
   const { state, failed, failed_sentinels: named, image, standing = [] } = rollout;
   if (failed === 0 || (state !== "cancelled" && state !== "completed")) return [];
   const ids = named.map(({ id }) => id);
-  const down = standing.flatMap((part) => (part.down > 0 ? [`; ${part.brief}`] : [])).join("");
+  const left = standing
+    .flatMap((part) => (part.down + part.failed_on_image > 0 ? [`; ${part.brief}`] : []))
+    .join("");
   const who = `${failed} ${failed === 1 ? "sentinel" : "sentinels"}${ofFleet(name)}`;
-  const text = `${who} failed and still ordered to run ${shortenImage(image ?? "")}: ${someOf(ids, 5, failed)}${down}`;
+  const text = `${who} failed and ${failed === 1 ? "is" : "are"} still ordered to run ${shortenImage(image ?? "")}: ${someOf(ids, 5, failed)}${left}`;
   const next = `vedette rollout status${fleetOption(name)}`;
   return [{ about: "rollout", fleet: name, text, next }];
 }

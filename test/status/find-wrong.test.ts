@@ -12,8 +12,13 @@ const paused = {
   ...{ rollout_id: "r1", state: "paused", image: imageV2, current_wave: 2, total_waves: 4 },
   ...{ total: 8, succeeded: 3, failed: 1 },
   standing: [
-    { text: "3 of 8 run v2.", brief: "3 of 8 run v2", down: 0 },
-    { text: "1 failed and serves nothing: gw-2.", brief: "1 failed and serves nothing", down: 1 },
+    { text: "3 of 8 run v2.", brief: "3 of 8 run v2", down: 0, failed_on_image: 0 },
+    {
+      text: "1 failed and serves nothing: gw-2.",
+      brief: "1 failed and serves nothing",
+      down: 1,
+      failed_on_image: 0,
+    },
   ],
 } as RolloutStatus;
 
@@ -108,7 +113,7 @@ it.each<Partial<RolloutStatus>>([
     expect(wrongOf({ fleets: [aFleet({ rollout })] })).toMatchObject([
       {
         about: "rollout",
-        text: "1 sentinel failed and still ordered to run registry.example.com/vedette/sentinel:v2: gw-2; 1 failed and serves nothing",
+        text: "1 sentinel failed and is still ordered to run registry.example.com/vedette/sentinel:v2: gw-2; 1 failed and serves nothing",
         next: "vedette rollout status",
       },
     ]);

@@ -111,7 +111,9 @@ function nameReverted(count: number): string {
 function stillOrdered({ still_ordered_count: count = 0, image }: RolloutStatus): string[] {
   if (count === 0) return [];
   const short = shortenImage(image ?? "");
-  return [`  ${count} failed and still ordered to run ${short}: the rollback did not touch them`];
+  return [
+    `  ${count} failed and ${count === 1 ? "is" : "are"} still ordered to run ${short}: the rollback did not touch them`,
+  ];
 }
 
 function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
@@ -135,7 +137,7 @@ function nextSteps(status: RolloutStatus): string[] {
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
-      status.standing?.some(({ down }) => down > 0)
+      status.standing?.some((part) => part.down + part.failed_on_image > 0)
         ? "      npx vedette rollout rollback --include-failed   restores the previous images, also where nothing is served"
         : `      npx vedette rollout rollback   ${restores}`,
       "      npx vedette rollout cancel     ends it and changes nothing",

@@ -205,8 +205,8 @@ export async function rollBack(
 }
 
 export function isWhole({ not_reverted, reason, standing = [] }: RollbackResult): boolean {
-  const isDown = standing.some(({ down }) => down > 0);
-  return not_reverted.length === 0 && !isDown && reason === undefined;
+  const isLeft = standing.some((part) => part.down + part.failed_on_image > 0);
+  return not_reverted.length === 0 && !isLeft && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

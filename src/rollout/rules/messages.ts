@@ -5,7 +5,7 @@ import { formatUtc } from "#kernel/time.ts";
 import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { standingOf } from "./standing.ts";
+import { isLeft, standingOf } from "./standing.ts";
 
 export const rolloutEvents = [
   "rollout started",
@@ -131,7 +131,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollback completed",
     lines: (head) => [
       revertedWords(head),
-      ...downLines(head),
+      ...leftLines(head),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...namedLines("Not reverted", head.notReverted, notReverted(head)),
       ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
@@ -151,7 +151,7 @@ const drafts: Record<RolloutEvent, Draft> = {
           ]
         : [
             `${head.succeeded} of ${sentinels(head.total)} run the new image.`,
-            ...downLines(head),
+            ...leftLines(head),
             ...failureLines(head),
             ...leftOutLines(head),
           ],
@@ -161,7 +161,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout cancelled",
     lines: (head) => [
       `${sentinels(head.succeeded)} keep the new image; RollbackAll restores the previous ones.`,
-      ...downLines(head),
+      ...leftLines(head),
       ...failureLines(head),
     ],
   },
@@ -229,9 +229,9 @@ function doneWords({ succeeded, failed, total }: RolloutHead): string {
   return `${succeeded + failed} of ${sentinels(total)} done${apart}`;
 }
 
-/** Of the sentinels that serve nothing. */
-function downLines(head: RolloutHead): string[] {
-  return standingOf(head).flatMap(({ text, down }) => (down > 0 ? [text] : []));
+/** Of the failed sentinels that serve nothing, or the new image. */
+function leftLines(head: RolloutHead): string[] {
+  return standingOf(head).flatMap((part) => (isLeft(part) ? [part.text] : []));
 }
 
 function failureLines(head: RolloutHead): string[] {

@@ -42,9 +42,8 @@ function failedParts({ image, failed, serving }: Standing, nameOf: NameOf): Stan
   const parts = [...groups].map(([name, ids]) => {
     const serve = numbered(ids.length, ["serves", "serve"]);
     if (name === "") return down(`${ids.length} failed and ${serve} nothing`, ids);
-    return part(
-      `${ids.length} failed and ${name === nameOf(image) ? "" : "still "}${serve} ${name}`,
-    );
+    if (name !== nameOf(image)) return part(`${ids.length} failed and still ${serve} ${name}`);
+    return { ...part(`${ids.length} failed and ${serve} ${name}`), failed_on_image: ids.length };
   });
   const unsaid = numbered(unknown, ["it serves", "they serve"]);
   const open = part(`${unknown} failed, and whether ${unsaid} is not known`);
@@ -52,11 +51,21 @@ function failedParts({ image, failed, serving }: Standing, nameOf: NameOf): Stan
 }
 
 function down(brief: string, ids: readonly string[]): StandingPart {
-  return { text: `${brief}: ${someOf(ids, namedDown)}.`, brief, down: ids.length };
+  return {
+    text: `${brief}: ${someOf(ids, namedDown)}.`,
+    brief,
+    down: ids.length,
+    failed_on_image: 0,
+  };
 }
 
 function part(brief: string): StandingPart {
-  return { text: `${brief}.`, brief, down: 0 };
+  return { text: `${brief}.`, brief, down: 0, failed_on_image: 0 };
+}
+
+/** True if only a rollback that includes the failed ones gives them back the previous image. */
+export function isLeft({ down, failed_on_image: onImage }: StandingPart): boolean {
+  return down + onImage > 0;
 }
 
 function numbered(count: number, [one, many]: [string, string]): string {

@@ -10,32 +10,37 @@ import { rolloutObject, rolloutWatch, type ServingNote } from "#rollout/internal
 export const repairIntervalMs = 30_000;
 
 /** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
-export function createWatch(fleets: Pick<Fleets, "get">) {
+export function createWatch(fleets: Pick<Fleets, "get">, listForMs: number) {
   return implement(rolloutWatch, {
     handlers: {
       run: watch,
       batches: watchBatches,
-      paused: (ctx, paused) => listOnce(ctx, paused, fleets.get(keyOf(paused)).listFleet),
+      paused: (ctx, paused) =>
+        listOnce(ctx, paused, { listFleet: fleets.get(keyOf(paused)).listFleet, listForMs }),
     },
     options: { ingressPrivate: true, journalRetention: 0 },
   });
 }
 
-/** Without an answer in this time what the deploys have said counts on. */
-const listLimitMs = 60_000;
+/** With the pauses between them an hour; then what the deploys have said counts on. */
+const mostLists = 60;
 
 async function listOnce(
   ctx: Context,
   { rolloutId, ids, ...of }: OfFleet & { rolloutId: string; ids: string[] },
-  listFleet: ListFleet,
+  { listFleet, listForMs }: { listFleet: ListFleet; listForMs: number },
 ): Promise<null> {
   const failed = new Set(ids);
-  const list = async () =>
-    (await readPatiently(listLimitMs, listFleet).catch(() => [])).flatMap((member) =>
-      failed.has(member.id) ? toServing(member) : [],
-    );
-  const serving = await ctx.run("list-fleet", list);
-  if (serving.length === 0) return null;
+  const list = async () => {
+    const members = await readPatiently(listForMs, listFleet).catch(() => null);
+    return members?.flatMap((one) => (failed.has(one.id) ? toServing(one) : [])) ?? null;
+  };
+  let serving = await ctx.run("list-fleet", list);
+  for (let lists = 1; serving === null && lists < mostLists; lists += 1) {
+    await ctx.sleep(listForMs);
+    serving = await ctx.run("list-fleet", list);
+  }
+  if (serving === null || serving.length === 0) return null;
   return ctx.client(rolloutObject, keyOf(of)).noteServing({ rolloutId, serving });
 }
 

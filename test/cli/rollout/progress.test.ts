@@ -81,7 +81,9 @@ describe("describeStatus", () => {
   });
 
   it("says who has paused it, and what runs where although none has failed", () => {
-    const standing = [{ text: "2 of 12 run v3.", brief: "2 of 12 run v3", down: 0 }];
+    const standing = [
+      { text: "2 of 12 run v3.", brief: "2 of 12 run v3", down: 0, failed_on_image: 0 },
+    ];
     const paused = { by: "ada", at: "2026-11-28T02:00:00.000Z" };
 
     expect(describeStatus(buildStatus({ state: "paused", standing, paused }))).toBe(
@@ -98,8 +100,13 @@ describe("describeStatus", () => {
 
 it("describeStatus of a paused rollout says what runs where, as chat and console do", () => {
   const standing = [
-    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0 },
-    { text: "1 failed and still serves v2.", brief: "1 failed and still serves v2", down: 0 },
+    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0, failed_on_image: 0 },
+    {
+      text: "1 failed and still serves v2.",
+      brief: "1 failed and still serves v2",
+      down: 0,
+      failed_on_image: 0,
+    },
   ];
 
   expect(describeStatus(buildStatus({ state: "paused", failed: 1, standing }))).toBe(

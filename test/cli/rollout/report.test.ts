@@ -135,7 +135,7 @@ describe("the report of a rollback", () => {
     const report = reportRollback(result);
 
     expect(report).toContain("s01  oom_killed");
-    expect(report).toContain(`1 failed and still ordered to run ${image}`);
+    expect(report).toContain(`1 failed and is still ordered to run ${image}`);
   });
 
   it.each([
@@ -154,7 +154,12 @@ describe("the report of a rollback", () => {
   });
 
   it("goes on saying which sentinels serve nothing", () => {
-    const part = { text: "1 failed and serves nothing: s01.", brief: "", down: 1 };
+    const part = {
+      text: "1 failed and serves nothing: s01.",
+      brief: "",
+      down: 1,
+      failed_on_image: 0,
+    };
 
     expect(reportRollback({ ...result, standing: [part] })).toContain(
       "1 failed and serves nothing: s01.",
@@ -166,7 +171,8 @@ describe("the report of a rollback", () => {
 
   it.each<[Partial<RollbackResult>, boolean]>([
     [{}, true],
-    [{ standing: [{ text: "", brief: "", down: 1 }] }, false],
+    [{ standing: [{ text: "", brief: "", down: 1, failed_on_image: 0 }] }, false],
+    [{ standing: [{ text: "", brief: "", down: 0, failed_on_image: 1 }] }, false],
     [{ not_reverted: [{ id: "s02", reason: "conflict" }] }, false],
     [{ reason: "the run ended early: killed" }, false],
   ])("with %j is whole: %j", (over, isAll) => {

@@ -216,8 +216,13 @@ it("ends with 2 when the rollout pauses", async () => {
 
 it("says in its log and its summary what runs where when the rollout pauses", async () => {
   const standing = [
-    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0 },
-    { text: "1 failed and serves nothing: gw-2.", brief: "1 failed and serves nothing", down: 1 },
+    { text: "3 of 8 run v3.", brief: "3 of 8 run v3", down: 0, failed_on_image: 0 },
+    {
+      text: "1 failed and serves nothing: gw-2.",
+      brief: "1 failed and serves nothing",
+      down: 1,
+      failed_on_image: 0,
+    },
   ];
   const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }];
   const control = await startScriptedControl({ scenes });
@@ -303,7 +308,7 @@ it("says in its log and its summary which failed sentinels a rollback has left a
   const { output, summary } = await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback" });
 
   const command = `npx vedette rollout rollback --include-failed --url ${control.url}`;
-  const words = `1 failed and still ordered to run the image. Next: ${command}\n`;
+  const words = `1 failed and is still ordered to run the image. Next: ${command}\n`;
   expect(output).toContain(`::notice::${words}`);
   expect(summary).toContain(`- ${words}`);
 });

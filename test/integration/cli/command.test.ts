@@ -322,7 +322,11 @@ describe("the other commands", () => {
 
   it("rollback ends with 2 when a failed sentinel serves nothing, which it names", async () => {
     const text = "1 failed and serves nothing: gw-3.";
-    const down = { standing: [{ text, brief: text, down: 1 }], reverted: 2, not_reverted: [] };
+    const down = {
+      standing: [{ text, brief: text, down: 1, failed_on_image: 0 }],
+      reverted: 2,
+      not_reverted: [],
+    };
     control.stand({ state: "paused", failed: 1 });
     control.play({ state: "cancelled", failed: 1, ...down } as never);
 

@@ -183,6 +183,26 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
     expect((await bench.call("Status")).body).toEqual(before.body);
   });
 
+  it("knows what failed sentinels run once their fleet answers again, and a rollback says so", async () => {
+    bench.fleet.behave((id) => {
+      bench.fleet.away(true);
+      return failing(["s01"], "deploy_timeout")(id);
+    });
+    const { body } = await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+    expect(JSON.stringify(body["standing"])).toContain("1 failed, and whether it serves");
+    bench.fleet.behave(failing(["s01"]));
+    bench.fleet.run("s01", imageV2);
+    bench.fleet.away(false);
+    const isKnown = async () =>
+      JSON.stringify((await bench.call("Status")).body["standing"]).includes("1 failed and serves");
+    await waitFor(isKnown, { withinMs: 10_000, what: "the image that s01 runs" });
+
+    const rolledBack = await bench.call("RollbackAll");
+
+    const { standing } = RollbackResult.parse(rolledBack.body);
+    expect(standing).toMatchObject([{ brief: "1 failed and serves v2", failed_on_image: 1 }]);
+  });
+
   it("puts the previous images back and counts the reverted", async () => {
     bench.fleet.behave(failing(["s01"]));
     await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });

@@ -20,6 +20,7 @@ describe("the status", () => {
         text: "1 failed and serves nothing: gw-5.",
         brief: "1 failed and serves nothing",
         down: 1,
+        failed_on_image: 0,
       },
     ]);
   });

@@ -6,16 +6,13 @@ const at = (version: string) => `registry.example.com/team/app:${version}`;
 
 type Standing = Parameters<typeof describeStanding>[0];
 
+const facts = {
+  ...{ image: at("v3"), previousImage: at("v2") },
+  ...{ total: 8, succeeded: 3, failed: 0, inFlight: 0 },
+};
+
 const textOf = (over: Partial<Standing>) =>
-  describeStanding({
-    image: at("v3"),
-    previousImage: at("v2"),
-    total: 8,
-    succeeded: 3,
-    failed: 0,
-    inFlight: 0,
-    ...over,
-  })
+  describeStanding({ ...facts, ...over })
     .map(({ text }) => text)
     .join(" ");
 
@@ -34,6 +31,12 @@ describe("the standing of a rollout", () => {
     expect(textOf({ succeeded: 0, failed: 6, serving })).toContain(
       "6 failed and serve nothing: a, b, c, d, e and 1 more.",
     );
+  });
+
+  it("counts failed sentinels that serve the new image all the same", () => {
+    const parts = describeStanding({ ...facts, failed: 2, serving: { a: at("v3"), b: at("v2") } });
+
+    expect(parts.map(({ failed_on_image: count }) => count)).toEqual([0, 1, 0, 0]);
   });
 
   it("says of how many nobody knows whether they serve", () => {

@@ -110,6 +110,11 @@ export function createMemoryFleet(size: number) {
     away: (away: boolean) => {
       isAway = away;
     },
+    /** It runs this image from now on, whatever became of its deploy. */
+    run: (id: string, image: string) => {
+      const member = members.get(id);
+      if (member !== undefined) members.set(id, { ...member, running: image });
+    },
     /** Leaves whoever asks for the list without an answer until `releaseList`. */
     holdList: () => {
       listGate = Promise.withResolvers();

@@ -15,7 +15,7 @@ const nothingRuns = said("No wave has started: nothing is deployed.");
 const nothingStarts = said("Nothing more starts until you decide.");
 
 function said(text: string): StandingPart {
-  return { text, brief: text, down: 0 };
+  return { text, brief: text, down: 0, failed_on_image: 0 };
 }
 
 /** About the failed sentinels that serve nothing, as far as it is known. */

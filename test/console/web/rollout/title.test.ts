@@ -29,7 +29,7 @@ const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
 /** Failed sentinels that serve nothing. */
 const nothingOf = (count: number) => {
   const brief = `${count} failed and serve nothing`;
-  return [{ text: `${brief}: a, b.`, brief, down: count }];
+  return [{ text: `${brief}: a, b.`, brief, down: count, failed_on_image: 0 }];
 };
 
 const pausedBy = (actor: string): MessageView => ({
