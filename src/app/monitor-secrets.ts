@@ -33,11 +33,26 @@ export function findOff(set: DefinitionSet, config: Config): Finding[] {
   });
 }
 
+/** The channels that send nothing, because a secret is not set. */
+export function findSilent({ channels }: DefinitionSet, config: Config): Finding[] {
+  const isUnset = isUnsetBy(config);
+  return channels.flatMap((row) => {
+    const unset = findPlaceholders(row).find(isUnset);
+    if (unset === undefined) return [];
+    const message = `sends nothing: set VEDETTE_SECRET_${unset.name}`;
+    return [{ section: "channels", key: row.id, message }];
+  });
+}
+
+function isUnsetBy(config: Config): (placeholder: { name: string }) => boolean {
+  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
+  return ({ name }) => readSecret(name) === undefined;
+}
+
 /** A check reaches nobody while none of its channels has what it needs. */
 export function createWhyNobody(config: Config): WhyNobody {
   const sourceOf = createSourceOf(config.incident.url, config.alerts);
-  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
-  const isUnset = ({ name }: { name: string }) => readSecret(name) === undefined;
+  const isUnset = isUnsetBy(config);
   return ({ channel, directChannels = [] }) => {
     if (channel !== null && sourceOf(channel) !== undefined) return undefined;
     const unset = directChannels.map((row) => findPlaceholders(row).find(isUnset)?.name);

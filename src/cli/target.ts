@@ -8,6 +8,7 @@ import { isGone } from "#kernel/owned-process.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { readSecretVariable } from "#kernel/secret-file.ts";
+import { readToml } from "#kernel/toml.ts";
 import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
 import { complain, usageError } from "./print.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
@@ -54,7 +55,7 @@ function readNamed({ tokenFile }: TargetOptions, environment: Environment) {
 function requireOwnAddress(url: string, options: TargetOptions, environment: Environment): void {
   const named = environment["VEDETTE_CONTROL_URL"] || environment["VEDETTE_DATA_DIR"];
   if (options.url ?? options.dataDir ?? named) return;
-  const file = path.resolve(".vedette", "endpoints.json");
+  const file = path.resolve(dataDirOf(options, environment), "endpoints.json");
   const owner = statSync(file, { throwIfNoEntry: false })?.uid;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   const isHere = isThisMachine(host) || ownAddresses().includes(host);
@@ -97,7 +98,17 @@ function unauthorized(detail: string): ProblemError {
 }
 
 export function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string {
-  return dataDir ?? (environment["VEDETTE_DATA_DIR"] || ".vedette");
+  return dataDir ?? (environment["VEDETTE_DATA_DIR"] || readDataDir(environment) || ".vedette");
+}
+
+/** The setting of the file that a start here reads; that file is no matter of a caller's that cannot read it. */
+function readDataDir(environment: Environment): string | undefined {
+  try {
+    const { data_dir: dataDir } = readToml(environment["VEDETTE_CONFIG"] || "vedette.toml");
+    return typeof dataDir === "string" ? dataDir : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function checkUrl(text: string): URL {

@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { findTarget } from "#cli/target.ts";
+import { findTarget, findUrl } from "#cli/target.ts";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -216,6 +216,26 @@ describe("findTarget in a folder that somebody else may have made", () => {
     expect(() => findTarget({}, named)).toThrow(/name it by --url/);
     expect(() => findTarget({}, { INGRESS_TOKEN_FILE: tokenFile })).toThrow(/name it by --url/);
     expect(() => findTarget({ tokenFile }, {})).toThrow(/name it by --url/);
+  });
+
+  it("finds the data directory of the settings in the folder, and sends no named token elsewhere for them", () => {
+    enterFolder("http://127.0.0.1:7071");
+    const control = "https://elsewhere.example.com";
+    mkdirSync("data");
+    writeFileSync("data/endpoints.json", JSON.stringify({ control }));
+    writeFileSync("vedette.toml", 'data_dir = "data"\n');
+
+    expect(findUrl({}, {})).toBe(control);
+    expect(() => findTarget({}, named)).toThrow(
+      /data\/endpoints\.json leads to .*name it by --url/,
+    );
+  });
+
+  it("reads no settings out of a device", () => {
+    enterFolder("http://127.0.0.1:7071");
+    symlinkSync("/dev/zero", "vedette.toml");
+
+    expect(findUrl({}, {})).toBe("http://127.0.0.1:7071");
   });
 
   it("does not follow a link to another folder's file with a named token", () => {

@@ -1,6 +1,6 @@
 /** Reads a file of definitions, without a running program. */
 import { stringify } from "yaml";
-import { findOff } from "#app/monitor-secrets.ts";
+import { findOff, findSilent } from "#app/monitor-secrets.ts";
 import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
@@ -16,7 +16,8 @@ type Rows = Readonly<Record<Section, readonly object[]>>;
 export async function check({ config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
   const checked = await checkFile(settings, config);
-  const off = findOff(checked.read?.set ?? emptySet, settings);
+  const set = checked.read?.set ?? emptySet;
+  const off = [...findOff(set, settings), ...findSilent(set, settings)];
   const warnings = off.filter(({ message }) => message.includes("VEDETTE_SECRET_"));
   printAnswer({ ...forPrograms(checked), warnings }, json, () =>
     [forPeople(checked), ...describeWarnings({ warnings })].join("\n"),

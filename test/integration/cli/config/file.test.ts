@@ -67,6 +67,15 @@ it("config check warns of a secret that is not set here, and finds no mistake in
   ]);
 });
 
+it("config check warns of a channel that lacks a secret here", async () => {
+  const row = '{id: hook, kind: webhook, url: "https://hooks.example.com/", secret: "{{TOKN}}"}';
+  const directory = directoryOf({ "vedette.config.yaml": `channels:\n  - ${row}\n` });
+
+  const { stdout } = await run(directory, "config", "check");
+
+  expect(stdout).toContain("warning: channels.hook: sends nothing: set VEDETTE_SECRET_TOKN\n");
+});
+
 it("config check --json has the places for programs", async () => {
   const { code, stdout } = await run(directoryOf(faulty), "config", "check", "--json");
 
