@@ -207,6 +207,7 @@ function sentinels(count: number): string {
 }
 
 function revertedWords({ revertedByLastRollback: count, succeeded, failed }: RolloutHead): string {
+  if (count === 1) return "1 sentinel runs its previous image again.";
   if (count > 0) return `${sentinels(count)} run their previous image again.`;
   const isUntouched = succeeded + failed === 0;
   return isUntouched
