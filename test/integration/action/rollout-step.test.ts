@@ -237,7 +237,7 @@ it.each([
   [0, "rollback"],
   [1, "rollback --include-failed"],
 ])("names the next commands when it pauses with %i sentinels down", async (down, restore) => {
-  const standing = [{ text: "1 failed: gw-2.", brief: "1 failed", down }];
+  const standing = [{ text: "1 failed: gw-2.", brief: "1 failed", down, failed_on_image: 0 }];
   const scenes = [...working, { state: "paused", succeeded: 3, failed: 1, standing }];
   const control = await startScriptedControl({ scenes });
 

@@ -17,7 +17,7 @@ type Scene = {
   reason?: string;
   image?: string;
   rollout_id?: string;
-  standing?: { text: string; brief: string; down: number }[];
+  standing?: { text: string; brief: string; down: number; failed_on_image: number }[];
   not_reverted?: { id: string; reason: string }[];
   still_ordered_count?: number;
 };
