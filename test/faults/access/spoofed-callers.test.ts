@@ -78,7 +78,7 @@ it.each(spoofs)("a call $how is in the name of its token, at each address", asyn
       .map((name, at) => [name.toLowerCase(), rawHeaders[at + 1]])
       .filter(([name], at) => at % 2 === 0 && /^x-vedette-(?!actor-proof)/.test(name ?? "")),
   );
-  const own = expect.stringMatching(/^token:\w+$/);
+  const own = expect.stringMatching(/^row:[\w-]+$/);
   const ada = [
     ["x-vedette-accounts", own],
     ["x-vedette-actor", "ada"],
