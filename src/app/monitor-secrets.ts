@@ -4,6 +4,7 @@ import type { Config } from "#config.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { Finding } from "#definitions/rules/finding.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
+import { whatItNeeds } from "#definitions/rules/warnings.ts";
 import { createReadSecret, findPlaceholders, type ReadSecret } from "#kernel/secrets.ts";
 import { missingSettings, type WhyOff } from "#monitor/probe/secrets.ts";
 import type { WhyNobody } from "#monitor/results/list.ts";
@@ -35,24 +36,20 @@ export function findOff(set: DefinitionSet, config: Config): Finding[] {
 
 /** The channels that send nothing, because a secret is not set. */
 export function findSilent({ channels }: DefinitionSet, config: Config): Finding[] {
-  const isUnset = isUnsetBy(config);
-  return channels.flatMap((row) => {
-    const unset = findPlaceholders(row).find(isUnset);
-    if (unset === undefined) return [];
-    const message = `sends nothing: set VEDETTE_SECRET_${unset.name}`;
-    return [{ section: "channels", key: row.id, message }];
-  });
-}
-
-function isUnsetBy(config: Config): (placeholder: { name: string }) => boolean {
   const readSecret = createReadSecret({}, config.definitions.secrets_dir);
-  return ({ name }) => readSecret(name) === undefined;
+  const hasSecret = (name: string) => readSecret(name) !== undefined;
+  return channels.flatMap((row) => {
+    const [unset] = whatItNeeds(row, { hasSecret, hasSource: () => true });
+    if (unset === undefined) return [];
+    return [{ section: "channels", key: row.id, message: `sends nothing: set ${unset}` }];
+  });
 }
 
 /** A check reaches nobody while none of its channels has what it needs. */
 export function createWhyNobody(config: Config): WhyNobody {
   const sourceOf = createSourceOf(config.incident.url, config.alerts);
-  const isUnset = isUnsetBy(config);
+  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
+  const isUnset = ({ name }: { name: string }) => readSecret(name) === undefined;
   return ({ channel, directChannels = [] }) => {
     if (channel !== null && sourceOf(channel) !== undefined) return undefined;
     const unset = directChannels.map((row) => findPlaceholders(row).find(isUnset)?.name);

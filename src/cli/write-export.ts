@@ -52,7 +52,7 @@ function writeManifest(directory: string, files: readonly string[]): void {
   const text = `${JSON.stringify({ files }, null, 2)}\n`;
   const file = path.join(directory, manifestName);
   // When the disk is full the previous manifest remains, and not a part of the new one.
-  // What an earlier export has left may be a link.
+  // A leftover of an earlier export may be a link.
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, text, { flag: "wx" });
   renameSync(`${file}.new`, file);

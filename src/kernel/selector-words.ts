@@ -1,4 +1,4 @@
-/** Which sentinels a pin or a rollout takes, in words: the same on the command line, in the console and in refusals. */
+/** Describes the sentinels that a pin or a rollout takes: in the same words on the command line, in the console and in refusals. */
 import { someOf } from "./nearest.ts";
 
 type Selector = {

@@ -137,6 +137,11 @@ const StandingPart = z.object({
 });
 export type StandingPart = z.infer<typeof StandingPart>;
 
+/** True if only a rollback that includes the failed ones gives them back the previous image. */
+export function isLeftBehind({ down, failed_on_image: onImage }: StandingPart): boolean {
+  return down + onImage > 0;
+}
+
 /** Why a rollout is paused, in one word. */
 const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
 export type PauseCause = (typeof pauseCauses)[number];
@@ -170,7 +175,7 @@ export const RolloutStatus = z.object({
   reason: z.string().optional(),
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),
-  /** Who has paused it. Absent: it is not paused, or nobody has asked for it. */
+  /** The caller who paused it. Absent: it is not paused, or nobody has asked for it. */
   paused: z.object({ by: z.string(), at: z.string() }).optional(),
   gate: GateStatus.optional(),
   /** What a rollout in progress waits for before the next thing starts; null: for nothing. */

@@ -6,6 +6,7 @@ import { shortenImage } from "#kernel/image-reference.ts";
 import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, stateWords } from "#kernel/words.ts";
+import { isLeftBehind } from "#rollout/contract.ts";
 import { oldListMs, type StatusView, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
@@ -61,9 +62,7 @@ function findStillOrdered({ name, rollout }: Fleet): Wrong[] {
   const { state, failed, failed_sentinels: named, image, standing = [] } = rollout;
   if (failed === 0 || (state !== "cancelled" && state !== "completed")) return [];
   const ids = named.map(({ id }) => id);
-  const left = standing
-    .flatMap((part) => (part.down + part.failed_on_image > 0 ? [`; ${part.brief}`] : []))
-    .join("");
+  const left = standing.flatMap((part) => (isLeftBehind(part) ? [`; ${part.brief}`] : [])).join("");
   const who = `${failed} ${failed === 1 ? "sentinel" : "sentinels"}${ofFleet(name)}`;
   const text = `${who} failed and ${failed === 1 ? "is" : "are"} still ordered to run ${shortenImage(image ?? "")}: ${someOf(ids, 5, failed)}${left}`;
   const next = `vedette rollout status${fleetOption(name)}`;

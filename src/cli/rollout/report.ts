@@ -5,7 +5,12 @@ import type { FleetList } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, stateWords } from "#kernel/words.ts";
-import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
+import {
+  isLeftBehind,
+  type RollbackResult,
+  type RolloutHistory,
+  type RolloutStatus,
+} from "#rollout/contract.ts";
 import { evidenceLines } from "./evidence.ts";
 import { isStopped } from "./follow.ts";
 import { standingOf } from "./progress.ts";
@@ -137,7 +142,7 @@ function nextSteps(status: RolloutStatus): string[] {
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
-      status.standing?.some((part) => part.down + part.failed_on_image > 0)
+      status.standing?.some(isLeftBehind)
         ? "      npx vedette rollout rollback --include-failed   restores the previous images, also where nothing is served"
         : `      npx vedette rollout rollback   ${restores}`,
       "      npx vedette rollout cancel     ends it and changes nothing",

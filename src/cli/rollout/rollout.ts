@@ -4,7 +4,12 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printAnswer, printJson, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import type { Labels } from "#fleet/contract.ts";
-import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
+import {
+  isLeftBehind,
+  type RollbackResult,
+  type RolloutRequest,
+  type RolloutStatus,
+} from "#rollout/contract.ts";
 import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
 import { untilDetached } from "./detach.ts";
@@ -205,8 +210,7 @@ export async function rollBack(
 }
 
 export function isWhole({ not_reverted, reason, standing = [] }: RollbackResult): boolean {
-  const isLeft = standing.some((part) => part.down + part.failed_on_image > 0);
-  return not_reverted.length === 0 && !isLeft && reason === undefined;
+  return not_reverted.length === 0 && !standing.some(isLeftBehind) && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

@@ -35,7 +35,10 @@ export function warnOfChecks(
 }
 
 /** The settings without which nothing can be sent to a channel; empty: it can. */
-function whatItNeeds(row: ChannelRow, { hasSource, hasSecret }: Omit<Known, "registered">) {
+export function whatItNeeds(
+  row: ChannelRow,
+  { hasSource, hasSecret }: Omit<Known, "registered">,
+): string[] {
   if (row.kind === "incident") {
     return hasSource(row.environment)
       ? []

@@ -1,4 +1,4 @@
-/** What a request asserts of its answer and takes from it: schemas, and whether an answer has it. */
+/** Assertions about an answer, and values that are taken from it: schemas, and what an answer is by them. */
 import { z } from "zod";
 import { parseJsonText } from "#kernel/body.ts";
 import { codingsOf, findUnknown } from "#kernel/content-coding.ts";

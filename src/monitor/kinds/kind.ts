@@ -57,7 +57,7 @@ export type HostedSettings = {
   secretPrefix: string;
 };
 
-/** What every good or wrong answer may have, whatever its kind. */
+/** The fields that every good or wrong answer may have, whatever its kind. */
 export type AnyAnswer = {
   kind: string;
   /** The HTTP status. */

@@ -20,7 +20,7 @@ function isShort(part: unknown): boolean {
   return typeof part !== "object" || Object.keys(part ?? {}).length <= maxParts;
 }
 
-/** Those of its lists, too, as of its steps; a longer list than any check has is refused as a whole. */
+/** The values of a check and of the objects in its lists, such as steps; a longer list than any check has is refused as a whole. */
 function partsOf(check: unknown): unknown[] {
   const parts = Object.values(check ?? {});
   const lists = parts.filter((part) => Array.isArray(part) && part.length <= mostListed);

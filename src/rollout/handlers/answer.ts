@@ -1,6 +1,6 @@
 /** Converts the durable state to the handlers' answers. */
-import type { RollbackResult, RolloutStatus } from "#rollout/contract.ts";
-import { isLeft, standingOf } from "#rollout/rules/standing.ts";
+import { isLeftBehind, type RollbackResult, type RolloutStatus } from "#rollout/contract.ts";
+import { standingOf } from "#rollout/rules/standing.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { type RolloutHead, reasonSampleLimit } from "#rollout/state.ts";
 
@@ -22,7 +22,7 @@ const nothingEverRan: RolloutStatus = {
 export function toStatus(head: RolloutHead | null): RolloutStatus {
   if (head === null) return nothingEverRan;
   // After a rollback the counts are no longer of those that run the new image.
-  const standing = standingOf(head).filter((part) => isLeft(part) || !wasRolledBack(head));
+  const standing = standingOf(head).filter((part) => isLeftBehind(part) || !wasRolledBack(head));
   return {
     rollout_id: head.rolloutId,
     ...(head.fleet !== undefined && { fleet: head.fleet }),

@@ -4,8 +4,9 @@ import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
 import type { ChatMessage } from "#notify/contract.ts";
+import { isLeftBehind } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { isLeft, standingOf } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 
 export const rolloutEvents = [
   "rollout started",
@@ -232,7 +233,7 @@ function doneWords({ succeeded, failed, total }: RolloutHead): string {
 
 /** Of the failed sentinels that serve nothing, or the new image. */
 function leftLines(head: RolloutHead): string[] {
-  return standingOf(head).flatMap((part) => (isLeft(part) ? [part.text] : []));
+  return standingOf(head).flatMap((part) => (isLeftBehind(part) ? [part.text] : []));
 }
 
 function failureLines(head: RolloutHead): string[] {

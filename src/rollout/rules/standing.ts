@@ -63,11 +63,6 @@ function part(brief: string): StandingPart {
   return { text: `${brief}.`, brief, down: 0, failed_on_image: 0 };
 }
 
-/** True if only a rollback that includes the failed ones gives them back the previous image. */
-export function isLeft({ down, failed_on_image: onImage }: StandingPart): boolean {
-  return down + onImage > 0;
-}
-
 function numbered(count: number, [one, many]: [string, string]): string {
   return count === 1 ? one : many;
 }

@@ -1,4 +1,4 @@
-/** What the first page says while nothing is known to be down. Pure. */
+/** Describes the health of a fleet on the first page while nothing is known to be down. Pure. */
 import { ago } from "#console/web/format.ts";
 import type { StatusView } from "#status/contract.ts";
 

@@ -1,4 +1,4 @@
-/** What is known of the sentinels' containers on one host, and how a list names them. */
+/** Remembers the sentinels' containers on one host, and describes how a list names them. */
 import type { z } from "zod";
 import { type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import { boundLabels } from "#fleet/labels.ts";
