@@ -11,10 +11,10 @@ import type { Driver } from "#fleet/drivers/driver.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createChatChannel } from "#notify/chat-channel.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { type EndpointSettings, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { createChat } from "../test/support/alerts/chat.ts";
 import { deploying } from "../test/support/rollout/deploying.ts";
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 import { withStops } from "./clean-up.ts";
@@ -126,7 +126,7 @@ async function startServers(
     services: [
       ...others,
       createSentinelService({ fleets, store }),
-      createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
+      ...createChat({ webhookUrlOf: () => "" }),
       ...createRolloutServices({
         fleets: [
           {

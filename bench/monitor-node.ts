@@ -46,6 +46,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
   } as const;
   return createAlertDelivery({
     send: async () => ({ kind: "unconfigured" }),
+    webhookUrlOf: () => "",
     readChannels: async () => [],
     sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
     linkTo: { check: () => undefined, rollout: () => undefined },

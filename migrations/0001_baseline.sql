@@ -589,19 +589,22 @@ CREATE TABLE monitor_presence (
   has_left  boolean NOT NULL DEFAULT false
 );
 
--- What became of each alert event on its way to the incident service.
+-- What became of each alert event and of each notice on its way to a channel.
 
 CREATE TABLE alert_events (
-  -- <check id>:<episode>:<kind>
+  -- <check id>:<episode>:<kind>; of a notice <key of its queue>:<notice id>
   event_id        text PRIMARY KEY,
-  check_id        text NOT NULL,
+  check_id        text,
   name            text NOT NULL,
-  episode         integer NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('opened', 'resolved')),
-  environment     text NOT NULL,
+  episode         integer,
+  kind            text NOT NULL CHECK (kind IN ('opened', 'resolved', 'notice')),
+  environment     text,
   channel         text NOT NULL,
-  -- The change of the alert as it was handed over.
-  transition      jsonb NOT NULL,
+  -- The change of the alert as it was handed over; null: it is a notice.
+  transition      jsonb,
+  notice          jsonb,
+  -- The key that the notice was posted to.
+  topic           text,
   status          text NOT NULL
     CHECK (status IN ('pending', 'accepted', 'dead', 'superseded', 'not_posted')),
   attempts        integer NOT NULL,
@@ -620,15 +623,8 @@ CREATE INDEX alert_events_by_time ON alert_events (queued_at DESC);
 -- What an operator looks for; few rows.
 CREATE INDEX alert_events_open ON alert_events (status, queued_at) WHERE status IN ('pending', 'dead');
 
--- How the delivery of a chat message stands; one that waits behind others has no row yet.
-CREATE TABLE chat_deliveries (
-  message_id text PRIMARY KEY,
-  channel    text NOT NULL,
-  outcome    text NOT NULL CHECK (outcome IN ('sending', 'delivered', 'dropped', 'refused', 'given_up')),
-  detail     text,
-  attempts   integer NOT NULL,
-  updated_at timestamptz NOT NULL
-);
+-- The deliveries of the notices of a rollout.
+CREATE INDEX alert_events_by_notice ON alert_events ((notice ->> 'id')) WHERE notice IS NOT NULL;
 
 -- What alert routes said before each apply, as the incident service told it.
 CREATE TABLE alert_route_backups (

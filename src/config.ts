@@ -19,7 +19,6 @@ import { secretPaths, wholeNumber } from "#kernel/setting.ts";
 import { readToml } from "#kernel/toml.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
-import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
 import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
@@ -53,7 +52,6 @@ const Config = z.strictObject({
   ...incidentConfig,
   ...monitorConfig,
   ...metricsConfig,
-  ...notifyConfig,
   ...ratelimitConfig,
   ...registryConfig,
   ...rolloutConfig,

@@ -16,7 +16,7 @@ const commands = "commands.ts";
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   alerts: ["kernel/"],
-  routing: ["kernel/", "alerts/contract.ts", "notify/contract.ts"],
+  routing: ["kernel/", "alerts/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: ["kernel/", "alerts/contract.ts", "alerts/rows/contract.ts"],
@@ -31,8 +31,7 @@ const mayImport: Record<string, readonly string[]> = {
     "routing/contract.ts",
   ],
   metrics: ["kernel/"],
-  cron: ["kernel/", "notify/contract.ts"],
-  notify: ["kernel/"],
+  cron: ["kernel/", "alerts/contract.ts"],
   registry: ["kernel/"],
   ci: ["kernel/"],
   sentinel: ["kernel/"],
@@ -40,10 +39,10 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: [
     "kernel/",
+    "alerts/contract.ts",
     "ci/contract.ts",
     "fleet/contract.ts",
     "fleet/deploys/contract.ts",
-    "notify/contract.ts",
   ],
   status: [
     "kernel/",

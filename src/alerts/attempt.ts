@@ -2,15 +2,15 @@
 import { readBeginning } from "#kernel/body.ts";
 import { Agent, request } from "#kernel/http.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";
-import { toMessage } from "./channels/to-message.ts";
+import { toMessage, toNoticeMessage } from "./channels/to-message.ts";
 import type { Environment } from "./contract.ts";
-import type { RoutedOrder } from "./order.ts";
+import type { NoticeOrder, Order, RoutedOrder } from "./order.ts";
 import { judgeAnswer, judgeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
 
 /** Delivers once. Never throws; the outcome never contains a token. */
-export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
+export type Attempt = (order: Order) => Promise<Outcome>;
 
 type AttemptParts = {
   sourceOf: SourceOf;
@@ -18,6 +18,8 @@ type AttemptParts = {
   timeoutMs: number;
   send: SendToChannel;
   findChannel: FindChannel;
+  /** The Slack webhook that the settings name for the key of a topic; empty: none. */
+  webhookUrlOf: (topicKey: string) => string;
 };
 
 /** No more of an answer is read: its error codes are at the beginning. */
@@ -27,6 +29,7 @@ export function createAttempt(parts: AttemptParts): Attempt {
   const { linkTo, send, findChannel } = parts;
   const postToSource = createPostToSource(parts);
   return async (order) => {
+    if ("notice" in order) return postNotice(order, parts);
     if (order.channel !== null) return postToSource(order);
     // The row in force, so that an address that was corrected is used for what waits.
     const found = await findChannel(order.target.id);
@@ -35,6 +38,14 @@ export function createAttempt(parts: AttemptParts): Attempt {
     const outcome = maskOutcome(await send(channel, toMessage(order, linkTo)));
     return isRemoved ? judgeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
   };
+}
+
+/** Its address is a secret, and so no part of the order. */
+async function postNotice(order: NoticeOrder, parts: AttemptParts): Promise<Outcome> {
+  const url = parts.webhookUrlOf(order.topic);
+  if (url === "") return { kind: "unconfigured", cause: "no webhook is set" };
+  const channel = { id: order.channel, kind: "slack" as const, url };
+  return maskOutcome(await parts.send(channel, toNoticeMessage(order, parts.linkTo)));
 }
 
 /** So long after an event it is still tried at a channel that was removed: most get the recovery. */
@@ -49,7 +60,7 @@ function judgeRemoved(outcome: Outcome, ageMs: number): Outcome {
 }
 
 /** To the alert source of an environment at the incident service. */
-function createPostToSource({ sourceOf, linkTo, timeoutMs }: Omit<AttemptParts, "send">) {
+function createPostToSource({ sourceOf, linkTo, timeoutMs }: AttemptParts) {
   const agent = new Agent({ connect: { timeout: timeoutMs } });
   return async (order: RoutedOrder & { channel: Environment }): Promise<Outcome> => {
     const source = sourceOf(order.channel);

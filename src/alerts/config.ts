@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, wholeNumber } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, secretUrl, wholeNumber } from "#kernel/setting.ts";
 import { sourceKinds } from "./source.ts";
 
 const source = () =>
@@ -16,6 +16,18 @@ const source = () =>
     .prefault({});
 
 export const alertEventsConfig = {
+  slack: z
+    .strictObject({
+      /** Receives rollout messages; the URL is a secret. Empty: no messages. */
+      sentinel_rollout_webhook_url: secretUrl(),
+      /** Receives notices of workspaces over their quota; a secret too. Empty: no messages. */
+      quota_check_webhook_url: secretUrl(),
+      /** Receives notices of alert routes that drifted from their rows; a secret too. Empty: no messages. */
+      alert_routes_webhook_url: secretUrl(),
+      /** The minimum time between two messages to a Slack webhook, which accepts about one per second. */
+      message_spacing_ms: wholeNumber({ min: 0, max: 60_000, default: 1_000 }),
+    })
+    .prefault({}),
   alerts: z
     .strictObject({
       production: source(),

@@ -1,4 +1,4 @@
-/** Alert events on their way to the incident service: how they are enqueued, and their delivery status. */
+/** Messages on their way to channels: how they are enqueued, and their delivery status. */
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
@@ -77,6 +77,18 @@ export type EventName = {
   kind: AlertTransition["kind"];
 };
 
+/** The event id of a notice. No check's id has an `_`, which every topic has. */
+export function formatNoticeId(queue: string, { id }: Notice): string {
+  return `${queue}:${id}`;
+}
+
+const noticeIdPattern = /^([a-z]+_[a-z]+(?:\/[a-z0-9_-]+)?@[a-z0-9_-]+):.{1,200}$/;
+
+/** The key of the queue of an event; undefined: it is no id of one. */
+export function queueOf(eventId: string): string | undefined {
+  return parseEventId(eventId)?.queue ?? noticeIdPattern.exec(eventId)?.[1];
+}
+
 /** `<queue>:<episode>:<kind>`; of a channel that the check has joined again `<queue>:<episode>-<joining>:<kind>`. */
 export function formatEventId({ queue, episode, joining, kind }: EventName): string {
   return `${queue}:${episode}${joining === 0 ? "" : `-${joining}`}:${kind}`;
@@ -96,6 +108,32 @@ export function parseEventId(eventId: string): EventName | null {
   };
 }
 
+/** A message for people that is about no check. */
+export const Notice = z.object({
+  /** The same for every delivery of this message, so that a reader can recognize a repeated one. */
+  id: z.string(),
+  title: z.string(),
+  tone: z.enum(["info", "success", "warning", "danger"]),
+  /** One paragraph each, plain text. */
+  lines: z.array(z.string()),
+  fields: z.array(z.object({ name: z.string(), value: z.string() })),
+});
+export type Notice = z.infer<typeof Notice>;
+
+/** A notice as it is posted; `rollout`: that it is about. */
+export const PostedNotice = Notice.extend({
+  rollout: z.object({ id: z.string(), fleet: z.string(), event: z.string() }).optional(),
+});
+
+/** What notices are about. Each has a Slack webhook in the settings: a channel of the same name. */
+export const topics = ["sentinel_rollout", "quota_check", "alert_routes"] as const;
+export type Topic = (typeof topics)[number];
+
+/** The key to which the notices of a topic are posted; those of each fleet are apart. undefined: the default one. */
+export function topicKey(topic: Topic, fleet: string | undefined): string {
+  return fleet === undefined ? topic : `${topic}/${fleet}`;
+}
+
 /**
  * One object per check and channel, so that a channel that is down delays no other. It delivers events in the order in which they were enqueued, at
  * least once each, however long the receiver is down.
@@ -108,6 +146,11 @@ export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
   /** Makes the next attempt at once, even if an earlier attempt has not ended. */
   goOn: iface.json<Record<string, never>, null>(),
+});
+
+/** One object per topic and fleet: sends each notice to its channels, in order. Post one way. */
+export const notices = iface.object("vedette.v1.Notices", {
+  post: iface.schemas({ input: PostedNotice, output: z.null() }),
 });
 
 /**
@@ -129,15 +172,17 @@ export type DrillNews = {
 export const AlertEventView = z.object({
   /**
    * `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>`; of a channel that the check left
-   * and joined again the episode is followed by `-` and a number.
+   * and joined again the episode is followed by `-` and a number. Of a notice `<topic>@<channel id>:<notice id>`.
    */
   event_id: z.string(),
-  check_id: z.string(),
+  /** This, the episode and the environment are null of a notice. */
+  check_id: z.string().nullable(),
+  /** Of a notice: its title. */
   name: z.string(),
-  episode: z.int(),
-  kind: z.enum(["opened", "resolved"]),
-  environment: z.enum(environments),
-  /** The environment, of the incident service; else the channel's id. */
+  episode: z.int().nullable(),
+  kind: z.enum(["opened", "resolved", "notice"]),
+  environment: z.enum(environments).nullable(),
+  /** The environment, of the incident service; else the channel's id, or the topic of a webhook of the settings. */
   channel: z.string(),
   status: z.enum(eventStatuses),
   /** Delivery attempts so far. */
@@ -170,13 +215,13 @@ const AlertEventListRequest = z
   .meta({ title: "AlertEventListRequest", examples: [{ status: "dead" }] });
 export type AlertEventListRequest = z.infer<typeof AlertEventListRequest>;
 
-/** Newest first. */
+/** Newest first. Notices for which there is no webhook only if `status` asks for them. */
 const AlertEventList = z.object({ events: z.array(AlertEventView) });
 export type AlertEventList = z.infer<typeof AlertEventList>;
 
 const EventId = z
   .string()
-  .regex(eventIdPattern, "an event's id is <check>:<episode>:<kind>")
+  .refine((id) => queueOf(id) !== undefined, "an event's id is <check>:<episode>:<kind>")
   .refine(isName, noName);
 
 const AlertEventRequest = z

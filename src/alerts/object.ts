@@ -1,15 +1,20 @@
 /**
- * The queue of a check's alert events at one channel, as a virtual object. It makes the HTTP requests itself, one per
+ * The queue of a check's alert events, or of a topic's notices, at one channel, as a virtual object. It makes the HTTP requests itself, one per
  * invocation: the key's lock prevents concurrent requests, and an event costs one invocation. A receiver
  * that hangs delays only the events of this check, for at most one attempt's timeout.
  */
 import { implement, type ObjectContext, rpc } from "@restatedev/restate-sdk";
-import type { AlertEventProblemCode } from "#alerts/contract.ts";
+import {
+  type AlertEventProblemCode,
+  directQueueKey,
+  formatNoticeId,
+  notices,
+} from "#alerts/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { Attempt } from "./attempt.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
-import { channelOf, type RoutedOrder, routeOrder } from "./order.ts";
+import { channelOf, eventIdOf, type Order, routeOrder } from "./order.ts";
 import { type Outcome, tokenRefused } from "./outcome.ts";
 import {
   add,
@@ -61,6 +66,24 @@ export function createAlertQueue(parts: QueueParts) {
   });
 }
 
+/** Hands each notice to the queues of its channels. */
+export function createNotices() {
+  return implement(notices, {
+    handlers: {
+      post: async (ctx, notice) => {
+        const { key: topic } = ctx;
+        const channel = topic.replace(/\/.*/, "");
+        const queue = directQueueKey(topic, channel);
+        const eventId = formatNoticeId(queue, notice);
+        const order = { eventId, notice, atMs: await ctx.date.now(), channel, topic };
+        ctx.sendClient(alertQueue, queue).enqueue(order);
+        return null;
+      },
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}
+
 async function readQueue(ctx: ObjectContext): Promise<Queue> {
   return (await ctx.get<Queue>(queueKey)) ?? emptyQueue;
 }
@@ -105,8 +128,8 @@ function carryOut(ctx: ObjectContext, { queue, wakeAfterMs, records }: Step): vo
   if (records.length > 0) ctx.sendClient(alertRecord, ctx.key).save({ records });
 }
 
-function report(ctx: ObjectContext, order: RoutedOrder, outcome: Outcome): void {
-  const event = order.transition.eventId;
+function report(ctx: ObjectContext, order: Order, outcome: Outcome): void {
+  const event = eventIdOf(order);
   const channel = channelOf(order);
   switch (outcome.kind) {
     case "accepted":
@@ -124,7 +147,9 @@ function report(ctx: ObjectContext, order: RoutedOrder, outcome: Outcome): void 
       ctx.console.error("alert event refused", { event, cause: outcome.cause });
       break;
     case "unconfigured":
-      if (outcome.cause === undefined) {
+      if ("notice" in order) {
+        ctx.console.debug("notice not posted", { event, cause: outcome.cause });
+      } else if (outcome.cause === undefined) {
         ctx.console.info("alert event not posted: no source in the settings", { event });
       } else {
         ctx.console.warn("alert event not posted", { event, cause: outcome.cause });

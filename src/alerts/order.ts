@@ -1,18 +1,38 @@
 /** An event and the one channel that it goes to. */
-import type { AlertOrder, Environment } from "#alerts/contract.ts";
+import { z } from "zod";
+import { type AlertOrder, type Environment, PostedNotice } from "#alerts/contract.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
+/** Of an alert. */
 export type RoutedOrder = AlertOrder &
   ({ channel: Environment } | { channel: null; target: DirectChannel });
 
+export const NoticeOrder = z.object({
+  eventId: z.string(),
+  notice: PostedNotice,
+  atMs: z.int(),
+  /** The topic, for the webhook that the settings name; else the id of a row. */
+  channel: z.string(),
+  /** The key that it was posted to. */
+  topic: z.string(),
+});
+export type NoticeOrder = z.infer<typeof NoticeOrder> & { transition?: never };
+
+export type Order = RoutedOrder | NoticeOrder;
+
 /** null: the check notifies nobody. */
-export function routeOrder(order: AlertOrder): RoutedOrder | null {
+export function routeOrder(order: AlertOrder | NoticeOrder): Order | null {
+  if ("notice" in order) return order;
   const { channel, target } = order;
   if (channel !== null) return { ...order, channel };
   return target === undefined ? null : { ...order, channel, target };
 }
 
 /** The channel as people know it. */
-export function channelOf(order: RoutedOrder): string {
+export function channelOf(order: Order): string {
   return order.channel ?? order.target.id;
+}
+
+export function eventIdOf(order: Order): string {
+  return "notice" in order ? order.eventId : order.transition.eventId;
 }

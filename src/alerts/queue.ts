@@ -1,15 +1,15 @@
 /**
- * The queue of a check's events: pure decisions over durable state. The first waiting event is the one
- * being delivered. Only the newest failure may overtake it, when the receiver refuses the first one's
+ * The queue of a check's events, or of a topic's notices: pure decisions over durable state. The first waiting event is
+ * the one being delivered. Only the newest failure may overtake it, when the receiver refuses the first one's
  * token but accepts the newest failure. Times are Unix ms.
  */
 import type { EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
-import type { RoutedOrder } from "./order.ts";
+import { eventIdOf, type Order } from "./order.ts";
 import { isOfChannel, type Outcome, retryWaitMs, wasSent, wordsOf } from "./outcome.ts";
 
 type Entry = {
-  order: RoutedOrder;
+  order: Order;
   /** Numbers the check's events in the order in which they were enqueued. */
   sequence: number;
   /** When it was enqueued, or sent again by an operator; null: set by its first attempt, due at once. */
@@ -29,7 +29,7 @@ export type Queue = {
   /** Dead letters, oldest first; each may be sent again until a later event is accepted. */
   dead: Entry[];
   /** The last event that the receiver accepted; null before the first. */
-  accepted: { eventId: string; episode: number; kind: string } | null;
+  accepted: { eventId: string; episode?: number | undefined; kind?: string | undefined } | null;
 };
 
 /** What is stored about an event whenever its status changes. */
@@ -64,14 +64,14 @@ const hourMs = 60 * 60_000;
 /** The maximum of dead letters, more than an operator reads; the oldest are dropped. */
 const maxDead = 100;
 
-const idOf = ({ order }: Entry) => order.transition.eventId;
+const idOf = ({ order }: Entry) => eventIdOf(order);
 
 /** A failure and its recovery: their ids differ only in the kind. */
-const failureOf = (entry: Entry) => idOf(entry).replace(/:\w+$/, "");
+const failureOf = (entry: Entry) => idOf(entry).replace(/:(?:opened|resolved)$/, "");
 const isOfOne = (one: Entry, other: Entry) => failureOf(one) === failureOf(other);
 
 /** Whether this event would be attempted at once if it were added now. */
-export function isDueAtOnce(queue: Queue, order: RoutedOrder): boolean {
+export function isDueAtOnce(queue: Queue, order: Order): boolean {
   return isIdle(queue) && !isOrphan(queue, order);
 }
 
@@ -80,8 +80,8 @@ function isIdle({ waiting }: Queue): boolean {
 }
 
 /** Adds an event; ignores one that is known already. `nowMs`: null when it is due at once. */
-export function add(queue: Queue, order: RoutedOrder, nowMs: number | null): Step {
-  const { eventId } = order.transition;
+export function add(queue: Queue, order: Order, nowMs: number | null): Step {
+  const eventId = eventIdOf(order);
   const known = [...queue.waiting, ...queue.dead].map(idOf);
   if (known.includes(eventId) || queue.accepted?.eventId === eventId) return unchanged(queue);
   const sequence = queue.sequence + 1;
@@ -98,18 +98,20 @@ export function add(queue: Queue, order: RoutedOrder, nowMs: number | null): Ste
 /** Bounds the state of a check that flaps while the receiver is down. */
 const maxWaiting = 1_000;
 
-/** If too many wait: the oldest episode that has ended, except one that is being attempted. */
+/** If too many wait: the oldest notice, or episode that has ended, except one that is being attempted. */
 function findSurplus({ waiting, probe }: Queue): Entry[] {
   if (waiting.length <= maxWaiting) return [];
+  const isNotice = (entry: Entry | undefined) => entry?.order.transition === undefined;
   const at = waiting.findIndex(
-    (entry, i) => i > 0 && entry.sequence !== probe && isRecovery(waiting[i + 1], entry),
+    (entry, i) =>
+      i > 0 && entry.sequence !== probe && (isNotice(entry) || isRecovery(waiting[i + 1], entry)),
   );
-  return at === -1 ? [] : waiting.slice(at, at + 2);
+  return at === -1 ? [] : waiting.slice(at, at + (isNotice(waiting[at]) ? 1 : 2));
 }
 
 function isRecovery(later: Entry | undefined, { order: { transition: failure } }: Entry): boolean {
   const { kind, episode } = later?.order.transition ?? {};
-  return failure.kind === "opened" && kind === "resolved" && episode === failure.episode;
+  return failure?.kind === "opened" && kind === "resolved" && episode === failure.episode;
 }
 
 /** Handles a timer: tries the first event again, unless the timer is of an earlier generation. */
@@ -169,12 +171,9 @@ const givenUp = "given up: ";
  */
 function hasExpired(
   { attempts }: Entry,
-  {
-    lastedMs,
-    giveUpAfterMs,
-    dead,
-  }: { lastedMs: number; giveUpAfterMs: number; dead: Queue["dead"] },
+  times: { lastedMs: number; giveUpAfterMs: number; dead: Queue["dead"] },
 ): boolean {
+  const { lastedMs, giveUpAfterMs, dead } = times;
   const isNext = dead.some(({ cause }) => cause?.startsWith(givenUp));
   const fewest = isNext ? 0 : Math.min(100, Math.floor(giveUpAfterMs / hourMs));
   return lastedMs > giveUpAfterMs && attempts >= fewest;
@@ -189,7 +188,7 @@ const probeAfterAttempts = 3;
 /** The sequence of the newest failure behind the first event; undefined: none waits, or it is too early. */
 function findProbe({ waiting: [first, ...later] }: Queue, tried: Entry): number | undefined {
   if (tried !== first || tried.attempts < probeAfterAttempts) return undefined;
-  return later.findLast(({ order }) => order.transition.kind === "opened")?.sequence;
+  return later.findLast(({ order }) => order.transition?.kind === "opened")?.sequence;
 }
 
 function findDue({ waiting, probe }: Queue): Entry | undefined {
@@ -228,10 +227,9 @@ function advance(queue: Queue): Step {
 }
 
 /** A recovery without a delivered failure. Sent before its failure, it would leave the alert open for ever. */
-function isOrphan({ accepted }: Queue, { transition }: RoutedOrder): boolean {
-  const { kind, episode } = transition;
-  if (kind === "opened") return false;
-  return accepted?.kind !== "opened" || accepted.episode !== episode;
+function isOrphan({ accepted }: Queue, { transition }: Order): boolean {
+  if (transition?.kind !== "resolved") return false;
+  return accepted?.kind !== "opened" || accepted.episode !== transition.episode;
 }
 
 /** If the failure is a dead letter the recovery becomes one too, so that both are sent again together. */
@@ -243,11 +241,13 @@ function withdraw(queue: Queue, head: Entry): Step {
 }
 
 function accept(queue: Queue, entry: Entry, atMs: number): Step {
-  const { eventId, episode, kind } = entry.order.transition;
+  const { transition } = entry.order;
+  const { episode, kind } = transition ?? {};
+  const last = { eventId: idOf(entry), ...(transition && { episode, kind }) };
   const isNewer = ({ sequence }: Entry) => sequence > entry.sequence;
   const dead = queue.dead.filter(isNewer);
   const waiting = queue.waiting.filter(isNewer);
-  const rest = { ...queue, waiting, dead, accepted: { eventId, episode, kind } };
+  const rest = { ...queue, waiting, dead, accepted: last };
   const superseded = [...queue.dead, ...queue.waiting]
     .filter(({ sequence }) => sequence < entry.sequence)
     .map((old) => record(old, "superseded"));

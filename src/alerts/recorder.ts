@@ -22,8 +22,8 @@ type RecorderParts = {
 export function createAlertRecorder({ store, noteAccepted, tellDrill }: RecorderParts) {
   const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
     const { transition } = entry.order;
-    if (acceptedAtMs === null || transition.isOfChannel === true) return;
-    if (transition.drill !== undefined) return;
+    if (acceptedAtMs === null || transition === undefined) return;
+    if (transition.isOfChannel === true || transition.drill !== undefined) return;
     await noteAccepted(transition, acceptedAtMs);
   };
   return implement(alertRecord, {
@@ -58,7 +58,9 @@ export function createAlertRecorder({ store, noteAccepted, tellDrill }: Recorder
 
 /** Empty: it is no failure of a drill, or it waits for its next attempt. */
 export function newsOf({ entry, status }: EventRecord): DrillNews[] {
-  const { kind, drill, episode } = entry.order.transition;
-  if (drill === undefined || kind !== "opened" || status === "pending") return [];
+  const { transition } = entry.order;
+  if (transition?.drill === undefined) return [];
+  const { kind, drill, episode } = transition;
+  if (kind !== "opened" || status === "pending") return [];
   return [{ drill, episode, channel: channelOf(entry.order), status }];
 }

@@ -1,6 +1,6 @@
 /** The operators' queries and actions as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
-import { type AlertEventProblemCode, alertEvents, parseEventId } from "#alerts/contract.ts";
+import { type AlertEventProblemCode, alertEvents, queueOf } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -35,7 +35,7 @@ export function createAlertEvents({ store, preview, readActor, test }: Parts) {
         return { ...view, address, body: body as Record<string, unknown> | null };
       },
       Retry: async (ctx, { event_id }) => {
-        const queue = parseEventId(event_id)?.queue;
+        const queue = queueOf(event_id);
         if (queue === undefined) throw toTerminalError(unknownEvent(event_id));
         const retry = await ctx.client(alertQueue, queue).retry({ eventId: event_id });
         const { event_ids: eventIds } = retry;

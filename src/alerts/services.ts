@@ -8,7 +8,7 @@ import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import type { AnyChannel } from "./channels/test-channel.ts";
 import type { Environment } from "./contract.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
-import { createAlertQueue } from "./object.ts";
+import { createAlertQueue, createNotices } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { LinkTo } from "./payload.ts";
 import { createPreview } from "./preview.ts";
@@ -32,6 +32,8 @@ export type AlertDeliveryParts = {
   registry: Registry;
   readActor: ReadActor;
   send: SendToChannel;
+  /** The Slack webhook that the settings name for the key of a topic; empty: none. */
+  webhookUrlOf: (topicKey: string) => string;
   /** The channels of the definitions in force; fresh: not those of a moment ago. */
   readChannels: ReadChannels;
 };
@@ -44,6 +46,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const preview = createPreview({ ...parts, findChannel });
   showEvents(store.count, registry);
   return [
+    createNotices(),
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted, tellDrill }),
     createAlertEvents({

@@ -2,9 +2,8 @@
 import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
-import type { AlertTransition } from "./contract.ts";
 import type { RetriedEvents } from "./internal.ts";
-import { channelOf } from "./order.ts";
+import { channelOf, eventIdOf, type NoticeOrder, type Order, type RoutedOrder } from "./order.ts";
 import { tokenRefused } from "./outcome.ts";
 import type { StoredOrder } from "./preview.ts";
 import type { EventRecord } from "./queue.ts";
@@ -58,38 +57,43 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
 
 /** Writes one row per event: the last of its records. */
 async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
-  const rows = new Map(records.map((record) => [record.entry.order.transition.eventId, record]));
+  const rows = new Map(records.map((record) => [eventIdOf(record.entry.order), record]));
   await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);
 }
 
 function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
   const { order, attempts, cause, queuedAtMs } = entry;
-  const { transition, environment, name } = order;
+  const { atMs } = order.transition ?? order;
   return {
-    event_id: transition.eventId,
-    check_id: transition.checkId,
-    name,
-    episode: transition.episode,
-    kind: transition.kind,
-    environment,
+    ...contentOf(order),
     channel: channelOf(order),
-    transition,
     status,
     attempts,
     cause,
-    event_at: new Date(transition.atMs),
-    queued_at: new Date(queuedAtMs ?? transition.atMs),
+    event_at: new Date(atMs),
+    queued_at: new Date(queuedAtMs ?? atMs),
     next_attempt_at: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
     accepted_at: acceptedAtMs === null ? null : new Date(acceptedAtMs),
   };
 }
 
+function contentOf(order: Order) {
+  if ("notice" in order) {
+    const { eventId: event_id, notice, topic } = order;
+    return { event_id, name: notice.title, kind: "notice", notice, topic };
+  }
+  const { transition, environment, name } = order;
+  const { eventId: event_id, checkId: check_id, episode, kind } = transition;
+  return { event_id, check_id, name, episode, kind, environment, transition };
+}
+
 // Rows are locked in the order of their ids, so that two processes never deadlock.
 const saveEvents = `
   INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
-    status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
+    notice, topic, status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (event_id text, check_id text, name text,
-    episode integer, kind text, environment text, channel text, transition jsonb, status text,
+    episode integer, kind text, environment text, channel text, transition jsonb, notice jsonb,
+    topic text, status text,
     attempts integer, cause text, event_at timestamptz, queued_at timestamptz,
     next_attempt_at timestamptz, accepted_at timestamptz)
   ORDER BY event_id
@@ -110,11 +114,14 @@ const noteRetry = `
 
 const dropOld = `
   DELETE FROM alert_events
-  WHERE queued_at < now() - make_interval(days => $1) AND status NOT IN ('pending', 'dead')`;
+  WHERE queued_at < now() - make_interval(days => $1) AND status NOT IN ('pending', 'dead')
+    -- Those of a rollout are kept with its history.
+    AND notice IS NULL`;
 
 const listEvents = `
   SELECT * FROM alert_events
-  WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR check_id = $2)
+  WHERE ($2::text IS NULL OR check_id = $2) AND
+    CASE WHEN $1::text IS NULL THEN notice IS NULL OR status <> 'not_posted' ELSE status = $1 END
   ORDER BY queued_at DESC, check_id, episode DESC, kind DESC LIMIT $3`;
 
 const findEvent = "SELECT * FROM alert_events WHERE event_id = $1";
@@ -128,30 +135,30 @@ const countOpen = `
       AS "tokenRefused"
   FROM alert_events WHERE status IN ('pending', 'dead')`;
 
-type Row = Pick<
-  AlertEventView,
-  | "event_id"
-  | "check_id"
-  | "name"
-  | "episode"
-  | "kind"
-  | "environment"
-  | "channel"
-  | "status"
-  | "attempts"
-  | "retried_by"
-  | "cause"
-> & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null } & {
-  transition: AlertTransition;
+type Times = "event_at" | "queued_at" | "next_attempt_at" | "accepted_at";
+
+type Row = Omit<AlertEventView, Times | "delay_ms"> & {
+  event_at: Date;
+  queued_at: Date;
+  next_attempt_at: Date | null;
+  accepted_at: Date | null;
+  transition: RoutedOrder["transition"] | null;
+  notice: NoticeOrder["notice"] | null;
+  topic: string | null;
 };
 
 function toFound(row: Row): FoundEvent {
-  const { environment, channel, name, transition } = row;
-  return { view: toView(row), order: { environment, channel, name, transition } };
+  const { event_id: eventId, environment, channel, name, transition, notice, topic } = row;
+  const order =
+    transition === null
+      ? { eventId, notice, topic, channel, atMs: row.event_at.getTime() }
+      : { environment, channel, name, transition };
+  return { view: toView(row), order: order as StoredOrder };
 }
 
 function toView(row: Row): AlertEventView {
-  const { event_at, queued_at, next_attempt_at, accepted_at, transition: _, ...same } = row;
+  const { event_at, queued_at, next_attempt_at, accepted_at, ...rest } = row;
+  const { transition: _, notice: _notice, topic: _topic, ...same } = rest;
   return {
     ...same,
     event_at: event_at.toISOString(),

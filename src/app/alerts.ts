@@ -2,6 +2,7 @@
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import type { Topic } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
@@ -12,6 +13,7 @@ import { createReadSecret } from "#kernel/secrets.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
+import { fleetsOf } from "./fleets.ts";
 import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 
@@ -41,8 +43,10 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
       readSecret: createReadSecret({}, config.definitions.secrets_dir),
       timeoutMs: attemptTimeoutMs,
       nowMs: Date.now,
+      slackSpacingMs: config.slack.message_spacing_ms,
       reach: createReach({ services, closed: closedBy(config.monitor) }),
     }),
+    webhookUrlOf: createWebhookUrlOf(config),
     readChannels: parts.definitions.readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
@@ -52,4 +56,13 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
     registry,
     readActor,
   });
+}
+
+function createWebhookUrlOf(config: Config): (topicKey: string) => string {
+  const fleets = fleetsOf(config);
+  return (topicKey) => {
+    const [topic, fleet] = topicKey.split("/");
+    const found = fleets.find(({ name }) => name === fleet);
+    return found?.webhookUrl ?? config.slack[`${topic as Topic}_webhook_url`];
+  };
 }

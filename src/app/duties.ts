@@ -1,5 +1,5 @@
 /** Duties for invocations that another version of the program began, and the services that are watched for them. */
-import { alertEvents } from "#alerts/contract.ts";
+import { alertEvents, notices } from "#alerts/contract.ts";
 import { alertQueue, alertRecord } from "#alerts/internal.ts";
 import { cronObject, cronRuns } from "#cron/internal.ts";
 import { definitionsObject } from "#definitions/internal.ts";
@@ -16,8 +16,6 @@ import {
   runnerRegistry,
 } from "#monitor/internal.ts";
 import { checkReads } from "#monitor/results/contract.ts";
-import { chatLog } from "#notify/chat-log.ts";
-import { chatChannel } from "#notify/contract.ts";
 import { alertRoutesObject, alertRoutesRuns } from "#routing/incident/internal.ts";
 import { releaseService } from "#worker/release.ts";
 
@@ -55,6 +53,7 @@ export const duties: Duties = {
   ...dutiesOf(checkRecords, { write: again }),
   // An event may be in the queue already, which then ignores the second call: `goOn` continues delivery.
   ...dutiesOf(alertQueue, { enqueue: { ...again, ...goOn }, wake: goOn, retry: goOn, goOn }),
+  ...dutiesOf(notices, { post: again }),
   ...dutiesOf(alertRecord, { save: again, retriedBy: again }),
   // An apply is only ended, and reported as stopped; the next one knows what it was about to create.
   ...dutiesOf(alertRoutesObject, {
@@ -68,8 +67,6 @@ export const duties: Duties = {
   // A run is repeated now, because the next tick may be a day away.
   ...dutiesOf(cronObject, { start: again, tick: again, finished: again }),
   ...dutiesOf(cronRuns, { run: again }),
-  ...dutiesOf(chatLog, { save: again }),
-  ...dutiesOf(chatChannel, { Post: again }),
   ...dutiesOf(definitionsObject, {
     // The caller gets an error and may repeat it; what it wrote is told to the checks.
     Apply: { restoredBy: "finish" },
@@ -78,7 +75,7 @@ export const duties: Duties = {
   }),
 };
 
-/** All services except those of rollouts, which are released separately, with the chat channels that they post to. */
+/** All services except those of rollouts, which are released separately. */
 export const watchedServices: readonly string[] = [
   apiCheckObject,
   heartbeatObject,
@@ -88,6 +85,7 @@ export const watchedServices: readonly string[] = [
   checkProbe,
   checkRecords,
   runnerRegistry,
+  notices,
   alertQueue,
   alertRecord,
   alertEvents,
@@ -95,7 +93,6 @@ export const watchedServices: readonly string[] = [
   alertRoutesRuns,
   cronObject,
   cronRuns,
-  chatLog,
   definitionsObject,
   checkReads,
   fleetService,

@@ -17,8 +17,6 @@ import type { Database } from "#kernel/database.ts";
 import { readInstallation } from "#kernel/installation.ts";
 import { listening } from "#kernel/listen.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
-import { createChatChannel } from "#notify/chat-channel.ts";
-import { createChatLog } from "#notify/chat-log.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import type { RolloutFleet } from "#rollout/fleets.ts";
 import { requireOperator } from "#rollout/fleets.ts";
@@ -155,14 +153,6 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     results.reads,
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
-    createChatChannel({
-      webhookUrlOf: (channel, fleet) =>
-        fleets.find(({ name }) => name === fleet)?.webhookUrl ??
-        config.slack[`${channel}_webhook_url`],
-      spacingMs: config.slack.message_spacing_ms,
-      keepsLog: true,
-    }),
-    createChatLog(database),
     createReleaseService(endInvocations),
     ...createAlerts({
       config,

@@ -1,5 +1,5 @@
 /** The definition of a job, independent of how it is run. */
-import type { ChatChannelName, ChatMessage } from "#notify/contract.ts";
+import type { Notice, Topic } from "#alerts/contract.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** An exclusive handler of a virtual object, and the request for it. */
@@ -21,7 +21,7 @@ export type JobRun = {
   recall: <T>(key: string) => Promise<T | null>;
   remember: <T>(key: string, value: T) => void;
   /** Sends a chat message, in order and at least once; does not wait for the delivery. */
-  post: (channel: ChatChannelName, message: ChatMessage) => void;
+  post: (topic: Topic, message: Notice) => void;
 };
 
 export type Job = {

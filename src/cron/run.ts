@@ -1,7 +1,7 @@
 /** Runs one job to its end; after success, pings its heartbeats. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
+import { notices } from "#alerts/contract.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { chatChannel } from "#notify/contract.ts";
 import type { CronJobName, CronRun } from "./contract.ts";
 import type { PingHeartbeat } from "./heartbeat.ts";
 import { cronObject, cronRuns, type RunOrder } from "./internal.ts";
@@ -75,8 +75,8 @@ function jobRun(ctx: ObjectContext, { runId, startedAtMs }: RunOrder, job: Job):
     call: (target) => call(ctx, target),
     recall: async (key) => await ctx.get(key),
     remember: (key, value) => ctx.set(key, value),
-    post: (channel, message) => {
-      ctx.sendClient(chatChannel, channel).Post(message);
+    post: (topic, message) => {
+      ctx.sendClient(notices, topic).post(message);
     },
   };
 }

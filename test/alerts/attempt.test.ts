@@ -22,6 +22,7 @@ async function attempt(how: {
     sourceOf: () => undefined,
     linkTo: noLinks,
     timeoutMs: 1_000,
+    webhookUrlOf: () => "",
     findChannel: async () => how.found,
     send: async (channel) => {
       sentTo.push(channel);

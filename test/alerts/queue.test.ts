@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RoutedOrder } from "#alerts/order.ts";
+import { eventIdOf, type RoutedOrder } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import {
   add,
@@ -14,7 +14,7 @@ import { buildEpisode, buildOrder } from "../support/alerts/alert-builders.ts";
 
 const hourMs = 3_600_000;
 
-const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => order.transition.eventId);
+const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => eventIdOf(order));
 
 const fill = (...orders: RoutedOrder[]): Queue =>
   orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
@@ -32,7 +32,7 @@ const token = { kind: "retry", cause: "status 403", isTokenRefused: true } as co
 const failed = { kind: "retry", cause: "status 500" } as const;
 
 const statuses = ({ records }: Step) =>
-  records.map(({ entry, status }) => [entry.order.transition.eventId, status]);
+  records.map(({ entry, status }) => [eventIdOf(entry.order), status]);
 
 it("a channel that was joined again gets failure and recovery each time, in order", () => {
   const orders = [0, 1, 2].flatMap((joining) => buildEpisode({ joining }));
@@ -49,7 +49,7 @@ describe("add", () => {
   it("delivers the first event at once", () => {
     const { post, wakeAfterMs } = add(emptyQueue, buildOrder(), 0);
 
-    expect(post?.order.transition.eventId).toBe("verify-key:1:opened");
+    expect(post?.order.transition?.eventId).toBe("verify-key:1:opened");
     expect(wakeAfterMs).toBe(300_000);
   });
 
@@ -116,7 +116,7 @@ describe("applyOutcome", () => {
   it("delivers the recovery once its failure is accepted", () => {
     const { post } = end(fill(...buildEpisode()), accepted);
 
-    expect(post?.order.transition.kind).toBe("resolved");
+    expect(post?.order.transition?.kind).toBe("resolved");
   });
 
   it("waits before the next attempt, longer each time", () => {
@@ -143,7 +143,7 @@ describe("applyOutcome", () => {
       ["verify-key:1:opened", "dead"],
       ["verify-key:1:resolved", "dead"],
     ]);
-    expect(step.post?.order.transition.eventId).toBe("verify-key:2:opened");
+    expect(step.post?.order.transition?.eventId).toBe("verify-key:2:opened");
   });
 
   it("tries the newest failure too when the token is refused repeatedly for the first", () => {
@@ -152,9 +152,9 @@ describe("applyOutcome", () => {
 
     const step = end(endAll(queue, token, token), token);
 
-    expect(step.post?.order.transition.eventId).toBe("verify-key:3:opened");
+    expect(step.post?.order.transition?.eventId).toBe("verify-key:3:opened");
     const back = end(step.queue, token).queue;
-    expect(wake(back, back.generation).post?.order.transition.eventId).toBe("verify-key:1:opened");
+    expect(wake(back, back.generation).post?.order.transition?.eventId).toBe("verify-key:1:opened");
   });
 
   it("supersedes the events before the newest failure when that is accepted", () => {
@@ -175,7 +175,7 @@ describe("applyOutcome", () => {
 
     const lost = end(endAll(queue, token, token, token), failed).queue;
 
-    expect(wake(lost, lost.generation).post?.order.transition.eventId).toBe("verify-key:2:opened");
+    expect(wake(lost, lost.generation).post?.order.transition?.eventId).toBe("verify-key:2:opened");
   });
 
   it("posts no recovery when there was nowhere to post its failure", () => {

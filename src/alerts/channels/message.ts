@@ -1,5 +1,6 @@
 /** What an alert event says, whatever channel it goes to. Each channel puts it into its own format. */
-import type { Environment } from "#alerts/contract.ts";
+import type { z } from "zod";
+import type { Environment, PostedNotice } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
@@ -33,8 +34,17 @@ export type AlertMessage = {
   url: string | null;
 };
 
+/** `url`: the page of the rollout that the notice is about. */
+export type NoticeMessage = Pick<AlertMessage, "eventId" | "atMs" | "url"> & {
+  kind: "notice";
+  isTest?: never;
+  notice: z.infer<typeof PostedNotice>;
+};
+
+export type ChannelMessage = AlertMessage | NoticeMessage;
+
 /** One attempt. Never throws; the outcome never contains a secret. */
-export type SendToChannel = (channel: DirectChannel, message: AlertMessage) => Promise<Outcome>;
+export type SendToChannel = (channel: DirectChannel, message: ChannelMessage) => Promise<Outcome>;
 
 /** The row in force of a channel that is sent to directly; undefined: it cannot be read now. */
 export type FindChannel = (id: string) => Promise<DirectChannel | "removed" | undefined>;

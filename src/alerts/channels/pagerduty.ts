@@ -6,11 +6,11 @@ import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
-import type { AlertMessage } from "./message.ts";
+import type { ChannelMessage } from "./message.ts";
 import { type Answer, postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { factsOf, headline, linksOf, shorten } from "./words.ts";
+import { factsOf, headline, isFailure, linksOf, rolloutKeyOf, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
   const { channel, address, secret = "", message, timeoutMs, nowMs, reach } = delivery;
@@ -29,21 +29,17 @@ const detailLimit = 10_000;
 type Terms = Pick<ChannelOf<"pagerduty">, "severity">;
 
 /** The body without the routing key, which is secret. The same for every attempt at the same event. */
-export function renderPagerDuty(message: AlertMessage, { severity }: Terms): object {
-  const { kind, checkId, name, environment, openedAtMs, url } = message;
+export function renderPagerDuty(message: ChannelMessage, { severity }: Terms): object {
+  const { url } = message;
   const dedup_key = keyOf(message);
-  if (kind === "resolved") return { event_action: "resolve", dedup_key };
+  if (!isFailure(message)) return { event_action: "resolve", dedup_key };
   return {
     event_action: "trigger",
     dedup_key,
     payload: {
       summary: shorten(headline(message), summaryLimit),
-      source: checkId,
       severity: severityOf(message, severity),
-      timestamp: toIso(openedAtMs),
-      component: shorten(name, summaryLimit),
-      group: environment,
-      class: "check",
+      ...originOf(message),
       custom_details: detailsOf(message),
     },
     client: "Vedette",
@@ -51,24 +47,38 @@ export function renderPagerDuty(message: AlertMessage, { severity }: Terms): obj
   };
 }
 
-function detailsOf(message: AlertMessage): Record<string, string> {
+function originOf(message: ChannelMessage): object {
+  if (message.kind === "notice") {
+    const { fleet = "", event: component } = message.notice.rollout ?? {};
+    const timestamp = toIso(message.atMs);
+    return { source: fleet, timestamp, component, group: fleet, class: "rollout" };
+  }
+  const { checkId: source, name, environment: group, openedAtMs } = message;
+  const component = shorten(name, summaryLimit);
+  return { source, timestamp: toIso(openedAtMs), component, group, class: "check" };
+}
+
+function detailsOf(message: ChannelMessage): Record<string, string> {
   const facts = factsOf(message).map(({ name, text }) => [name.toLowerCase(), text]);
   return {
-    reason: shorten(message.reason, detailLimit),
+    ...(message.kind !== "notice" && { reason: shorten(message.reason, detailLimit) }),
     ...Object.fromEntries(facts),
     event_id: message.eventId,
   };
 }
 
 /** A longer one would be refused. Both events of an episode still have the same. */
-function keyOf({ dedupKey }: AlertMessage): string {
+function keyOf(message: ChannelMessage): string {
+  if (message.kind === "notice") return rolloutKeyOf(message);
+  const { dedupKey } = message;
   if (dedupKey.length <= keyLimit) return dedupKey;
   return createHash("sha256").update(dedupKey).digest("hex");
 }
 
-function severityOf({ isTest, environment }: AlertMessage, given: Terms["severity"]): string {
-  if (isTest) return "info";
-  return given ?? (environment === "production" ? "critical" : "warning");
+function severityOf(message: ChannelMessage, given: Terms["severity"]): string {
+  if (message.isTest) return "info";
+  if (message.kind === "notice") return given ?? "error";
+  return given ?? (message.environment === "production" ? "critical" : "warning");
 }
 
 /** The documentation asks for 30 s to some minutes before the next attempt. */

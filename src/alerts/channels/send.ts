@@ -1,10 +1,11 @@
 /** One attempt to send an event to a channel, whatever its kind. */
+import { topics } from "#alerts/contract.ts";
 import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import { catchMisdirected, MisdirectedSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { createSendEmail } from "./email/email.ts";
-import type { AlertMessage, SendToChannel } from "./message.ts";
+import type { ChannelMessage, SendToChannel } from "./message.ts";
 import { createPacer, type Pace, type Pacer } from "./pacer.ts";
 import { sendToPagerDuty } from "./pagerduty.ts";
 import { channelFault, type Destination, findDestination } from "./secrets.ts";
@@ -17,15 +18,15 @@ type Parts = {
   /** Of an attempt, if the channel's row has none. */
   timeoutMs: number;
   nowMs: () => number;
+  /** Between two attempts at a Slack webhook, by the settings. */
+  slackSpacingMs?: number;
   pacer?: Pacer;
   /** Where channels may lead; absent: everywhere but to metadata services. */
   reach?: Reach;
 };
 
 /** The limits that services have, and for those without one what does not overload a server. */
-const paces: Record<DirectChannel["kind"], Pace> = {
-  // One a second and channel.
-  slack: { spacingMs: 1_100, burst: 1, atOnce: 4 },
+const paces: Record<Exclude<DirectChannel["kind"], "slack">, Pace> = {
   // 120 a minute and key: 30 at once and 90 a minute stay below it.
   pagerduty: { spacingMs: 667, burst: 30, atOnce: 10 },
   webhook: { spacingMs: 0, burst: 1, atOnce: 10 },
@@ -38,21 +39,35 @@ const paces: Record<DirectChannel["kind"], Pace> = {
  */
 export function createSendToChannel(parts: Parts): SendToChannel {
   const { readSecret, nowMs, pacer = createPacer(), reach = createReach() } = parts;
+  const { slackSpacingMs = 1_000 } = parts;
+  const slack = { spacingMs: 1.1 * slackSpacingMs, burst: 1, atOnce: 4 };
+  /** After the end of an attempt: requests do not all take equally long. */
+  const rests = { webhook: 0, email: 0, pagerduty: 0, slack: slackSpacingMs };
+  // The webhooks of the settings are the operator's own, and may lead into any network.
+  const open = createReach();
   const senders: Senders = {
     slack: sendToSlack,
     webhook: sendToWebhook,
     email: createSendEmail(),
     pagerduty: sendToPagerDuty,
   };
+  const reachOf = ({ id }: DirectChannel) => (topics.some((topic) => topic === id) ? open : reach);
   return async (channel, message) => {
     const found = readDestination(channel, readSecret);
     if ("kind" in found) return found;
     const key = destinationKey(channel, found);
-    const turn = await pacer.take(key, paces[channel.kind]);
+    const turn = await pacer.take(key, { ...paces, slack }[channel.kind]);
     if ("afterMs" in turn) return { ...paced, afterMs: turn.afterMs };
     const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
     try {
-      const terms = { ...found, channel, message, timeoutMs, nowMs: nowMs(), reach };
+      const terms = {
+        ...found,
+        channel,
+        message,
+        timeoutMs,
+        nowMs: nowMs(),
+        reach: reachOf(channel),
+      };
       const outcome = await sendBy(senders, terms);
       if (outcome.kind === "retry" && outcome.afterMs !== undefined) {
         pacer.hold(key, outcome.afterMs);
@@ -61,6 +76,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     } catch (error) {
       return judgeNetworkError(error);
     } finally {
+      pacer.hold(key, rests[channel.kind]);
       turn.release();
     }
   };
@@ -86,7 +102,7 @@ type Senders = { [Kind in DirectChannel["kind"]]: Send<Kind> };
 
 type Terms = Destination & {
   channel: DirectChannel;
-  message: AlertMessage;
+  message: ChannelMessage;
   timeoutMs: number;
   nowMs: number;
   reach: Reach;

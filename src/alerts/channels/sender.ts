@@ -2,12 +2,12 @@
 import type { Outcome } from "#alerts/outcome.ts";
 import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
 import type { Reach } from "#kernel/reach.ts";
-import type { AlertMessage } from "./message.ts";
+import type { ChannelMessage } from "./message.ts";
 import type { Destination } from "./secrets.ts";
 
 export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
   channel: ChannelOf<Kind>;
-  message: AlertMessage;
+  message: ChannelMessage;
   /** Of the whole attempt. */
   timeoutMs: number;
   nowMs: number;

@@ -3,10 +3,10 @@ import type { IncomingWebhookSendArguments } from "@slack/webhook";
 import type { Outcome } from "#alerts/outcome.ts";
 import { cut, escapeText } from "#kernel/slack-text.ts";
 import { postToSlack, type Delivery as SlackAnswer } from "#kernel/slack-webhook.ts";
-import type { AlertMessage } from "./message.ts";
+import type { ChannelMessage, NoticeMessage } from "./message.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { factsOf, headline, linksOf, markOf } from "./words.ts";
+import { factsOf, headline, isFailure, linksOf, markOf } from "./words.ts";
 
 export const sendToSlack: Send<"slack"> = async (delivery) => {
   const { channel, address, message, timeoutMs, reach } = delivery;
@@ -15,16 +15,20 @@ export const sendToSlack: Send<"slack"> = async (delivery) => {
 };
 
 /** Slack's limits, in characters (docs.slack.dev/reference/block-kit/blocks). */
+const headerLimit = 150;
 const textLimit = 3_000;
+const fieldLimit = 2_000;
+const fieldCount = 10;
 
 /**
  * Phones show the beginning of `text`, desktops that of the first block: both are the headline. The blocks
  * that have Markdown are escaped, so that a name formats nothing and mentions nobody.
  */
 export function renderSlack(
-  message: AlertMessage,
+  message: ChannelMessage,
   { mention }: { mention?: string | undefined },
 ): IncomingWebhookSendArguments {
+  if (message.kind === "notice") return renderNotice(message, mention);
   const title = `${markOf(message)} ${headline(message)}`;
   const isMentioning = message.kind === "firing" && message.isTest !== true;
   const facts = factsOf(message).map(({ name, text }) => `${name}: ${escapeText(text)}`);
@@ -52,7 +56,37 @@ export function renderSlack(
   };
 }
 
-function openButtons(message: AlertMessage) {
+/**
+ * `text` is for notifications and clients that show no blocks. The notice's id is in the last block for
+ * people and in the metadata for programs: a repeated delivery has the same id.
+ */
+function renderNotice(message: NoticeMessage, mention?: string): IncomingWebhookSendArguments {
+  const { id, lines, title: words, fields: given } = message.notice;
+  const title = `${markOf(message)} ${words.toWellFormed()}`;
+  const body = [...(isFailure(message) && mention ? [mention] : []), ...lines.map(escapeText)];
+  const text = body.join("\n");
+  const fields = given.slice(0, fieldCount).map(({ name, value }) => ({
+    type: "mrkdwn" as const,
+    text: cut(`*${escapeText(name)}*\n${escapeText(value)}`, fieldLimit),
+  }));
+  return {
+    text: cut(text === "" ? escapeText(title) : `${escapeText(title)}: ${text}`, textLimit),
+    unfurl_links: false,
+    unfurl_media: false,
+    metadata: { event_type: "vedette_message", event_payload: { id } },
+    blocks: [
+      // Plain text: the only one that is not escaped.
+      { type: "header", text: { type: "plain_text", text: cut(title, headerLimit), emoji: true } },
+      ...(text === ""
+        ? []
+        : [{ type: "section", text: { type: "mrkdwn", text: cut(text, textLimit) } } as const]),
+      ...(fields.length === 0 ? [] : [{ type: "section" as const, fields }]),
+      { type: "context", elements: [{ type: "mrkdwn", text: cut(escapeText(id), textLimit) }] },
+    ],
+  };
+}
+
+function openButtons(message: ChannelMessage) {
   // A longer one would have the whole message refused.
   const links = linksOf(message).filter(({ href }) => href.length <= textLimit);
   if (links.length === 0) return [];

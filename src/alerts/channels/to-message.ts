@@ -1,8 +1,15 @@
 /** What an alert event says, from the order of its delivery. */
 import { parseEventId, testMark } from "#alerts/contract.ts";
-import type { RoutedOrder } from "#alerts/order.ts";
+import type { NoticeOrder, RoutedOrder } from "#alerts/order.ts";
 import { type LinkTo, noteOf } from "#alerts/payload.ts";
-import type { AlertMessage } from "./message.ts";
+import type { AlertMessage, NoticeMessage } from "./message.ts";
+
+export function toNoticeMessage(order: NoticeOrder, linkTo: LinkTo): NoticeMessage {
+  const { eventId, atMs, notice } = order;
+  const { id, fleet } = notice.rollout ?? {};
+  const url = id && fleet ? linkTo.rollout({ rolloutId: id, fleet }) : undefined;
+  return { kind: "notice", eventId, atMs, notice, url: url ?? null };
+}
 
 export function toMessage(order: RoutedOrder, linkTo: LinkTo): AlertMessage {
   const { transition, environment, name } = order;

@@ -4,11 +4,11 @@ import type { Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
-import type { AlertMessage } from "./message.ts";
+import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
 import { type Answer, postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { headline, shorten } from "./words.ts";
+import { headline, rolloutKeyOf, shorten } from "./words.ts";
 
 export const sendToWebhook: Send<"webhook"> = async (delivery) => {
   const { address, secret, message, timeoutMs, nowMs, reach } = delivery;
@@ -26,7 +26,8 @@ const textLength = 2_000;
 const mostPlaces = 100;
 
 /** The same for every attempt at the same event. */
-export function renderWebhook(message: AlertMessage): object {
+export function renderWebhook(message: ChannelMessage): object {
+  if (message.kind === "notice") return renderNotice(message);
   const { kind, isTest, eventId, atMs, openedAtMs, reason, endedBecause, rollout } = message;
   return {
     id: idOf(message),
@@ -53,6 +54,30 @@ export function renderWebhook(message: AlertMessage): object {
   };
 }
 
+function renderNotice(message: NoticeMessage): object {
+  const { eventId, atMs, notice, url } = message;
+  const { title, tone, lines, fields, rollout } = notice;
+  const { id, fleet, event = "" } = rollout ?? {};
+  return {
+    id: idOf(message),
+    type: `rollout.${event.replace(/^rollout /, "").replaceAll(" ", "_")}`,
+    timestamp: toIso(atMs),
+    data: {
+      rollout: id,
+      fleet,
+      event,
+      ...Object.fromEntries(fields.slice(0, 2).map((one) => [one.name.toLowerCase(), one.value])),
+      tone,
+      title,
+      lines: lines.map((line) => shorten(line, textLength)),
+      dedup_key: rolloutKeyOf(message),
+      event_id: eventId,
+      summary: shorten(headline(message), textLength),
+      url,
+    },
+  };
+}
+
 function toData({ endedAtMs, ...rollout }: RolloutNote) {
   return { ...rollout, ended_at: endedAtMs === null ? null : toIso(endedAtMs) };
 }
@@ -66,7 +91,7 @@ function sequenceOf({ kind, episode, joining }: AlertMessage): number {
 }
 
 /** The signed text is `id.timestamp.body`: the id must not have a dot. */
-function idOf({ eventId }: AlertMessage): string {
+function idOf({ eventId }: ChannelMessage): string {
   return eventId.replaceAll(".", "_");
 }
 

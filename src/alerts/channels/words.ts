@@ -2,21 +2,38 @@
 import { formatSpan } from "#kernel/duration.ts";
 import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
-import type { AlertMessage } from "./message.ts";
+import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
 
 /** A name is cut in a headline, so that the cause still fits on the screen of a phone. */
 const nameLength = 30;
 const reasonLength = 500;
 
 /** `🔴` and the like: colours alone tell nothing, so the word follows. */
-export function markOf(message: AlertMessage): string {
+export function markOf(message: ChannelMessage): string {
+  if (message.kind === "notice") return marks[message.notice.tone];
   if (message.isTest) return "🔵";
   if (message.kind === "firing") return "🔴";
   return message.endedBecause === null ? "🟢" : "⚪";
 }
 
+const marks = { info: "🔵", success: "🟢", warning: "🟠", danger: "🔴" } as const;
+
+/** Whether people have to act. Of a rollout it is over with the next notice. */
+export function isFailure(message: ChannelMessage): boolean {
+  return message.kind === "notice" ? message.notice.tone === "danger" : message.kind === "firing";
+}
+
+/** The same for all notices of a rollout. */
+export function rolloutKeyOf({ notice }: Pick<NoticeMessage, "notice">): string {
+  return `rollout:${notice.rollout?.id ?? notice.id}`;
+}
+
 /** State, name and cause, in this order: `Failed: Verify key: status 500`. One line. */
-export function headline(message: AlertMessage): string {
+export function headline(message: ChannelMessage): string {
+  if (message.kind === "notice") {
+    const { title, lines } = message.notice;
+    return [title, ...(lines.length > 0 ? [lines.join(" ")] : [])].map(oneLine).join(": ");
+  }
   const { kind, name, reason, endedBecause, isTest } = message;
   const test = isTest ? "[TEST] " : "";
   const shortName = shorten(oneLine(name), nameLength);
@@ -33,7 +50,10 @@ export function headline(message: AlertMessage): string {
 type Fact = { name: string; text: string };
 
 /** What people need to look into it, most important first. */
-export function factsOf(message: AlertMessage): Fact[] {
+export function factsOf(message: ChannelMessage): Fact[] {
+  if (message.kind === "notice") {
+    return message.notice.fields.map(({ name, value }) => ({ name, text: oneLine(value) }));
+  }
   const { name, environment, locations, rollout, missedPings, openedAtMs, kind } = message;
   const lasted = kind === "firing" ? "" : `, for ${lastedWords(message)}`;
   return [
@@ -46,7 +66,10 @@ export function factsOf(message: AlertMessage): Fact[] {
 }
 
 /** The pages that say more. */
-export function linksOf({ url, rollout }: AlertMessage): { text: string; href: string }[] {
+export function linksOf(message: ChannelMessage): { text: string; href: string }[] {
+  const { url } = message;
+  if (message.kind === "notice") return url === null ? [] : [{ text: "Open rollout", href: url }];
+  const { rollout } = message;
   return [
     ...(url === null ? [] : [{ text: "Open check", href: url }]),
     ...(rollout?.url == null ? [] : [{ text: "Open rollout", href: rollout.url }]),

@@ -1,4 +1,4 @@
-/** Commands about alert events on their way to the incident service. */
+/** Commands about alert events and messages on their way to channels. */
 import { styleText } from "node:util";
 import type { z } from "zod";
 import {

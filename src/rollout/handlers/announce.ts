@@ -1,7 +1,8 @@
 /** Writes a transition: the state, the chat message, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { notices, topicKey } from "#alerts/contract.ts";
+import { defaultFleet } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
-import { chatChannel, rolloutChannel } from "#notify/contract.ts";
 import { rolloutWatch } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
@@ -35,7 +36,10 @@ export function announceAt(
   const stamped = { ...head, ...paused, updatedAt: at, sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
-  ctx.sendClient(chatChannel, rolloutChannel(head.fleet)).Post(message);
+  const { rolloutId: id, fleet } = stamped;
+  const rollout = { id, fleet: fleet ?? defaultFleet, event };
+  const topic = topicKey("sentinel_rollout", fleet);
+  ctx.sendClient(notices, topic).post({ ...message, rollout });
   if (event === "paused") listAfterPause(ctx, stamped);
   tellHistory(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;

@@ -1,7 +1,7 @@
 /** The Restate object through which rollouts write their history. */
 import { iface } from "@restatedev/restate-sdk";
+import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
-import type { ChatMessage } from "#notify/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
@@ -32,7 +32,7 @@ export type OutcomesEntry = {
 };
 
 /** A transition with the message about it; `by`: the operator who caused it, if one did. */
-type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
+type TransitionMessage = { event: RolloutEvent; message: Notice; by?: string };
 
 /** What Status says, too. */
 type HistoryView = {

@@ -67,10 +67,10 @@ function toMessage(row: Row): MessageView {
     at: row.at.toISOString(),
     ...message,
     delivery: {
-      outcome: row.outcome ?? "queued",
+      outcome: row.outcome,
       attempts: row.attempts ?? 0,
-      detail: row.detail,
-      at: row.updated_at?.toISOString() ?? null,
+      detail: row.cause,
+      at: (row.accepted_at ?? row.queued_at)?.toISOString() ?? null,
     },
   };
 }
@@ -106,8 +106,13 @@ const selectMembers = `
   FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectMessages = `
-  SELECT m.*, d.outcome, d.attempts, d.detail, d.updated_at
-  FROM rollout_messages m LEFT JOIN chat_deliveries d ON d.message_id = m.rollout_id || '#' || m.sequence
+  SELECT m.*, d.attempts, d.cause, d.accepted_at, d.queued_at,
+    CASE WHEN d.attempts IS NULL OR d.status = 'pending' AND d.attempts = 0 THEN 'queued'
+      WHEN d.status = 'pending' THEN 'sending' WHEN d.status = 'accepted' THEN 'delivered'
+      WHEN d.status = 'not_posted' OR d.cause IS NULL THEN 'dropped'
+      WHEN starts_with(d.cause, 'given up: ') THEN 'given_up' ELSE 'refused' END AS outcome
+  FROM rollout_messages m LEFT JOIN alert_events d
+    ON d.notice ->> 'id' = m.rollout_id || '#' || m.sequence AND d.channel = 'sentinel_rollout'
   WHERE m.rollout_id = $1 ORDER BY m.sequence DESC LIMIT 300`;
 
 const selectImages = `

@@ -1,9 +1,10 @@
 /** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
+
+import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
-import type { ChatMessage } from "#notify/contract.ts";
 import { isLeftBehind } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { standingOf } from "./standing.ts";
@@ -27,7 +28,7 @@ export const rolloutEvents = [
 export type RolloutEvent = (typeof rolloutEvents)[number];
 
 type Draft = {
-  tone: ChatMessage["tone"];
+  tone: Notice["tone"];
   title: string;
   lines: (head: RolloutHead, call: Call) => string[];
 };
@@ -169,11 +170,7 @@ const drafts: Record<RolloutEvent, Draft> = {
 };
 
 /** The message of an event; `head.sequence` makes its id, the same on every delivery. */
-export function composeMessage(
-  event: RolloutEvent,
-  head: RolloutHead,
-  call: Call = {},
-): ChatMessage {
+export function composeMessage(event: RolloutEvent, head: RolloutHead, call: Call = {}): Notice {
   const draft = drafts[event];
   const hasFailures = event === "completed" && head.failed > 0;
   const revertsNone = event === "rollback completed" && head.revertedByLastRollback === 0;

@@ -1,7 +1,6 @@
 /** Ends invocations that another version has begun and that cannot continue, and repairs the rollout. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/deploys/contract.ts";
-import { chatChannel } from "#notify/contract.ts";
 import { rolloutPins } from "#rollout/choice/interface.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutHistory } from "#rollout/history/interface.ts";
@@ -31,7 +30,6 @@ export const releasedServices: readonly string[] = [
   rolloutPins.name,
   rolloutPromotions.name,
   sentinelService.name,
-  chatChannel.name,
 ];
 
 /** Kills invocations, with everything that they have called. Those that have ended already are ignored. */
@@ -87,7 +85,6 @@ function resend(ctx: Context, { id, service, key, handler, input }: WedgedCall):
 
 /** One-way calls, which no caller would repeat. All of them are safe to repeat. */
 const oneWay: readonly string[] = [
-  `${chatChannel.name}/Post`,
   `${rolloutHistory.name}/save`,
   `${rolloutHistory.name}/plan`,
   `${rolloutHistory.name}/outcomes`,

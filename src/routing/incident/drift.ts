@@ -1,5 +1,5 @@
 /** Decides whether routes have drifted from their rows, and composes the messages about it. */
-import type { ChatMessage } from "#notify/contract.ts";
+import type { Notice } from "#alerts/contract.ts";
 import type { DriftReport, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { isInStep } from "./overlay.ts";
 import type { PlanOutcome } from "./plan.ts";
@@ -52,7 +52,7 @@ export function announceDrift(
   announced: AnnouncedState,
   report: DriftReport,
   id: string,
-): ChatMessage | undefined {
+): Notice | undefined {
   const { state, routes, doubled, checked_at } = report;
   if (state === "unknown" || state === announced) return undefined;
   const fields = [{ name: "Checked at", value: checked_at }];

@@ -1,12 +1,12 @@
 /** The virtual object of alert routes, which operators call. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { notices } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
-import { chatChannel } from "#notify/contract.ts";
 import type {
   ApplyRequest,
   ApplyResult,
@@ -162,6 +162,6 @@ async function checked(ctx: ObjectContext, report: DriftReport): Promise<null> {
   const message = announceDrift(await readAnnounced(ctx), report, `drift-${report.checked_at}`);
   if (message === undefined || report.state === "unknown") return null;
   writeAnnounced(ctx, report.state);
-  ctx.sendClient(chatChannel, "alert_routes").Post(message);
+  ctx.sendClient(notices, "alert_routes").post(message);
   return null;
 }

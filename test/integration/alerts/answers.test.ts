@@ -27,7 +27,7 @@ const deliverTo = async (answer: (outgoing: ServerResponse) => void) =>
 function deliverAt(url: string) {
   const source = { url, kind: "http", readToken: () => "token" } as const;
   const parts = { sourceOf: () => source, linkTo: noLinks, timeoutMs: 1_000 };
-  const direct = { send: neverAsked, findChannel: neverAsked };
+  const direct = { send: neverAsked, findChannel: neverAsked, webhookUrlOf: () => "" };
   return createAttempt({ ...parts, ...direct })(buildOrder());
 }
 

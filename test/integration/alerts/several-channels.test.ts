@@ -1,6 +1,6 @@
 /** One check whose events go to several channels. */
 import { expect, it } from "vitest";
-import type { AlertMessage, SendToChannel } from "#alerts/channels/message.ts";
+import type { ChannelMessage, SendToChannel } from "#alerts/channels/message.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import { startAlertBench } from "../../support/alerts/alert-bench.ts";
@@ -12,7 +12,7 @@ const hook = DirectChannel.parse({ id: "hook", kind: "webhook", url: "https://a.
 
 /** Notes what each channel is sent; `answers`: how each answers, by its id. */
 function noteSent(answers: Record<string, () => Outcome>) {
-  const sent: { channel: DirectChannel; message: AlertMessage }[] = [];
+  const sent: { channel: DirectChannel; message: ChannelMessage }[] = [];
   const send: SendToChannel = async (channel, message) => {
     sent.push({ channel, message });
     return (answers[channel.id] ?? (() => ({ kind: "accepted" })))();

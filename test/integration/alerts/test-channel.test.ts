@@ -12,7 +12,7 @@ describe("a test of a channel", () => {
     const bench = await startAlertBench({
       channels: [slackChannel],
       send: async (_, message) => {
-        sent.push(message);
+        sent.push(message as AlertMessage);
         if (message.kind === "resolved") return { kind: "retry", cause: "status 500" };
         return { kind: "accepted", remark: "one recipient refused" };
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ChatMessage } from "#notify/contract.ts";
+import { Notice } from "#alerts/contract.ts";
 import { composeMessage, rolloutEvents } from "#rollout/rules/messages.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
@@ -13,7 +13,7 @@ describe("composeMessage", () => {
       reason: "incident 4711",
     });
 
-    expect(ChatMessage.parse(message).lines.join("")).not.toMatch(/undefined|NaN/);
+    expect(Notice.parse(message).lines.join("")).not.toMatch(/undefined|NaN/);
   });
 
   it.each([

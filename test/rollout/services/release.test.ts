@@ -45,9 +45,9 @@ describe("planRelease", () => {
 
   it("sends one-way calls again with the same input", () => {
     const message = aCall({
-      service: "vedette.v1.ChatChannel",
-      handler: "Post",
-      key: "sentinel_rollout",
+      service: "vedette.v1.RolloutHistory",
+      handler: "save",
+      key: "r-1",
       input: { id: "m" },
     });
 
@@ -55,7 +55,7 @@ describe("planRelease", () => {
   });
 
   it("sends nothing whose input is no longer known", () => {
-    const message = aCall({ service: "vedette.v1.ChatChannel", handler: "Post" });
+    const message = aCall({ service: "vedette.v1.RolloutHistory", handler: "save" });
 
     expect(planRelease([message])).toMatchObject({ again: [], others: [message.id] });
   });

@@ -85,6 +85,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
     registry,
     readActor,
     send: options.send ?? (async () => ({ kind: "accepted" })),
+    webhookUrlOf: () => "",
     readChannels: async () => options.channels ?? Promise.reject(new Error("not to be read")),
   });
   const { alwaysReplay = false } = options;

@@ -46,6 +46,7 @@ const { url } = await serveEndpoint({
     createRecordsObject(recorder),
     ...createAlertDelivery({
       send: async () => ({ kind: "unconfigured" }),
+      webhookUrlOf: () => "",
       readChannels: async () => [],
       sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
       linkTo: noLinks,

@@ -1,13 +1,14 @@
-/** The chat channel on a real Restate, in front of a fake chat service, with its log lines kept. */
+/** Notices on a real Restate, in front of a fake chat service, with its log lines kept. */
 import { type ObjectContext, object } from "@restatedev/restate-sdk";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createChatChannel } from "#notify/chat-channel.ts";
-import { ChatMessage, chatChannel } from "#notify/contract.ts";
+import { Notice, notices } from "#alerts/contract.ts";
+import { eventIdOf } from "#alerts/order.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
+import { createChat } from "./chat.ts";
 import { type Reply, startFakeChat } from "./fake-chat.ts";
 
 type BenchOptions = {
@@ -19,13 +20,13 @@ type BenchOptions = {
   webhookUrl?: string;
 };
 
-/** Sends a list of messages one after the other, as the rollout does: the channel itself is private. */
+/** Sends a list of notices one after the other, as the rollout does: their object is private. */
 const relay = object({
   name: "test.Relay",
   handlers: {
     send: async (ctx: ObjectContext, messages: unknown[]) => {
       for (const message of messages) {
-        ctx.sendClient(chatChannel, "sentinel_rollout").Post(ChatMessage.parse(message));
+        ctx.sendClient(notices, "sentinel_rollout").post(Notice.parse(message));
       }
     },
   },
@@ -41,13 +42,17 @@ export async function startChatBench(options: BenchOptions = {}) {
   const webhookUrl = options.webhookUrl ?? chat.url;
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
-  const channel = createChatChannel({
+  const records: { id: string; status: string; cause: string | null }[] = [];
+  const services = createChat({
     webhookUrlOf: () => webhookUrl,
     spacingMs,
     ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+    save: async ({ entry: { order, cause }, status }) => {
+      records.push({ id: eventIdOf(order), status, cause });
+    },
   });
   const serve = (port: number) =>
-    serveEndpoint({ host: "127.0.0.1", port, services: [channel], identityKeys: [], log });
+    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
   let worker = await serve(0);
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
@@ -57,7 +62,9 @@ export async function startChatBench(options: BenchOptions = {}) {
     chat,
     restate,
     logLines,
-    send: async (messages: ChatMessage[]) => {
+    /** What the delivery log was sent, in order. */
+    records,
+    send: async (messages: Notice[]) => {
       const answer = await fetch(`${ingressUrl}/test.Relay/all/send`, {
         method: "POST",
         headers: { "content-type": "application/json" },

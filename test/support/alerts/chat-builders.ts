@@ -1,7 +1,7 @@
-import type { ChatMessage } from "#notify/contract.ts";
+import type { Notice } from "#alerts/contract.ts";
 
 /** A message with everything in it, and `changes` to it. */
-export function buildMessage(changes: Partial<ChatMessage> = {}): ChatMessage {
+export function buildNotice(changes: Partial<Notice> = {}): Notice {
   return {
     id: "r-1#1",
     title: "Wave started",

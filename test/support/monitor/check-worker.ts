@@ -68,6 +68,7 @@ const { url } = await serveEndpoint({
     }),
     ...createAlertDelivery({
       send: async () => ({ kind: "unconfigured" }),
+      webhookUrlOf: () => "",
       readChannels: async () => [],
       sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
       linkTo: noLinks,

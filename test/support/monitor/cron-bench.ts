@@ -14,9 +14,9 @@ import { createCronServices } from "#cron/services.ts";
 import { startCron } from "#cron/start.ts";
 import { type JobSuccess, jobHeartbeats } from "#monitor/internal.ts";
 import { tellHeartbeats } from "#monitor/start.ts";
-import { createChatChannel } from "#notify/chat-channel.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
@@ -54,7 +54,7 @@ export async function startCronBench({
       pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
       metrics: createCronMetrics(registry),
     }),
-    createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+    ...createChat({ webhookUrlOf: () => chat.url }),
   ];
   const serve = (port: number) =>
     serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });

@@ -1,11 +1,12 @@
 /** What a timed job is given, without what makes it durable. */
+
+import type { Notice } from "#alerts/contract.ts";
 import type { JobRun } from "#cron/job.ts";
-import type { ChatMessage } from "#notify/contract.ts";
 
 /** `memory` and `posted` are what the runs of one test have in common. */
 export function createJobRun(given: Partial<JobRun> = {}) {
   const memory = new Map<string, unknown>();
-  const posted: ChatMessage[] = [];
+  const posted: Notice[] = [];
   const run: JobRun = {
     runId: "run-1",
     nowMs: 0,

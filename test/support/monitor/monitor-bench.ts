@@ -218,6 +218,7 @@ function realDelivery(
     keepDays: 30,
     registry: new Registry(),
     readActor,
+    webhookUrlOf: () => "",
     readChannels: async () => [],
     tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
   });

@@ -13,12 +13,12 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { signActor } from "#kernel/signed-actor.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { createChatChannel } from "#notify/chat-channel.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import type { ResolveImage } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
+import { createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { queryRestate } from "../servers/restate-query.ts";
@@ -115,7 +115,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readActor,
         requireOperator: () => {},
       }),
-      createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+      ...createChat({ webhookUrlOf: () => chat.url }),
       testService,
       ...createRolloutServices({
         fleets: [...listings].map(([name, { list }]) => ({

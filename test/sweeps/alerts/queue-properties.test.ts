@@ -1,6 +1,7 @@
 /** What the receiver sees of every history of events, answers, crashes and commands. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { eventIdOf } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import {
   add,
@@ -43,13 +44,13 @@ function play(happenings: readonly Happening[]) {
   const take = (step: Step) => {
     queue = step.queue;
     for (const { entry, status } of step.records) {
-      if (status === "accepted") accepted.push(entry.order.transition.eventId);
+      if (status === "accepted") accepted.push(eventIdOf(entry.order));
     }
   };
   const proceed = (step: Step, how: End) => {
     take(step);
     if (step.post === null) return;
-    if (how === "accepted" || how === "lost") received.push(step.post.order.transition.eventId);
+    if (how === "accepted" || how === "lost") received.push(eventIdOf(step.post.order));
     // Not even its end is known: only the timer is left.
     if (how === "killed") return;
     const settlement = { outcome: outcomes[how], beganAtMs: 0, atMs: 0, random: 0 };
@@ -70,7 +71,7 @@ function play(happenings: readonly Happening[]) {
     },
     redeliver: () => {
       const [dead] = queue.dead;
-      const answer = dead && retry(queue, dead.order.transition.eventId, 0);
+      const answer = dead && retry(queue, eventIdOf(dead.order), 0);
       if (answer !== undefined && answer !== null && answer !== "superseded") take(answer.step);
     },
   };

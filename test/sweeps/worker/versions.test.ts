@@ -24,7 +24,6 @@ const edits = {
   watch: renamed("monitor/heartbeat/commit.ts", "release"),
   eventRecords: renamed("alerts/recorder.ts", "save-events"),
   checkRecords: renamed("monitor/records.ts", "write-records"),
-  chatLog: renamed("notify/chat-log.ts", "save-delivery"),
   tick: renamed("monitor/check/steps.ts", "look-around"),
   probe: renamed("monitor/probe/service.ts", "probe"),
   job: { file: "cron/jobs/count-keys.ts", from: 'step("count-keys"', to: 'step("sum-keys"' },
@@ -150,23 +149,23 @@ describe("what is under way while the program is replaced by one with another st
     await untilTold("opened", "resolved", "opened");
   });
 
-  it("loses no record of checks, alert events and chat messages", {
+  it("loses no record of checks, alert events and notices", {
     timeout: 240_000,
   }, async () => {
-    await holding("check_episodes, alert_events, chat_deliveries", async () => {
+    await holding("check_episodes, alert_events", async () => {
       await ping("fail");
       await bench.send("Rollout", { image: imageV1, wave_percentages: [100] });
-      await untilAtWork("CheckRecords/write", "AlertRecord/save", "ChatLog/save");
+      await untilAtWork("CheckRecords/write", "AlertRecord/save");
     });
 
-    await bench.start(edits.eventRecords, edits.checkRecords, edits.chatLog);
+    await bench.start(edits.eventRecords, edits.checkRecords);
 
     await untilRow("SELECT 1 FROM check_episodes WHERE check_id = $1", [heartbeat]);
     await untilRow("SELECT 1 FROM alert_events WHERE check_id = $1 AND status = 'accepted'", [
       heartbeat,
     ]);
-    await untilRow(`SELECT 1 FROM chat_deliveries
-      HAVING count(*) >= 2 AND bool_and(outcome = 'delivered')`);
+    await untilRow(`SELECT 1 FROM alert_events WHERE kind = 'notice'
+      HAVING count(*) >= 2 AND bool_and(status = 'accepted')`);
   });
 
   it.for([

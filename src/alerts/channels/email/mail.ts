@@ -1,16 +1,24 @@
 /** An event as a mail: one for each recipient, the mails of an episode in one thread. */
 import { createHash } from "node:crypto";
-import type { AlertMessage } from "#alerts/channels/message.ts";
-import { factsOf, headline, linksOf, markOf, oneLine, shorten } from "#alerts/channels/words.ts";
+import type { ChannelMessage } from "#alerts/channels/message.ts";
+import {
+  factsOf,
+  headline,
+  linksOf,
+  markOf,
+  oneLine,
+  rolloutKeyOf,
+  shorten,
+} from "#alerts/channels/words.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
 
 const textLength = 10_000;
 
 /** What nodemailer takes. The same for every attempt at the same event and recipient. */
-export function renderMail(message: AlertMessage, { from }: ChannelOf<"email">, to: string) {
+export function renderMail(message: ChannelMessage, { from }: ChannelOf<"email">, to: string) {
   const opened = idOf({ eventId: openedEventOf(message), to, from });
-  const isFirst = message.kind === "firing";
+  const isFirst = startsThread(message);
   return {
     from: { name: "Vedette", address: from },
     to: { name: "", address: to },
@@ -34,13 +42,24 @@ export function renderMail(message: AlertMessage, { from }: ChannelOf<"email">, 
 }
 
 /** One for all mails of a thread: the state is the first line of the text. `=?` begins a text in an encoding (RFC 2047). */
-function subjectOf({ kind, isTest, environment, name }: AlertMessage): string {
-  const subject = `[${isTest ? "TEST" : environment}] ${shorten(oneLine(name).replaceAll("=?", "= ?"), 150)}`;
-  return kind === "firing" ? subject : `Re: ${subject}`;
+function subjectOf(message: ChannelMessage): string {
+  const [tag, name = ""] =
+    message.kind === "notice"
+      ? [`rollout, ${message.notice.rollout?.fleet}`, message.notice.fields[0]?.value]
+      : [message.isTest ? "TEST" : message.environment, message.name];
+  const subject = `[${tag}] ${shorten(oneLine(name).replaceAll("=?", "= ?"), 150)}`;
+  return startsThread(message) ? subject : `Re: ${subject}`;
 }
 
-function openedEventOf({ eventId }: AlertMessage): string {
-  return eventId.replace(/:resolved$/, ":opened");
+function startsThread(message: ChannelMessage): boolean {
+  if (message.kind === "notice") return message.notice.rollout?.event === "rollout started";
+  return message.kind === "firing";
+}
+
+/** The same for all mails of a thread. */
+function openedEventOf(message: ChannelMessage): string {
+  if (message.kind === "notice") return rolloutKeyOf(message);
+  return message.eventId.replace(/:resolved$/, ":opened");
 }
 
 /** Where a mailbox merges mails of the same id, a repeated attempt is no second mail. */
@@ -56,17 +75,18 @@ function domainOf(address: string): string {
 type Line = { name: string; text: string };
 
 /** A mail may arrive late, after one that is newer: it says of when it is. */
-function linesOf(message: AlertMessage): Line[] {
-  const { kind, reason, atMs, eventId } = message;
+function linesOf(message: ChannelMessage): Line[] {
+  const { kind, atMs, eventId } = message;
+  const name = kind === "firing" ? "Reason" : "It had failed";
   return [
     ...factsOf(message),
-    { name: kind === "firing" ? "Reason" : "It had failed", text: shorten(reason, textLength) },
+    ...(kind === "notice" ? [] : [{ name, text: shorten(message.reason, textLength) }]),
     { name: "As of", text: formatUtc(atMs) },
     { name: "Event", text: eventId },
   ];
 }
 
-function textOf(message: AlertMessage): string {
+function textOf(message: ChannelMessage): string {
   return [
     `${markOf(message)} ${headline(message)}`,
     "",
@@ -76,7 +96,7 @@ function textOf(message: AlertMessage): string {
   ].join("\n");
 }
 
-function htmlOf(message: AlertMessage): string {
+function htmlOf(message: ChannelMessage): string {
   const title = escapeHtml(`${markOf(message)} ${headline(message)}`);
   const rows = linesOf(message).map(
     ({ name, text }) => `<tr><td>${escapeHtml(name)}</td><td>${escapeHtml(text)}</td></tr>`,

@@ -1,4 +1,4 @@
-/** The deliveries of alert events, to the incident service and to channels. */
+/** The deliveries of alert events and messages, to the incident service and to channels. */
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { duration } from "#console/web/format.ts";
@@ -8,7 +8,7 @@ import { Time } from "#console/web/parts/time.tsx";
 import { callerWords, eventWords } from "#kernel/words.ts";
 import { retryWords } from "./retry-words.ts";
 
-const kinds = { opened: "Failure", resolved: "Recovery" } as const;
+const kinds = { opened: "Failure", resolved: "Recovery", notice: "Message" } as const;
 
 const tones: Record<AlertEventView["status"], string> = {
   accepted: "t-good",
@@ -26,7 +26,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
       <table class="cards">
         <thead>
           <tr>
-            {withCheck && <th>Check</th>}
+            {withCheck && <th>About</th>}
             <th>Event</th>
             <th>To</th>
             <th>When</th>
@@ -42,8 +42,10 @@ export function Deliveries({ events, withCheck, reload }: Props) {
         <tbody>
           {events.map((event) => (
             <tr key={event.event_id}>
-              {withCheck && <td data-name="Check">{event.name}</td>}
-              <td data-name="Event">{`${kinds[event.kind]} #${event.episode}`}</td>
+              {withCheck && <td data-name="About">{event.name}</td>}
+              <td data-name="Event">
+                {[kinds[event.kind], event.episode ?? []].flat().join(" #")}
+              </td>
               <td data-name="To">{event.channel}</td>
               <td data-name="When" class="nowrap">
                 <Time iso={event.event_at} />

@@ -12,6 +12,6 @@ export function retryWords({ event_id, environment, channel, kind }: Event): str
     : "The people on the alert's route are paged.";
   return [
     `It is sent to ${receiver} now, and retried until it is accepted.`,
-    kind === "opened" ? notified : "This resolves the alert there.",
+    kind === "resolved" ? "This resolves the alert there." : notified,
   ];
 }

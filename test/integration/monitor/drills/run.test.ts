@@ -1,6 +1,6 @@
 /** A drill that an operator begins, on a real Restate and a real Postgres; its schedule is a year away. */
 import { expect, it } from "vitest";
-import type { SendToChannel } from "#alerts/channels/message.ts";
+import type { AlertMessage, SendToChannel } from "#alerts/channels/message.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
@@ -25,7 +25,8 @@ const drill = aHeartbeat({
 function channels({ isDown = false } = {}) {
   const state = { isDown };
   const sent = new Set<string>();
-  const send: SendToChannel = async ({ id }, { checkId, kind }) => {
+  const send: SendToChannel = async ({ id }, message) => {
+    const { checkId, kind } = message as AlertMessage;
     if (id === "chat" && state.isDown) return { kind: "retry", cause: "not reached", afterMs: 200 };
     sent.add(`${id} ${kind} ${checkId}`);
     return { kind: "accepted" };

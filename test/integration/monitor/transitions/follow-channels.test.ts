@@ -266,7 +266,7 @@ it("the channel itself gets each of its events once, and each has a row of its o
     { directChannels: [hook] },
     {
       send: async (_, message) => {
-        sent.push(message);
+        sent.push(message as AlertMessage);
         return { kind: "accepted" };
       },
     },

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { startChatBench } from "../../support/alerts/chat-bench.ts";
-import { buildMessage } from "../../support/alerts/chat-builders.ts";
-import { waitFor } from "../../support/wait-for.ts";
+import { startChatBench } from "../../../support/alerts/chat-bench.ts";
+import { buildNotice } from "../../../support/alerts/chat-builders.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
-const messagesOf = (...ids: string[]) => ids.map((id) => buildMessage({ id }));
+const messagesOf = (...ids: string[]) => ids.map((id) => buildNotice({ id }));
 
 type Bench = Awaited<ReturnType<typeof startChatBench>>;
 
@@ -19,6 +20,16 @@ const untilLogged = (bench: Bench, text: string) =>
     what: `the log line "${text}"`,
   });
 
+const idOf = (id: string) => `sentinel_rollout@sentinel_rollout:${id}`;
+
+const untilRecorded = async (bench: Bench, record: Bench["records"][number]) => {
+  const isIt = (one: object) => isDeepStrictEqual(one, record);
+  await waitFor(() => bench.records.some(isIt), { withinMs: 5_000, what: "a record" }).catch(
+    () => {},
+  );
+  expect(bench.records).toContainEqual(record);
+};
+
 const untilAttempted = (bench: Bench, count: number) =>
   waitFor(() => bench.chat.attemptsAtMs.length >= count, {
     withinMs: 30_000,
@@ -27,7 +38,7 @@ const untilAttempted = (bench: Bench, count: number) =>
 
 const gaps = (timesMs: number[]) => timesMs.slice(1).map((timeMs, i) => timeMs - (timesMs[i] ?? 0));
 
-describe("chat channel", () => {
+describe("notices at a Slack webhook", () => {
   it.each([
     { mode: "as usual", alwaysReplay: false },
     { mode: "with every step replayed", alwaysReplay: true },
@@ -106,23 +117,37 @@ describe("chat channel", () => {
     expect(bench.receivedIds()).toEqual(["a", "a", "b"]);
   });
 
-  it("drops a message that the chat service refuses, and continues with the next", async () => {
+  it("makes a notice that Slack refuses a dead letter, and continues with the next", async () => {
     const bench = await startChatBench({ replies: [{ status: 400, body: "invalid_blocks" }] });
 
     await bench.send(messagesOf("a", "b"));
 
     await untilReceived(bench, 1);
     expect(bench.receivedIds()).toEqual(["b"]);
-    const refusal = bench.logLines.find((line) => line.includes("chat message refused"));
+    await untilLogged(bench, "alert event refused");
+    const refusal = bench.logLines.find((line) => line.includes("alert event refused"));
     expect(JSON.parse(refusal ?? "{}")).toMatchObject({
       level: 50,
-      channel: "sentinel_rollout",
-      message: "a",
+      event: idOf("a"),
+      cause: "status 400 invalid_blocks",
+    });
+    await untilRecorded(bench, {
+      id: idOf("a"),
+      status: "dead",
       cause: "status 400 invalid_blocks",
     });
   });
 
-  it("gives a message up when its time is over, and continues with the next", async () => {
+  it("keeps a notice until the webhook that was deleted is there again", async () => {
+    const bench = await startChatBench({ replies: [{ status: 404, body: "no_service" }] });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 2);
+    expect(bench.receivedIds()).toEqual(["a", "b"]);
+  });
+
+  it("gives a notice up when its time is over, and continues with the next", async () => {
     const unavailable = { status: 503 };
     const bench = await startChatBench({
       replies: [unavailable, unavailable],
@@ -133,19 +158,22 @@ describe("chat channel", () => {
 
     await untilReceived(bench, 1);
     expect(bench.receivedIds()).toEqual(["b"]);
-    const line = bench.logLines.find((text) => text.includes("chat message given up"));
-    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: 50, message: "a" });
+    await untilRecorded(bench, {
+      id: idOf("a"),
+      status: "dead",
+      cause: "given up: status 503 error",
+    });
   });
 
-  it("drops messages silently when there is no webhook", async () => {
+  it("records a notice as not posted when there is no webhook, and logs it for debugging only", async () => {
     const bench = await startChatBench({ webhookUrl: "" });
 
     await bench.send(messagesOf("a"));
 
-    await untilLogged(bench, "chat message dropped");
+    await untilRecorded(bench, { id: idOf("a"), status: "not_posted", cause: "no webhook is set" });
     expect(bench.chat.attemptsAtMs).toEqual([]);
-    const line = bench.logLines.find((text) => text.includes("chat message dropped"));
-    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: 20, message: "a" });
+    const line = bench.logLines.find((text) => text.includes("notice not posted"));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: 20, event: idOf("a") });
   });
 
   it("delivers what was waiting after Restate and the worker were killed", async () => {
@@ -174,7 +202,7 @@ describe("chat channel", () => {
     await untilReceived(bench, 1);
 
     // What is searched through is really there: a search of nothing finds nothing.
-    expect(stored).toContain("post-message");
+    expect(stored).toContain("not reached: ECONNRESET");
     expect(bench.logLines.join("")).toContain("no_service");
     for (const text of [stored, ...bench.logLines]) expect(text).not.toContain("secret-part");
   });
@@ -184,7 +212,7 @@ describe("chat channel", () => {
 
     await bench.send(messagesOf("a"));
 
-    await untilLogged(bench, "chat message not delivered yet");
+    await untilLogged(bench, "alert event not delivered yet");
     expect(bench.logLines.join("")).not.toContain("secret-part");
   });
 });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { renderMessage } from "#notify/block-kit.ts";
-import { ChatMessage } from "#notify/contract.ts";
-import { buildMessage } from "../support/alerts/chat-builders.ts";
-import { SlackMessage } from "../support/alerts/fake-chat.ts";
+import { renderSlack } from "#alerts/channels/slack.ts";
+import { Notice } from "#alerts/contract.ts";
+import { buildNotice } from "../../support/alerts/chat-builders.ts";
+import { SlackMessage } from "../../support/alerts/fake-chat.ts";
 
 const anyText = () =>
   fc.oneof(
@@ -15,10 +15,10 @@ const anyText = () =>
       .map((parts) => parts.join("")),
   );
 
-const anyMessage: fc.Arbitrary<ChatMessage> = fc.record({
+const anyMessage: fc.Arbitrary<Notice> = fc.record({
   id: anyText().filter((text) => text !== ""),
   title: anyText(),
-  tone: fc.constantFrom(...ChatMessage.shape.tone.options),
+  tone: fc.constantFrom(...Notice.shape.tone.options),
   lines: fc.array(anyText(), { maxLength: 3 }),
   fields: fc.array(fc.record({ name: anyText(), value: anyText() }), {
     maxLength: 12,
@@ -26,13 +26,16 @@ const anyMessage: fc.Arbitrary<ChatMessage> = fc.record({
   }),
 });
 
-const blocksOf = (message: ChatMessage) => SlackMessage.parse(renderMessage(message)).blocks;
+const renderNotice = (notice: Notice) =>
+  renderSlack({ kind: "notice", eventId: notice.id, atMs: 0, url: null, notice }, {});
 
-describe("renderMessage", () => {
+const blocksOf = (message: Notice) => SlackMessage.parse(renderNotice(message)).blocks;
+
+describe("a notice as Slack gets it", () => {
   it("stays within Slack's limits whatever the message holds", () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
-        const { success, error } = SlackMessage.safeParse(renderMessage(message));
+        const { success, error } = SlackMessage.safeParse(renderNotice(message));
 
         expect(error).toBeUndefined();
         expect(success).toBe(true);
@@ -43,7 +46,7 @@ describe("renderMessage", () => {
   });
 
   it("shows the title, the lines, the fields and the id", () => {
-    const blocks = blocksOf(buildMessage({ lines: ["One.", "Two."] }));
+    const blocks = blocksOf(buildNotice({ lines: ["One.", "Two."] }));
 
     expect(blocks).toEqual([
       { type: "header", text: { type: "plain_text", text: "🔵 Wave started" } },
@@ -57,19 +60,19 @@ describe("renderMessage", () => {
   });
 
   it("leaves out the sections of a message that has a title only", () => {
-    const blocks = blocksOf(buildMessage({ lines: [], fields: [] }));
+    const blocks = blocksOf(buildNotice({ lines: [], fields: [] }));
 
     expect(blocks.map(({ type }) => type)).toEqual(["header", "context"]);
   });
 
   it("carries the id where a program finds it", () => {
-    const { metadata } = SlackMessage.parse(renderMessage(buildMessage({ id: "r-9#4" })));
+    const { metadata } = SlackMessage.parse(renderNotice(buildNotice({ id: "r-9#4" })));
 
     expect(metadata.event_payload.id).toBe("r-9#4");
   });
 
   it("escapes what Slack would take for a mention or a link", () => {
-    const [, section] = blocksOf(buildMessage({ lines: ["<!channel> & <https://x.example|y>"] }));
+    const [, section] = blocksOf(buildNotice({ lines: ["<!channel> & <https://x.example|y>"] }));
 
     expect(section).toMatchObject({
       text: { text: "&lt;!channel&gt; &amp; &lt;https://x.example|y&gt;" },
@@ -77,19 +80,19 @@ describe("renderMessage", () => {
   });
 
   it("has a text for readers that show no blocks", () => {
-    const { text } = renderMessage(buildMessage({ title: "a<b", tone: "danger", lines: ["Why."] }));
+    const { text } = renderNotice(buildNotice({ title: "a<b", tone: "danger", lines: ["Why."] }));
 
     expect(text).toBe("🔴 a&lt;b: Why.");
   });
 
   it("marks a title that was too long with an ellipsis", () => {
-    const [header] = blocksOf(buildMessage({ title: "x".repeat(500) }));
+    const [header] = blocksOf(buildNotice({ title: "x".repeat(500) }));
 
     expect(header).toMatchObject({ text: { text: expect.stringMatching(/^🔵 x{146}…$/u) } });
   });
 
   it("does not cut an escape in two", () => {
-    const [, section] = blocksOf(buildMessage({ lines: [`${"x".repeat(2_996)}&&`] }));
+    const [, section] = blocksOf(buildNotice({ lines: [`${"x".repeat(2_996)}&&`] }));
 
     expect(section).toMatchObject({ text: { text: `${"x".repeat(2_996)}…` } });
   });

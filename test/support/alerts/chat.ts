@@ -1,0 +1,42 @@
+/** The services that deliver notices, without a database. */
+import { createAttempt } from "#alerts/attempt.ts";
+import { createSendToChannel } from "#alerts/channels/send.ts";
+import { createAlertQueue, createNotices } from "#alerts/object.ts";
+import type { EventRecord } from "#alerts/queue.ts";
+import { createAlertRecorder } from "#alerts/recorder.ts";
+import { noLinks } from "./alert-builders.ts";
+
+type Chat = {
+  webhookUrlOf: (topicKey: string) => string;
+  spacingMs?: number;
+  giveUpAfterMs?: number;
+  timeoutMs?: number;
+  save?: (record: EventRecord) => Promise<void>;
+};
+
+export function createChat(chat: Chat) {
+  const { spacingMs = 0, giveUpAfterMs = 86_400_000, timeoutMs = 5_000 } = chat;
+  const { save = async () => {}, webhookUrlOf } = chat;
+  const attempt = createAttempt({
+    sourceOf: () => undefined,
+    linkTo: noLinks,
+    timeoutMs,
+    send: createSendToChannel({
+      readSecret: () => undefined,
+      timeoutMs,
+      nowMs: Date.now,
+      slackSpacingMs: spacingMs,
+    }),
+    findChannel: async () => undefined,
+    webhookUrlOf,
+  });
+  return [
+    createNotices(),
+    createAlertQueue({ attempt, giveUpAfterMs }),
+    createAlertRecorder({
+      store: { save, retriedBy: async () => {} },
+      noteAccepted: async () => {},
+      tellDrill: () => {},
+    }),
+  ];
+}
