@@ -47,6 +47,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
   return createAlertDelivery({
     send: async () => ({ kind: "unconfigured" }),
     webhookUrlOf: () => "",
+    channelsOf: () => [],
     readChannels: async () => [],
     sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
     linkTo: { check: () => undefined, rollout: () => undefined },

@@ -1,10 +1,10 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
-import { readBeginning } from "#kernel/body.ts";
-import { Agent, request } from "#kernel/http.ts";
+import { Agent } from "#kernel/http.ts";
 import type { FindChannel, SendToChannel } from "./channels/message.ts";
-import { toMessage, toNoticeMessage } from "./channels/to-message.ts";
-import type { Environment } from "./contract.ts";
-import type { NoticeOrder, Order, RoutedOrder } from "./order.ts";
+import { postJson } from "./channels/post.ts";
+import { toMessage } from "./channels/to-message.ts";
+import { type Environment, topics } from "./contract.ts";
+import type { NoticeOrder, Order } from "./order.ts";
 import { judgeAnswer, judgeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
@@ -22,30 +22,34 @@ type AttemptParts = {
   webhookUrlOf: (topicKey: string) => string;
 };
 
-/** No more of an answer is read: its error codes are at the beginning. */
-const readBytes = 16_384;
-
 export function createAttempt(parts: AttemptParts): Attempt {
   const { linkTo, send, findChannel } = parts;
   const postToSource = createPostToSource(parts);
   return async (order) => {
-    if ("notice" in order) return postNotice(order, parts);
-    if (order.channel !== null) return postToSource(order);
+    if ("notice" in order) return postNotice(order, { ...parts, postToSource });
+    if (order.channel !== null) return postToSource(order, order.channel);
     // The row in force, so that an address that was corrected is used for what waits.
     const found = await findChannel(order.target.id);
-    const isRemoved = found === "removed";
+    const isRemoved = found === "removed" || found?.kind === "incident";
     const channel = isRemoved ? order.target : (found ?? order.target);
     const outcome = maskOutcome(await send(channel, toMessage(order, linkTo)));
     return isRemoved ? judgeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
   };
 }
 
-/** Its address is a secret, and so no part of the order. */
-async function postNotice(order: NoticeOrder, parts: AttemptParts): Promise<Outcome> {
-  const url = parts.webhookUrlOf(order.topic);
-  if (url === "") return { kind: "unconfigured", cause: "no webhook is set" };
-  const channel = { id: order.channel, kind: "slack" as const, url };
-  return maskOutcome(await parts.send(channel, toNoticeMessage(order, parts.linkTo)));
+type NoticeParts = AttemptParts & { postToSource: ReturnType<typeof createPostToSource> };
+
+async function postNotice(order: NoticeOrder, parts: NoticeParts): Promise<Outcome> {
+  const { findChannel, postToSource, send, linkTo } = parts;
+  const { channel: id, topic } = order;
+  // Its address is a secret, and so no part of the order.
+  const own = { id, kind: "slack" as const, url: parts.webhookUrlOf(topic) };
+  const found = topics.some((one) => one === id) ? own : await findChannel(id);
+  if (found === undefined) return { kind: "retry", cause: "the channels cannot be read" };
+  if (found === "removed") return { kind: "unconfigured", cause: `there is no channel ${id}` };
+  if (found.kind === "incident") return postToSource(order, found.environment);
+  if (found.url === "") return { kind: "unconfigured", cause: "no webhook is set" };
+  return maskOutcome(await send(found, toMessage(order, linkTo)));
 }
 
 /** So long after an event it is still tried at a channel that was removed: most get the recovery. */
@@ -62,14 +66,21 @@ function judgeRemoved(outcome: Outcome, ageMs: number): Outcome {
 /** To the alert source of an environment at the incident service. */
 function createPostToSource({ sourceOf, linkTo, timeoutMs }: AttemptParts) {
   const agent = new Agent({ connect: { timeout: timeoutMs } });
-  return async (order: RoutedOrder & { channel: Environment }): Promise<Outcome> => {
-    const source = sourceOf(order.channel);
+  return async (order: Order, environment: Environment): Promise<Outcome> => {
+    const source = sourceOf(environment);
     if (source === undefined) return { kind: "unconfigured" };
-    const body = JSON.stringify(renderEvent(order, { kind: source.kind, linkTo }));
+    const body = JSON.stringify(renderEvent(order, { kind: source.kind, linkTo, environment }));
     const token = readToken(source);
     if (token === undefined) return { kind: "retry", cause: "the token file cannot be read" };
     const post = (secret: string) =>
-      postOnce(source.url, { token: secret, body, agent, timeoutMs }).catch(judgeNetworkError);
+      postJson(new URL(source.url), {
+        headers: { authorization: `Bearer ${secret}` },
+        body,
+        timeoutMs,
+        reach: { agent },
+      })
+        .then((answer) => judgeAnswer(answer, Date.now()))
+        .catch(judgeNetworkError);
     const outcome = await post(token);
     if (!("isTokenRefused" in outcome)) return outcome;
     // The token was replaced while this attempt ran: try once more with the new one.
@@ -84,29 +95,4 @@ function readToken(source: Source): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-type Post = { token: string; body: string; agent: Agent; timeoutMs: number };
-
-async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): Promise<Outcome> {
-  const {
-    statusCode,
-    headers,
-    body: answer,
-  } = await request(url, {
-    method: "POST",
-    dispatcher: agent,
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-    },
-    body,
-    // Bounds the whole request, including an answer that arrives byte by byte.
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const retryAfter = [headers["retry-after"]].flat()[0] ?? null;
-  // Also read when the answer is too long, hangs or breaks off: a login page must be recognized.
-  const beginning = await readBeginning(answer, readBytes);
-  const text = new TextDecoder().decode(beginning);
-  return judgeAnswer({ status: statusCode, retryAfter, body: text }, Date.now());
 }

@@ -66,17 +66,24 @@ export function createAlertQueue(parts: QueueParts) {
   });
 }
 
+/** The ids of the rows that get the notices of a topic's key, besides the webhook of the settings. */
+export type ChannelsOf = (topicKey: string, event: string | undefined) => string[];
+
 /** Hands each notice to the queues of its channels. */
-export function createNotices() {
+export function createNotices(channelsOf: ChannelsOf) {
   return implement(notices, {
     handlers: {
       post: async (ctx, notice) => {
         const { key: topic } = ctx;
-        const channel = topic.replace(/\/.*/, "");
-        const queue = directQueueKey(topic, channel);
-        const eventId = formatNoticeId(queue, notice);
-        const order = { eventId, notice, atMs: await ctx.date.now(), channel, topic };
-        ctx.sendClient(alertQueue, queue).enqueue(order);
+        const { event } = notice.rollout ?? {};
+        // Journaled: a handler that is repeated after a change of the settings does what it did before.
+        const others = await ctx.run("read-channels", async () => channelsOf(topic, event));
+        const atMs = await ctx.date.now();
+        for (const channel of [topic.replace(/\/.*/, ""), ...others]) {
+          const queue = directQueueKey(topic, channel);
+          const eventId = formatNoticeId(queue, notice);
+          ctx.sendClient(alertQueue, queue).enqueue({ eventId, notice, atMs, channel, topic });
+        }
         return null;
       },
     },

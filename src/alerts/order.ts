@@ -36,3 +36,8 @@ export function channelOf(order: Order): string {
 export function eventIdOf(order: Order): string {
   return "notice" in order ? order.eventId : order.transition.eventId;
 }
+
+/** The same for all notices of a rollout. */
+export function rolloutKeyOf({ notice }: Pick<NoticeOrder, "notice">): string {
+  return `rollout:${notice.rollout?.id ?? notice.id}`;
+}

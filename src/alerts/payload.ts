@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { formatSpan } from "#kernel/duration.ts";
 import { toIso } from "#kernel/time.ts";
 import { capitalize, rolloutOfAlert } from "#kernel/words.ts";
-import type { AlertTransition, RolloutMark } from "./contract.ts";
-import type { RoutedOrder } from "./order.ts";
+import type { AlertTransition, Environment, RolloutMark } from "./contract.ts";
+import { type NoticeOrder, type Order, type RoutedOrder, rolloutKeyOf } from "./order.ts";
 import type { SourceKind } from "./source.ts";
 
 /** What the incident service accepts at a source of the kinds `http` and `checkly`. */
@@ -36,12 +36,34 @@ export type RolloutNote = {
   url: string | null;
 };
 
-type Terms = { kind: SourceKind; linkTo: LinkTo };
+type Terms = { kind: SourceKind; linkTo: LinkTo; environment: Environment };
 
 /** The same for every attempt at the same event. */
-export function renderEvent(order: RoutedOrder, terms: Terms): object {
-  const event = toHttpEvent(order, terms.linkTo);
-  return terms.kind === "alertmanager" ? toAlertmanagerMessage(order, event) : event;
+export function renderEvent(order: Order, { kind, linkTo, environment }: Terms): object {
+  const isNotice = "notice" in order;
+  const event = isNotice ? toNoticeEvent(order, linkTo) : toHttpEvent(order, linkTo);
+  const { eventId, atMs } = order.transition ?? order;
+  const openedAtMs = isNotice ? atMs : order.transition.openedAtMs;
+  if (kind !== "alertmanager") return event;
+  return toAlertmanagerMessage(event, { eventId, atMs, openedAtMs, environment });
+}
+
+/** A rollout that has paused is firing, until its next notice. */
+function toNoticeEvent(order: NoticeOrder, linkTo: LinkTo): HttpEvent {
+  const { eventId, notice } = order;
+  const { id: rolloutId = "", fleet = "", event } = notice.rollout ?? {};
+  const url = linkTo.rollout({ rolloutId, fleet });
+  return {
+    title: notice.title,
+    description: [
+      ...notice.lines,
+      ...notice.fields.map(({ name, value }) => `${name}: ${value}`),
+    ].join("\n"),
+    deduplication_key: rolloutKeyOf(order),
+    status: notice.tone === "danger" ? "firing" : "resolved",
+    ...(url !== undefined && { source_url: url }),
+    metadata: { event_id: eventId, rollout_id: rolloutId, fleet, event },
+  };
 }
 
 function toHttpEvent(order: RoutedOrder, linkTo: LinkTo): HttpEvent {
@@ -115,31 +137,28 @@ function describeChange(transition: AlertTransition): string {
 /** How Go writes a time that is not set: the alert has not ended. */
 const notEnded = "0001-01-01T00:00:00Z";
 
+type Times = { eventId: string; atMs: number; openedAtMs: number; environment: Environment };
+
 /** What Alertmanager posts to a webhook (version 4), for a source of its kind. */
-function toAlertmanagerMessage(order: RoutedOrder, event: HttpEvent): object {
-  const { transition, environment } = order;
-  const labels = {
-    alertname: transition.checkId,
-    severity: "critical",
-    environment,
-    check: transition.checkId,
-  };
-  const { title, description, status } = event;
-  const annotations = { title, description, event_id: transition.eventId };
-  const groupLabels = { alertname: transition.checkId };
+function toAlertmanagerMessage(event: HttpEvent, times: Times): object {
+  const { eventId, atMs, openedAtMs, environment } = times;
+  const { title, description, status, deduplication_key: key } = event;
+  const labels = { alertname: key, severity: "critical", environment, check: key };
+  const annotations = { title, description, event_id: eventId };
+  const groupLabels = { alertname: key };
   const alert = {
     status,
     labels,
     annotations,
-    startsAt: toIso(transition.openedAtMs),
-    endsAt: status === "firing" ? notEnded : toIso(transition.atMs),
+    startsAt: toIso(openedAtMs),
+    endsAt: status === "firing" ? notEnded : toIso(atMs),
     generatorURL: event.source_url ?? "",
     // 16 hex digits, the same for every event of the check: the service identifies alerts by it.
-    fingerprint: createHash("sha256").update(transition.checkId).digest("hex").slice(0, 16),
+    fingerprint: createHash("sha256").update(key).digest("hex").slice(0, 16),
   };
   return {
     version: "4",
-    groupKey: `{}:{alertname=${JSON.stringify(transition.checkId)}}`,
+    groupKey: `{}:{alertname=${JSON.stringify(key)}}`,
     truncatedAlerts: 0,
     status,
     receiver: "vedette",

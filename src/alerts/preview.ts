@@ -3,10 +3,10 @@ import { renderMail } from "./channels/email/mail.ts";
 import type { ChannelMessage, FindChannel } from "./channels/message.ts";
 import { renderPagerDuty } from "./channels/pagerduty.ts";
 import { renderSlack } from "./channels/slack.ts";
-import { toMessage, toNoticeMessage } from "./channels/to-message.ts";
+import { toMessage } from "./channels/to-message.ts";
 import { renderWebhook } from "./channels/webhook.ts";
-import type { Environment } from "./contract.ts";
-import type { NoticeOrder, RoutedOrder } from "./order.ts";
+import { type Environment, topics } from "./contract.ts";
+import type { NoticeOrder, Order, RoutedOrder } from "./order.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
 import type { ChannelOf, DirectChannel } from "./rows/contract.ts";
 import type { SourceOf } from "./source.ts";
@@ -25,23 +25,25 @@ type Parts = { sourceOf: SourceOf; linkTo: LinkTo; findChannel: FindChannel };
 
 export function createPreview({ sourceOf, linkTo, findChannel }: Parts): PreviewEvent {
   return async (stored) => {
-    if ("notice" in stored) {
+    const order = stored as Order;
+    const { channel } = stored;
+    if (topics.some((topic) => topic === channel)) {
       // The address is a secret: its setting is named.
-      const address = `slack.${stored.channel}_webhook_url`;
-      return { address, body: renderSlack(toNoticeMessage(stored, linkTo), {}) };
+      const address = `slack.${channel}_webhook_url`;
+      return { address, body: renderSlack(toMessage(order, linkTo), {}) };
     }
-    const { channel, ...order } = stored;
-    if (isSentDirectly(order)) {
-      const target = await findChannel(channel);
-      if (target === undefined || target === "removed") return undefined;
-      const message = toMessage({ ...order, channel: null, target }, linkTo);
-      return { address: target.url, body: renderers[target.kind](message, target as never) };
+    const target = isSentBySource(stored)
+      ? { kind: "incident" as const, environment: channel as Environment }
+      : await findChannel(channel);
+    if (target === undefined || target === "removed") return undefined;
+    if (target.kind !== "incident") {
+      const body = renderers[target.kind](toMessage(order, linkTo), target as never);
+      return { address: target.url, body };
     }
-    const environment = channel as Environment;
+    const { environment } = target;
     const source = sourceOf(environment);
-    if (source === undefined) return undefined;
-    const routed = { ...order, channel: environment };
-    return { address: source.url, body: renderEvent(routed, { kind: source.kind, linkTo }) };
+    const terms = source && { kind: source.kind, linkTo, environment };
+    return terms && { address: source.url, body: renderEvent(order, terms) };
   };
 }
 
@@ -53,7 +55,7 @@ const renderers: Record<DirectChannel["kind"], (of: ChannelMessage, to: never) =
   pagerduty: renderPagerDuty,
 };
 
-/** Only the queue of a check at such a channel has an `@` in its key. */
-function isSentDirectly({ transition }: Pick<RoutedOrder, "transition">): boolean {
-  return transition.eventId.includes("@");
+/** Only the queue of a check at a channel that is sent to directly has an `@` in its key, and so has each notice's. */
+function isSentBySource(order: StoredOrder): boolean {
+  return !("notice" in order) && !order.transition.eventId.includes("@");
 }

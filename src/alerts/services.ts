@@ -4,16 +4,14 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { createAttempt } from "./attempt.ts";
-import type { FindChannel, SendToChannel } from "./channels/message.ts";
-import type { AnyChannel } from "./channels/test-channel.ts";
+import type { AnyChannel, FindChannel, SendToChannel } from "./channels/message.ts";
 import type { Environment } from "./contract.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
-import { createAlertQueue, createNotices } from "./object.ts";
+import { type ChannelsOf, createAlertQueue, createNotices } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { LinkTo } from "./payload.ts";
 import { createPreview } from "./preview.ts";
 import { createAlertRecorder, type NoteAccepted, type TellDrill } from "./recorder.ts";
-import type { DirectChannel } from "./rows/contract.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore } from "./store.ts";
@@ -34,6 +32,7 @@ export type AlertDeliveryParts = {
   send: SendToChannel;
   /** The Slack webhook that the settings name for the key of a topic; empty: none. */
   webhookUrlOf: (topicKey: string) => string;
+  channelsOf: ChannelsOf;
   /** The channels of the definitions in force; fresh: not those of a moment ago. */
   readChannels: ReadChannels;
 };
@@ -46,7 +45,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const preview = createPreview({ ...parts, findChannel });
   showEvents(store.count, registry);
   return [
-    createNotices(),
+    createNotices(parts.channelsOf),
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted, tellDrill }),
     createAlertEvents({
@@ -69,10 +68,10 @@ function createFindChannel(readChannels: ReadChannels): FindChannel {
   return (id) =>
     inTime(
       async () => {
-        const isIt = (row: AnyChannel) => row.id === id && row.kind !== "incident";
+        const isIt = (row: AnyChannel) => row.id === id;
         const found =
           (await readChannels()).find(isIt) ?? (await readChannels({ isFresh: true })).find(isIt);
-        return (found as DirectChannel | undefined) ?? "removed";
+        return found ?? "removed";
       },
       { limitMs: findTimeoutMs, otherwise: undefined },
     );

@@ -3,17 +3,20 @@ import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import type { Topic } from "#alerts/contract.ts";
-import { createAlertDelivery } from "#alerts/services.ts";
+import { type AlertDeliveryParts, createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
+import { defaultFleet } from "#fleet/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { createReach, type OwnService } from "#kernel/reach.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
+import { rolloutEvents } from "#rollout/rules/messages.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
-import { fleetsOf } from "./fleets.ts";
+import { fleetsOf, settingOf } from "./fleets.ts";
 import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 
@@ -46,7 +49,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
       slackSpacingMs: config.slack.message_spacing_ms,
       reach: createReach({ services, closed: closedBy(config.monitor) }),
     }),
-    webhookUrlOf: createWebhookUrlOf(config),
+    ...readTopics(config),
     readChannels: parts.definitions.readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
@@ -58,11 +61,29 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
   });
 }
 
-function createWebhookUrlOf(config: Config): (topicKey: string) => string {
+/** What the settings say of the key of a topic. */
+function readTopics(config: Config): Pick<AlertDeliveryParts, "webhookUrlOf" | "channelsOf"> {
   const fleets = fleetsOf(config);
-  return (topicKey) => {
-    const [topic, fleet] = topicKey.split("/");
-    const found = fleets.find(({ name }) => name === fleet);
-    return found?.webhookUrl ?? config.slack[`${topic as Topic}_webhook_url`];
+  const fleetOf = (key: string) =>
+    fleets.find(({ name }) => name === (key.split("/")[1] ?? defaultFleet));
+  return {
+    webhookUrlOf: (key) =>
+      (key.includes("/") ? fleetOf(key)?.webhookUrl : undefined) ??
+      config.slack[`${key.replace(/\/.*/, "") as Topic}_webhook_url`],
+    channelsOf: (key, event = "") =>
+      (fleetOf(key)?.rollout.channels ?? []).flatMap(({ channel, events }) => {
+        const wanted: readonly string[] = events ?? rolloutEvents;
+        return wanted.includes(event) ? channel : [];
+      }),
   };
+}
+
+/** Throws if `rollout.channels` of a fleet names a channel that the definitions do not have. */
+export function requireRolloutChannels(config: Config, rows: readonly { id: string }[]): void {
+  for (const { name, rollout } of fleetsOf(config)) {
+    const unknown = rollout.channels.find(({ channel }) => !rows.some(({ id }) => id === channel));
+    if (unknown === undefined) continue;
+    const fault = noSuch("channel", unknown.channel, rows);
+    throw new Error(`setting ${settingOf(name, "rollout.channels")}: ${fault}`);
+  }
 }

@@ -31,7 +31,7 @@ import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { resumePaused } from "#worker/resume.ts";
 import { createAlertSync } from "./alert-sync.ts";
-import { createAlerts } from "./alerts.ts";
+import { createAlerts, requireRolloutChannels } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
@@ -92,7 +92,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   await allStarted([
     startCron(ingressUrl),
     startAlertRoutes(ingressUrl),
-    startChecks(parts),
+    startChecks(config, parts),
     fleets.listed,
   ]);
   return { url: endpoint.url, populate: fleets.populate };
@@ -105,8 +105,10 @@ async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
 }
 
 /** The checks that the definitions of this start have. */
-async function startChecks({ definitions, monitor, ingressUrl }: WorkerParts): Promise<void> {
+async function startChecks(config: Config, parts: WorkerParts): Promise<void> {
+  const { definitions, monitor, ingressUrl } = parts;
   await definitions.start(ingressUrl, monitor);
+  requireRolloutChannels(config, await definitions.readChannels({ isFresh: true }));
   await monitor.start(ingressUrl);
 }
 

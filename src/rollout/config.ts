@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { CiKind } from "#ci/contract.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import { readPairs } from "#kernel/pairs.ts";
 import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
+import { rolloutEvents } from "#rollout/rules/messages.ts";
 import { Limit } from "#rollout/values/contract.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
 import { Approvals, maxSoakSeconds, OnFailure } from "./policy/contract.ts";
@@ -28,6 +30,22 @@ const ciKinds = () =>
     z.array(CiKind).transform((kinds) => [...new Set(kinds)]),
   );
 
+const Event = z.enum(rolloutEvents, {
+  error: ({ input }) => noSuch("event of a rollout", String(input), rolloutEvents),
+});
+
+/** In the environment ids of channels, separated by commas, each with all events. */
+const channels = () =>
+  z.preprocess(
+    (value) => (typeof value === "string" ? textList().parse(value) : value),
+    z.array(
+      z.union([
+        z.strictObject({ channel: z.string().min(1), events: z.array(Event).min(1).optional() }),
+        z.string().transform((channel) => ({ channel, events: undefined })),
+      ]),
+    ),
+  );
+
 export const rolloutConfig = {
   rollout: z
     .strictObject({
@@ -46,6 +64,8 @@ export const rolloutConfig = {
       regions: regions().optional(),
       max_per_region: limit(),
       max_unavailable: limit(),
+      /** Channels of the definitions that get messages of rollouts, with the events that each wants; absent: all. */
+      channels: channels().default([]),
     })
     .prefault({}),
 };

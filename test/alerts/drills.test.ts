@@ -35,7 +35,11 @@ it("the message of a drill is a test, has the mark once, and leads to the drill"
 });
 
 it("at the incident service the mark is in the title", () => {
-  const body = renderEvent(orderOf("opened", "weekly"), { kind: "http", linkTo });
+  const body = renderEvent(orderOf("opened", "weekly"), {
+    kind: "http",
+    environment: "production",
+    linkTo,
+  });
 
   expect(body).toMatchObject({
     title: "[TEST] Weekly drill failed",

@@ -10,7 +10,7 @@ import {
 } from "../support/alerts/alert-builders.ts";
 
 const image = "registry.example.com/vedette/sentinel:v7";
-const console = { linkTo: exampleLinks };
+const console = { linkTo: exampleLinks, environment: "production" } as const;
 const http = { ...console, kind: "checkly" } as const;
 type HttpEvent = Record<"description", string> & { metadata: object };
 const render = (order: ReturnType<typeof buildOrder>) => renderEvent(order, http) as HttpEvent;
@@ -112,7 +112,7 @@ describe("an event for the synthetic monitor's source", () => {
   });
 
   it("has no link when there is no console", () => {
-    const event = renderEvent(buildOrder(), { kind: "http", linkTo: noLinks });
+    const event = renderEvent(buildOrder(), { ...console, kind: "http", linkTo: noLinks });
 
     expect(event).not.toHaveProperty("source_url");
   });

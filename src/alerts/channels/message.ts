@@ -46,5 +46,8 @@ export type ChannelMessage = AlertMessage | NoticeMessage;
 /** One attempt. Never throws; the outcome never contains a secret. */
 export type SendToChannel = (channel: DirectChannel, message: ChannelMessage) => Promise<Outcome>;
 
-/** The row in force of a channel that is sent to directly; undefined: it cannot be read now. */
-export type FindChannel = (id: string) => Promise<DirectChannel | "removed" | undefined>;
+/** A channel of any kind, as its row has it. */
+export type AnyChannel = DirectChannel | { id: string; kind: "incident"; environment: Environment };
+
+/** The row in force of a channel; undefined: it cannot be read now. */
+export type FindChannel = (id: string) => Promise<AnyChannel | "removed" | undefined>;

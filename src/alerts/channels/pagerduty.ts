@@ -1,16 +1,17 @@
 /** PagerDuty's Events API v2 (developer.pagerduty.com/docs/send-alert-event). */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type Outcome, transient } from "#alerts/outcome.ts";
+import { rolloutKeyOf } from "#alerts/order.ts";
+import { type Answer, type Outcome, transient } from "#alerts/outcome.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ChannelMessage } from "./message.ts";
-import { type Answer, postJson } from "./post.ts";
+import { postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { factsOf, headline, isFailure, linksOf, rolloutKeyOf, shorten } from "./words.ts";
+import { factsOf, headline, isFailure, linksOf, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
   const { channel, address, secret = "", message, timeoutMs, nowMs, reach } = delivery;

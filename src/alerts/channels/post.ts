@@ -1,15 +1,9 @@
 /** One HTTP request to a channel, with limits on its time and on what is read of the answer. */
+import type { Answer } from "#alerts/outcome.ts";
 import { readBeginning } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { credentialsIn } from "./secrets.ts";
-
-export type Answer = {
-  status: number;
-  retryAfter: string | null;
-  /** The beginning of it. */
-  body: string;
-};
 
 type Post = {
   headers?: Record<string, string>;
@@ -17,9 +11,10 @@ type Post = {
   body: string;
   /** Of the whole request. */
   timeoutMs: number;
-  reach: Reach;
+  reach: Pick<Reach, "agent">;
 };
 
+/** No more of an answer is read: error codes are at the beginning. */
 const readBytes = 16_384;
 
 /** A redirect is an answer like any other: it is not followed. Throws when there is none in time. */

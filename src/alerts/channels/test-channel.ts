@@ -7,10 +7,7 @@ import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
-import type { AlertMessage, SendToChannel } from "./message.ts";
-
-/** A channel of any kind, as its row has it. */
-export type AnyChannel = DirectChannel | { id: string; kind: "incident"; environment: Environment };
+import type { AlertMessage, AnyChannel, SendToChannel } from "./message.ts";
 
 export type TestParts = {
   /** Those of the definitions in force, read afresh. */

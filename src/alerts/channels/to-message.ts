@@ -1,17 +1,21 @@
 /** What an alert event says, from the order of its delivery. */
 import { parseEventId, testMark } from "#alerts/contract.ts";
-import type { NoticeOrder, RoutedOrder } from "#alerts/order.ts";
+import type { NoticeOrder, Order, RoutedOrder } from "#alerts/order.ts";
 import { type LinkTo, noteOf } from "#alerts/payload.ts";
-import type { AlertMessage, NoticeMessage } from "./message.ts";
+import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
 
-export function toNoticeMessage(order: NoticeOrder, linkTo: LinkTo): NoticeMessage {
+export function toMessage(order: Order, linkTo: LinkTo): ChannelMessage {
+  return "notice" in order ? toNoticeMessage(order, linkTo) : toAlertMessage(order, linkTo);
+}
+
+function toNoticeMessage(order: NoticeOrder, linkTo: LinkTo): NoticeMessage {
   const { eventId, atMs, notice } = order;
   const { id, fleet } = notice.rollout ?? {};
   const url = id && fleet ? linkTo.rollout({ rolloutId: id, fleet }) : undefined;
   return { kind: "notice", eventId, atMs, notice, url: url ?? null };
 }
 
-export function toMessage(order: RoutedOrder, linkTo: LinkTo): AlertMessage {
+function toAlertMessage(order: RoutedOrder, linkTo: LinkTo): AlertMessage {
   const { transition, environment, name } = order;
   const { kind, eventId, checkId, episode, endedBecause, drill } = transition;
   return {

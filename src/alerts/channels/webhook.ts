@@ -1,14 +1,15 @@
 /** A webhook of any receiver, as Standard Webhooks 1.0.0 has it (github.com/standard-webhooks). */
 import { createHmac } from "node:crypto";
-import type { Outcome } from "#alerts/outcome.ts";
+import { rolloutKeyOf } from "#alerts/order.ts";
+import type { Answer, Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { toIso } from "#kernel/time.ts";
 import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
-import { type Answer, postJson } from "./post.ts";
+import { postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
 import type { Send } from "./sender.ts";
-import { headline, rolloutKeyOf, shorten } from "./words.ts";
+import { headline, shorten } from "./words.ts";
 
 export const sendToWebhook: Send<"webhook"> = async (delivery) => {
   const { address, secret, message, timeoutMs, nowMs, reach } = delivery;

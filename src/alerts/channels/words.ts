@@ -2,7 +2,7 @@
 import { formatSpan } from "#kernel/duration.ts";
 import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
-import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
+import type { AlertMessage, ChannelMessage } from "./message.ts";
 
 /** A name is cut in a headline, so that the cause still fits on the screen of a phone. */
 const nameLength = 30;
@@ -21,11 +21,6 @@ const marks = { info: "🔵", success: "🟢", warning: "🟠", danger: "🔴" }
 /** Whether people have to act. Of a rollout it is over with the next notice. */
 export function isFailure(message: ChannelMessage): boolean {
   return message.kind === "notice" ? message.notice.tone === "danger" : message.kind === "firing";
-}
-
-/** The same for all notices of a rollout. */
-export function rolloutKeyOf({ notice }: Pick<NoticeMessage, "notice">): string {
-  return `rollout:${notice.rollout?.id ?? notice.id}`;
 }
 
 /** State, name and cause, in this order: `Failed: Verify key: status 500`. One line. */

@@ -167,7 +167,7 @@ function reportEvent(event: AlertEventDetail): string {
 /** Only an event of a channel that is sent to directly has an `@` in its id. */
 function describeNowhere({ event_id, channel }: AlertEventDetail): string {
   return event_id.includes("@")
-    ? `There is no channel ${plain(channel)} now; it goes where its row said when the event happened.`
+    ? `There is no channel ${plain(channel)} now; an alert goes where its row said when it happened.`
     : "It cannot be posted: the settings have no source for it.";
 }
 

@@ -31,6 +31,7 @@ it.skipIf(!hasAlertmanager())(
     const ours = buildEpisode({ checkId }).map((order) =>
       renderEvent(order, {
         kind: "alertmanager",
+        environment: "production",
         linkTo: exampleLinks,
       }),
     );

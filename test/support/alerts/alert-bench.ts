@@ -5,8 +5,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
-import type { SendToChannel } from "#alerts/channels/message.ts";
-import type { AnyChannel } from "#alerts/channels/test-channel.ts";
+import type { AnyChannel, SendToChannel } from "#alerts/channels/message.ts";
 import {
   type AlertEventView,
   type AlertOrder,
@@ -86,6 +85,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
     readActor,
     send: options.send ?? (async () => ({ kind: "accepted" })),
     webhookUrlOf: () => "",
+    channelsOf: () => [],
     readChannels: async () => options.channels ?? Promise.reject(new Error("not to be read")),
   });
   const { alwaysReplay = false } = options;

@@ -47,6 +47,7 @@ const { url } = await serveEndpoint({
     ...createAlertDelivery({
       send: async () => ({ kind: "unconfigured" }),
       webhookUrlOf: () => "",
+      channelsOf: () => [],
       readChannels: async () => [],
       sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
       linkTo: noLinks,

@@ -1,16 +1,21 @@
 /** The services that deliver notices, without a database. */
 import { createAttempt } from "#alerts/attempt.ts";
+import type { FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
-import { createAlertQueue, createNotices } from "#alerts/object.ts";
+import { type ChannelsOf, createAlertQueue, createNotices } from "#alerts/object.ts";
 import type { EventRecord } from "#alerts/queue.ts";
 import { createAlertRecorder } from "#alerts/recorder.ts";
 import { noLinks } from "./alert-builders.ts";
 
-type Chat = {
+export type Chat = {
   webhookUrlOf: (topicKey: string) => string;
   spacingMs?: number;
   giveUpAfterMs?: number;
   timeoutMs?: number;
+  channelsOf?: ChannelsOf;
+  /** Instead of the real senders. */
+  send?: SendToChannel;
+  findChannel?: FindChannel;
   save?: (record: EventRecord) => Promise<void>;
 };
 
@@ -21,17 +26,19 @@ export function createChat(chat: Chat) {
     sourceOf: () => undefined,
     linkTo: noLinks,
     timeoutMs,
-    send: createSendToChannel({
-      readSecret: () => undefined,
-      timeoutMs,
-      nowMs: Date.now,
-      slackSpacingMs: spacingMs,
-    }),
-    findChannel: async () => undefined,
+    send:
+      chat.send ??
+      createSendToChannel({
+        readSecret: () => undefined,
+        timeoutMs,
+        nowMs: Date.now,
+        slackSpacingMs: spacingMs,
+      }),
+    findChannel: chat.findChannel ?? (async () => undefined),
     webhookUrlOf,
   });
   return [
-    createNotices(),
+    createNotices(chat.channelsOf ?? (() => [])),
     createAlertQueue({ attempt, giveUpAfterMs }),
     createAlertRecorder({
       store: { save, retriedBy: async () => {} },

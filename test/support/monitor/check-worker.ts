@@ -69,6 +69,7 @@ const { url } = await serveEndpoint({
     ...createAlertDelivery({
       send: async () => ({ kind: "unconfigured" }),
       webhookUrlOf: () => "",
+      channelsOf: () => [],
       readChannels: async () => [],
       sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
       linkTo: noLinks,

@@ -219,6 +219,7 @@ function realDelivery(
     registry: new Registry(),
     readActor,
     webhookUrlOf: () => "",
+    channelsOf: () => [],
     readChannels: async () => [],
     tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
   });

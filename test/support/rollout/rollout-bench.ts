@@ -18,7 +18,7 @@ import type { ResolveImage } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
-import { createChat } from "../alerts/chat.ts";
+import { type Chat, createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { queryRestate } from "../servers/restate-query.ts";
@@ -43,6 +43,8 @@ type BenchOptions = {
   /** Fleets besides the default one, by name. */
   fleets?: Record<string, MemoryFleet>;
   /** Of the fleets that name them. */
+  /** How its messages are delivered. */
+  chat?: Partial<Chat>;
   operators?: Record<string, string[]>;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
@@ -115,7 +117,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readActor,
         requireOperator: () => {},
       }),
-      ...createChat({ webhookUrlOf: () => chat.url }),
+      ...createChat({ webhookUrlOf: () => chat.url, ...options.chat }),
       testService,
       ...createRolloutServices({
         fleets: [...listings].map(([name, { list }]) => ({

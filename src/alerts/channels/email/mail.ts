@@ -1,15 +1,8 @@
 /** An event as a mail: one for each recipient, the mails of an episode in one thread. */
 import { createHash } from "node:crypto";
 import type { ChannelMessage } from "#alerts/channels/message.ts";
-import {
-  factsOf,
-  headline,
-  linksOf,
-  markOf,
-  oneLine,
-  rolloutKeyOf,
-  shorten,
-} from "#alerts/channels/words.ts";
+import { factsOf, headline, linksOf, markOf, oneLine, shorten } from "#alerts/channels/words.ts";
+import { rolloutKeyOf } from "#alerts/order.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
 
