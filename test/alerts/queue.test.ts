@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eventIdOf, type RoutedOrder } from "#alerts/order.ts";
+import { eventIdOf, type NoticeOrder, type Order } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import {
   add,
@@ -11,12 +11,13 @@ import {
   wake,
 } from "#alerts/queue.ts";
 import { buildEpisode, buildOrder } from "../support/alerts/alert-builders.ts";
+import { buildNotice } from "../support/alerts/chat-builders.ts";
 
 const hourMs = 3_600_000;
 
 const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => eventIdOf(order));
 
-const fill = (...orders: RoutedOrder[]): Queue =>
+const fill = (...orders: Order[]): Queue =>
   orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
 
 /** The attempt at the head, which began at 0, ends so. */
@@ -43,6 +44,34 @@ it("a channel that was joined again gets failure and recovery each time, in orde
   expect(steps.flatMap(statuses)).toEqual(
     orders.map(({ transition }) => [transition.eventId, "accepted"]),
   );
+});
+
+describe("notices", () => {
+  const noticeOf = (id: number): NoticeOrder => {
+    const to = { channel: "sentinel_rollout", topic: "sentinel_rollout" };
+    return { eventId: `r-1#${id}`, notice: buildNotice({ id: `r-1#${id}` }), atMs: 0, ...to };
+  };
+  const numbered = (count: number) => Array.from({ length: count }, (_, id) => noticeOf(id));
+
+  it("are not tried out of order while the channel refuses them", () => {
+    const queue = endAll(fill(...numbered(3)), token, token, token, token, token);
+
+    expect(idsOf([wake(queue, queue.generation).post].flatMap((one) => one ?? []))).toEqual([
+      "r-1#0",
+    ]);
+  });
+
+  it("drop the oldest that is not being attempted when too many wait", () => {
+    const queue = fill(...numbered(1_000));
+
+    const step = add(queue, noticeOf(1_000), 0);
+
+    expect(statuses(step)).toEqual([
+      ["r-1#1000", "pending"],
+      ["r-1#1", "superseded"],
+    ]);
+    expect(step.queue.waiting).toHaveLength(1_000);
+  });
 });
 
 describe("add", () => {

@@ -1,5 +1,6 @@
 /** What history keeps of a rollout, whatever the order in which it is told. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createEventStore } from "#alerts/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
@@ -52,6 +53,35 @@ describe("history", () => {
     const { rollouts } = await history.list({ fleet: "singleton", limit: 100 });
     return rollouts.find(({ rollout_id }) => rollout_id === id);
   };
+
+  it.each([
+    ["pending", 0, null, "queued"],
+    ["pending", 2, "status 500", "sending"],
+    ["accepted", 1, null, "delivered"],
+    ["not_posted", 1, "no webhook is set", "dropped"],
+    ["dead", 1, "status 400 invalid_blocks", "refused"],
+    ["superseded", 1, "status 400 invalid_blocks", "refused"],
+    ["dead", 9, "given up: status 500", "given_up"],
+  ] as const)("has a message that is %s after %i attempts (%s) as %s", async (...given) => {
+    const [status, attempts, cause, outcome] = given;
+    const rolloutId = `r-${outcome}-${status}`;
+    const told = entry(1, { rolloutId });
+    await history.save(rolloutId, told);
+    const notice = told.told.message;
+    const atMs = Date.parse(at(1));
+    const order = { eventId: `sentinel_rollout@sentinel_rollout:${notice.id}`, notice, atMs };
+    const to = { channel: "sentinel_rollout", topic: "sentinel_rollout" };
+
+    await createEventStore(database, { keepDays: 30 }).save({
+      entry: { order: { ...order, ...to }, sequence: 1, queuedAtMs: atMs, attempts, cause },
+      status,
+      nextAttemptAtMs: null,
+      acceptedAtMs: status === "accepted" ? atMs : null,
+    });
+
+    const recorded = await createRolloutReader(database).recorded(rolloutId);
+    expect(recorded?.messages).toMatchObject([{ delivery: { outcome, attempts, detail: cause } }]);
+  });
 
   it("learns of an end that comes after later results, and keeps their counts", async () => {
     await history.save("r-held-up", entry(1, {}));
