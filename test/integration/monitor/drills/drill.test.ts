@@ -28,7 +28,8 @@ function noteSent(answerOf: (channel: string) => Outcome) {
   const send: SendToChannel = async ({ id: to }, message) => {
     const outcome = answerOf(to);
     const isKnown = sent.some((one) => one.message.eventId === message.eventId);
-    if (outcome.kind === "accepted" && !isKnown) sent.push({ to, message: message as AlertMessage });
+    if (outcome.kind === "accepted" && !isKnown)
+      sent.push({ to, message: message as AlertMessage });
     return outcome;
   };
   return { send, to: (id: string) => sent.filter(({ to }) => to === id) };
