@@ -178,14 +178,18 @@ type Wait = { random: number; afterMs?: number; isFault?: boolean };
 
 /**
  * The backoff after failed attempt number `attempt` (from 0): the service's Retry-After (`afterMs`, at
- * least 100 ms), else 1 s, 2 s, 4 s … 5 min, or … 1 min while the channel refuses everything. Plus a jitter of up
- * to a tenth, by `random` from 0 to 1, so that not all checks retry at the same moment.
+ * least 100 ms, and from the sixth attempt 1 s, 2 s, 4 s …), else 1 s, 2 s, 4 s … 5 min, or … 1 min while the
+ * channel refuses everything. Plus a jitter of up to a tenth, by `random` from 0 to 1, so that not all checks
+ * retry at the same moment.
  */
 export function retryWaitMs(attempt: number, wait: Wait): number {
   const { random, afterMs, isFault } = wait;
   const baseMs =
     afterMs === undefined
       ? backoffMs(attempt, isFault === true ? forFault : backoff)
-      : Math.min(Math.max(afterMs, 100), maxRetryAfterMs);
+      : Math.min(
+          Math.max(afterMs, attempt < 5 ? 100 : backoffMs(attempt - 5, backoff)),
+          maxRetryAfterMs,
+        );
   return Math.round(baseMs * (1 + random / 10));
 }

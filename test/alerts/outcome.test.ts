@@ -135,6 +135,12 @@ describe("retryWaitMs", () => {
     expect(retryWaitMs(0, { random: 1 })).toBe(1_100);
   });
 
+  it("waits longer each time for a service that always asks for next to nothing", () => {
+    const waits = [4, 5, 6, 7, 100].map((n) => retryWaitMs(n, { random: 0, afterMs: 100 }));
+
+    expect(waits).toEqual([100, 1_000, 2_000, 4_000, 300_000]);
+  });
+
   it("waits as long as Retry-After says, five minutes at most", () => {
     const waits = [0, 7_000, 86_400_000].map((afterMs) => retryWaitMs(3, { random: 0, afterMs }));
 
