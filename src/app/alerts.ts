@@ -9,14 +9,13 @@ import type { Config } from "#config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { createReach, type OwnService } from "#kernel/reach.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
-import { fleetsOf, settingOf } from "./fleets.ts";
+import { fleetsOf } from "./fleets.ts";
 import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 
@@ -76,14 +75,4 @@ function readTopics(config: Config): Pick<AlertDeliveryParts, "webhookUrlOf" | "
         return wanted.includes(event) ? channel : [];
       }),
   };
-}
-
-/** Throws if `rollout.channels` of a fleet names a channel that the definitions do not have. */
-export function requireRolloutChannels(config: Config, rows: readonly { id: string }[]): void {
-  for (const { name, rollout } of fleetsOf(config)) {
-    const unknown = rollout.channels.find(({ channel }) => !rows.some(({ id }) => id === channel));
-    if (unknown === undefined) continue;
-    const fault = noSuch("channel", unknown.channel, rows);
-    throw new Error(`setting ${settingOf(name, "rollout.channels")}: ${fault}`);
-  }
 }

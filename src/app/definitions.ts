@@ -27,6 +27,7 @@ import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.
 import { lintAlertRoutes } from "#routing/commands.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
+import { findUnknownChannels } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
 
 export type ProgramDefinitions = {
@@ -124,6 +125,7 @@ export async function warnOf(
   const isRoute = (name: string) => set.routes.some((route) => route.name === name);
   return [
     ...warnOfChecks(set, { hasSource, hasSecret, registered }),
+    ...findUnknownChannels(config, set.channels),
     ...findings.map(({ about, message }) => ({
       section: isRoute(about) ? ("routes" as const) : ("sources" as const),
       key: about,

@@ -1,7 +1,9 @@
 /** The fleets of the settings, each with what holds for it. */
 import type { Config } from "#config.ts";
+import type { Finding } from "#definitions/rules/finding.ts";
 import type { FleetConfig } from "#fleet/config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { noSuch } from "#kernel/nearest.ts";
 import type { RegistryConfig } from "#registry/config.ts";
 import type { FindCredential } from "#registry/credentials.ts";
 import type { RolloutConfig } from "#rollout/config.ts";
@@ -58,4 +60,17 @@ type Drivers = {
 /** The name of a fleet's setting, as a message calls it. */
 export function settingOf(fleet: string, path: string): string {
   return fleet === defaultFleet ? path : `fleets.${fleet}.${path.replace(/^fleet\./, "")}`;
+}
+
+/** The channels that `rollout.channels` names although they are no rows: messages for them go nowhere. */
+export function findUnknownChannels(config: Settings, rows: readonly { id: string }[]): Finding[] {
+  return fleetsOf(config).flatMap(({ name, rollout }) =>
+    rollout.channels
+      .filter(({ channel }) => !rows.some(({ id }) => id === channel))
+      .map(({ channel }) => {
+        const setting = settingOf(name, "rollout.channels");
+        const message = `setting ${setting}: ${noSuch("channel", channel, rows)}`;
+        return { section: "channels", key: channel, message };
+      }),
+  );
 }

@@ -31,13 +31,14 @@ import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { resumePaused } from "#worker/resume.ts";
 import { createAlertSync } from "./alert-sync.ts";
-import { createAlerts, requireRolloutChannels } from "./alerts.ts";
+import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
+import { findUnknownChannels } from "./fleets.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
@@ -92,7 +93,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   await allStarted([
     startCron(ingressUrl),
     startAlertRoutes(ingressUrl),
-    startChecks(config, parts),
+    startChecks(base, parts),
     fleets.listed,
   ]);
   return { url: endpoint.url, populate: fleets.populate };
@@ -105,10 +106,13 @@ async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
 }
 
 /** The checks that the definitions of this start have. */
-async function startChecks(config: Config, parts: WorkerParts): Promise<void> {
+async function startChecks({ config, log }: Base, parts: WorkerParts): Promise<void> {
   const { definitions, monitor, ingressUrl } = parts;
   await definitions.start(ingressUrl, monitor);
-  requireRolloutChannels(config, await definitions.readChannels({ isFresh: true }));
+  const rows = await definitions.readChannels({ isFresh: true });
+  for (const { message } of findUnknownChannels(config, rows)) {
+    log.warn({ detail: message }, "messages of rollouts do not reach a channel");
+  }
   await monitor.start(ingressUrl);
 }
 

@@ -1,5 +1,6 @@
 /** Reads a file of definitions, without a running program. */
 import { stringify } from "yaml";
+import { findUnknownChannels } from "#app/fleets.ts";
 import { findOff, findSilent } from "#app/monitor-secrets.ts";
 import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
@@ -18,7 +19,10 @@ export async function check({ config, json }: Options): Promise<number> {
   const checked = await checkFile(settings, config);
   const set = checked.read?.set ?? emptySet;
   const off = [...findOff(set, settings), ...findSilent(set, settings)];
-  const warnings = off.filter(({ message }) => message.includes("VEDETTE_SECRET_"));
+  const warnings = [
+    ...findUnknownChannels(settings, set.channels),
+    ...off.filter(({ message }) => message.includes("VEDETTE_SECRET_")),
+  ];
   printAnswer({ ...forPrograms(checked), warnings }, json, () =>
     [forPeople(checked), ...describeWarnings({ warnings })].join("\n"),
   );

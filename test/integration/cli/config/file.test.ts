@@ -49,6 +49,18 @@ it("config check names each mistake, and ends with 1", async () => {
   ]);
 });
 
+it("config check warns of a channel for messages of rollouts that is no row", async () => {
+  const settings = '[rollout]\nchannels = ["ops-chat"]\n';
+  const directory = directoryOf({ ...own, "vedette.toml": settings });
+
+  const { code, stdout } = await run(directory, "config", "check");
+
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    "warning: channels.ops-chat: setting rollout.channels: there is no channel ops-chat",
+  );
+});
+
 it("config check warns of a secret that is not set here, and finds no mistake in it", async () => {
   const url = "https://shop.example.com/";
   const row = `{id: shop, url: "${url}", environment: staging, headers: {authorization: "{{TOKN}}"}}`;
