@@ -142,3 +142,12 @@ it("no service is given up after a number of attempts of its own", () => {
 
   expect(new Set(policies)).toEqual(new Set(["forEver", "untilDone"]));
 });
+
+it.each(globSync("src/**/*.ts", { exclude: ["src/console/web/**"] }))(
+  "%s reads answers of others up to a limit only",
+  (file) => {
+    expect(readFileSync(file, "utf8")).not.toMatch(
+      /\bbody\.(?:text|json|arrayBuffer|bytes|blob)\(/,
+    );
+  },
+);

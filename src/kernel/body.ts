@@ -21,6 +21,24 @@ export async function readBody(body: Body, maxBytes: number): Promise<Buffer | u
   return Buffer.concat([...parts, ...chunks]);
 }
 
+/** The lines as they come; throws for a longer one. No chunk is read twice: a server may send a line in very many. */
+export async function* linesOf(
+  body: AsyncIterable<Buffer>,
+  maxLength: number,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const [more = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
+    rest += more;
+    for (const line of lines) {
+      yield rest;
+      rest = line;
+    }
+    if (rest.length > maxLength) throw new Error("too long a line");
+  }
+}
+
 const mostParts = 2_000_000;
 
 /**

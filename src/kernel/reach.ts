@@ -182,8 +182,15 @@ const metadataRanges = [
   ...withEmbedded(["127.0.0.0/8"]),
 ];
 
-/** RFC 1918 and RFC 6598; RFC 4193, and site-local, which is obsolete. */
+/**
+ * RFC 1918 and RFC 6598; RFC 4193, and site-local, which is obsolete. Then what IANA's registries of special-purpose
+ * addresses have besides that is not of the internet, and may be routed at home: of protocols, benchmarks, documentation,
+ * 6to4's relays, and nowhere; and segments of routing.
+ */
 const privateRanges = [
   ...withEmbedded(["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"]),
   ...["fc00::/7", "fec0::/10"],
+  ...withEmbedded(["192.0.0.0/24", "198.18.0.0/15", "192.88.99.0/24"]),
+  ...withEmbedded(["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"]),
+  ...["2001::/23", "2001:db8::/32", "3fff::/20", "100::/64", "100:0:0:1::/64", "5f00::/16"],
 ];

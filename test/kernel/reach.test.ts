@@ -14,6 +14,11 @@ const closedToAll = [
   "168.63.129.16/32",
 ];
 const privateToo = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"];
+/** Of IANA's registry of special-purpose addresses, and not of the internet. */
+const special = [
+  ...["192.0.0.0/25", "198.18.0.0/15", "192.88.99.0/24"],
+  ...["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
+];
 
 const addressIn = (range: string) => {
   const [address = "", bits] = range.split("/");
@@ -72,6 +77,28 @@ describe("private networks", () => {
         expect(describeClosed(write(ip), ["private"])).toBe("of a private network");
       }),
     );
+  });
+
+  it.each(Object.entries(forms))("include %s form of each special-purpose one", (_, write) => {
+    fc.assert(
+      fc.property(inAny(special), (ip) => {
+        expect(describeClosed(write(ip), ["private"])).toBe("of a private network");
+      }),
+    );
+  });
+
+  it.each([
+    ...["2001:2::1", "2001:10::1", "2001:1ff:ffff::1", "2001:db8::1", "3fff:fff::1"],
+    ...["100::1", "100:0:0:1::1", "5f00::1"],
+  ])("include the special-purpose %s", (address) => {
+    expect(describeClosed(address, ["private"])).toBe("of a private network");
+  });
+
+  it.each([
+    ...["191.255.255.255", "192.0.1.1", "198.17.255.255", "198.20.0.0", "192.88.98.1", "1.1.1.1"],
+    ...["2001:200::1", "2001:4860:4860::8888", "2001:db9::1", "4000::1", "100:0:0:2::1"],
+  ])("do not include %s beside them", (address) => {
+    expect(describeClosed(address, ["metadata", "private"])).toBeUndefined();
   });
 
   it.each(["fc00::1", "fdff::1", "fec0::1"])("include %s", (address) => {

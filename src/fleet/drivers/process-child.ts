@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { z } from "zod";
+import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
 import { programFile } from "#kernel/program-file.ts";
@@ -27,6 +28,8 @@ export type ChildSettings = {
 const startTimeoutMs = 20_000;
 
 const askTimeoutMs = 2_000;
+/** Another program may have its port by now. */
+const maxAnswerBytes = 65_536;
 
 /** `ending` resolves once the process has ended, with the reason. */
 export type StartedChild = { child: Child; ending: Promise<string> };
@@ -145,5 +148,5 @@ async function ask(child: Child, method: "GET" | "POST", path: string) {
     headersTimeout: askTimeoutMs,
     bodyTimeout: askTimeoutMs,
   });
-  return { status: answer.statusCode, text: await answer.body.text() };
+  return { status: answer.statusCode, text: String(await readBody(answer.body, maxAnswerBytes)) };
 }

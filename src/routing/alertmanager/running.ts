@@ -1,7 +1,8 @@
 /** Calls to the running alert manager: which configuration it runs, and its reload. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { Agent, request } from "#kernel/http.ts";
+import { readBody } from "#kernel/body.ts";
+import { errors, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 
 /** The alert manager cannot be reached, or refuses; `message` says what to do. */
@@ -22,8 +23,8 @@ export type RunningConfig = {
 
 const timeoutMs = 5_000;
 
-/** The limit is generous: its metrics are about 100 KB. */
-const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
+/** Generous: its metrics are about 100 KB. */
+const longestAnswerBytes = 4 * 1024 * 1024;
 
 /** `address` may have a user and a password before the host, for basic authentication. */
 export function connectRunning(address: string): RunningConfig {
@@ -112,13 +113,10 @@ async function call(
 ): Promise<{ status: number; text: string }> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const { statusCode, body } = await request(`${url}${path}`, {
-      method,
-      headers,
-      signal,
-      dispatcher: agent,
-    });
-    const answer = { status: statusCode, text: await body.text() };
+    const { statusCode, body } = await request(`${url}${path}`, { method, headers, signal });
+    const whole = await readBody(body, longestAnswerBytes);
+    if (whole === undefined) throw new errors.ResponseExceededMaxSizeError();
+    const answer = { status: statusCode, text: whole.toString() };
     if (![401, 403].includes(answer.status)) return answer;
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
-import { parseJson } from "#kernel/body.ts";
-import { Agent, request } from "#kernel/http.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
+import { errors, request } from "#kernel/http.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -127,8 +127,8 @@ function waitMs(attempt: number, retryAfter: string | undefined): number {
   return Math.min(wantedMs, longestWaitMs);
 }
 
-/** The limit is generous: a list of sources is a few KB. */
-const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
+/** Generous: a list of sources is a few KB. */
+const longestAnswerBytes = 4 * 1024 * 1024;
 
 async function send({
   url,
@@ -144,10 +144,10 @@ async function send({
       headers: { ...headers, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
-      dispatcher: agent,
     });
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
-    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const bytes = await readBody(answer.body, longestAnswerBytes);
+    if (bytes === undefined) throw new errors.ResponseExceededMaxSizeError();
     return { status: answer.statusCode, retryAfter, body: parseJson(bytes) };
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;

@@ -100,6 +100,80 @@ it("pages of a cluster's list end, however many it has", async () => {
   expect(state.asked).toBeLessThan(12);
 });
 
+/** A pod, and a page with it alone, of so many MiB. */
+function buildPod(mibs: number) {
+  const metadata = { name: "a", namespace: "b", uid: "c", resourceVersion: "1" };
+  const annotations = { long: "a".repeat(mibs * mib) };
+  return { metadata: { ...metadata, annotations }, spec: { containers: [] }, status: {} };
+}
+const buildPage = (mibs: number) => JSON.stringify({ metadata: {}, items: [buildPod(mibs)] });
+const aPage = { path: "/", query: {}, page: PodPage, signal: undefined };
+
+it("one object of a cluster is refused if it is larger than any is", async () => {
+  const { url } = await serve(JSON.stringify(buildPod(3)));
+
+  const read = clusterAt(url).call({ method: "GET", path: "/" });
+
+  await expect(read).rejects.toThrow("too large an answer");
+});
+
+it("one object of a cluster is read if it is as large as etcd stores", async () => {
+  const { url } = await serve(JSON.stringify(buildPod(1.5)));
+
+  expect(await clusterAt(url).call({ method: "GET", path: "/" })).toMatchObject({ status: 200 });
+});
+
+it("large lists of a cluster that are read at once are refused beyond what all may have", async () => {
+  const cluster = clusterAt((await serve(buildPage(28))).url);
+
+  const read = await Promise.allSettled(Array.from({ length: 12 }, () => listAll(cluster, aPage)));
+
+  const refused = read.filter(({ status }) => status === "rejected");
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.map((one) => String((one as PromiseRejectedResult).reason))).toEqual(
+    refused.map(() => expect.stringContaining("too many are large")),
+  );
+});
+
+it("large lists of a cluster that are read one after the other are all read", async () => {
+  const cluster = clusterAt((await serve(buildPage(28))).url);
+
+  for (let n = 0; n < 6; n++) expect(await listAll(cluster, aPage)).toHaveLength(1);
+});
+
+it("many usual lists of a cluster are read at once", async () => {
+  const cluster = clusterAt((await serve(buildPage(2))).url);
+
+  const read = await Promise.all(Array.from({ length: 50 }, () => listAll(cluster, aPage)));
+
+  expect(read.flat()).toHaveLength(50);
+});
+
+/** A host of three containers, of each of which it says a MiB. */
+async function startLargeHost() {
+  const containers = Array.from({ length: 3 }, (_, n) => ({
+    ...{ Id: `c${n}`, Names: [`/gw-${n}`], Image: "r.io/a:1", ImageID: "sha256:i1" },
+    ...{ State: "running", Status: "Up", Labels: { "vedette.sentinel": "", a: "a".repeat(mib) } },
+  }));
+  const { url } = await startScriptedEngine(({ path }, answer) =>
+    path.startsWith("/containers/json") ? answerJson(answer, 200, containers) : undefined,
+  );
+  return createTestDriver({ hosts: [buildDockerHost({ url })] });
+}
+
+it("a host's list of one sentinel's containers is refused if it is larger than theirs are", async () => {
+  const driver = await startLargeHost();
+  const order = { sentinelId: "one/gw-1", image: "r.io/a:1", deployId: "d" };
+
+  await expect(driver.observe(order)).rejects.toThrow("too large an answer");
+});
+
+it("a host's list of all containers may be larger than that of one", async () => {
+  const driver = await startLargeHost();
+
+  expect(await driver.list()).toHaveLength(3);
+});
+
 /** A host of 600 containers, each of another image. */
 async function startHost(config: string) {
   let images = 0;

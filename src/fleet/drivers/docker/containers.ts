@@ -2,7 +2,13 @@
 import type { z } from "zod";
 import { type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import { boundLabels } from "#fleet/labels.ts";
-import { type Engine, expectGood, maxListBytes, parseAnswer } from "./engine.ts";
+import {
+  type Engine,
+  type EngineRequest,
+  expectGood,
+  maxListBytes,
+  parseAnswer,
+} from "./engine.ts";
 import {
   deployLabel,
   type Family,
@@ -35,10 +41,10 @@ export function createContainers(engine: Engine, label: string) {
   const get = async (path: string, signal?: AbortSignal) =>
     engine.call({ method: "GET", path, signal });
 
-  const list = async (filters: object, signal?: AbortSignal) => {
+  /** `maxBytes`: of the answer; absent: as many as of one container. */
+  const list = async (filters: object, asked: Pick<EngineRequest, "maxBytes" | "signal">) => {
     const query = { all: "true", filters: JSON.stringify({ label: [label], ...filters }) };
-    const asked = { method: "GET", path: "/containers/json", maxBytes: maxListBytes } as const;
-    const answer = await engine.call({ ...asked, query, signal });
+    const answer = await engine.call({ method: "GET", path: "/containers/json", query, ...asked });
     const body = expectGood(answer, "listing containers", engine);
     // One that is being removed may have lost its name.
     const containers = parseAnswer(ContainerList, body, engine).filter(
@@ -54,7 +60,8 @@ export function createContainers(engine: Engine, label: string) {
   };
 
   return {
-    list: async (signal?: AbortSignal) => (await list({}, signal)).containers,
+    list: async (signal?: AbortSignal) =>
+      (await list({}, { signal, maxBytes: maxListBytes })).containers,
 
     /** As it was at one moment. `nowMs`: by the engine's clock. */
     async readFamily(
@@ -62,7 +69,7 @@ export function createContainers(engine: Engine, label: string) {
       signal?: AbortSignal,
     ): Promise<{ family: Family; nowMs: number }> {
       for (let n = 0; n < mostReads; n++) {
-        const { containers, nowMs } = await list({ name: [familyPattern(name)] }, signal);
+        const { containers, nowMs } = await list({ name: [familyPattern(name)] }, { signal });
         const found = await Promise.all(containers.map(({ Id }) => inspect(Id, signal)));
         const isSame = containers.every(({ Name }, index) => found[index]?.[0]?.Name === Name);
         const left = found.flat().filter(({ Name, State }) => !hasLeft(Name, State.Status));

@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import type { z } from "zod";
 import { checkWanted, parseAs } from "#fleet/drivers/calls.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
-import { parseJson, readBody, readEnd } from "#kernel/body.ts";
+import { linesOf, parseJson, readBody, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { unlessAborted, within } from "#kernel/unless-aborted.ts";
@@ -22,12 +22,15 @@ export type ClusterRequest = {
   limitMs?: number;
   /** Left open: such calls have connections of their own. */
   isWatch?: boolean;
+  /** Of a page: the list that it is of. */
+  list?: List;
   /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
   isWanted?: (() => boolean) | undefined;
 };
 
-/** `bytes`: of its text. */
-export type ClusterAnswer = { status: number; body: unknown; bytes?: number };
+/** `bytes`: of its pages so far. */
+type List = { bytes: number };
+export type ClusterAnswer = { status: number; body: unknown };
 
 export type Stream = {
   path: string;
@@ -43,7 +46,11 @@ type TextRequest = { path: string; signal: AbortSignal; keepBytes: number; maxBy
 export class ForbiddenError extends Error {}
 
 const callLimitMs = 15_000;
-const maxAnswerBytes = 67_108_864;
+/** Of one object: etcd stores none of more than 1.5 MiB. */
+const maxObjectBytes = 2_097_152;
+const maxPageBytes = 33_554_432;
+/** Of all lists that are read at one time. */
+const maxListBytes = 134_217_728;
 const mostParts = 1_000_000;
 /** At one time, so that an API server's own limits are not what we run into. */
 const mostCalls = 16;
@@ -57,6 +64,8 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
   const connection = createConnection(access, mostCalls);
   const clock = createClock();
+  /** Those that are being read. */
+  const lists = new Set<List>();
   let pausedUntilMs = 0;
 
   const open = async (asked: ClusterRequest, whole: AbortSignal) => {
@@ -81,13 +90,8 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
   const send = async (asked: ClusterRequest, whole: AbortSignal): Promise<ClusterAnswer> => {
     const answer = await open(asked, whole);
     clock.note(answer.headers["date"]);
-    const bytes = await readBody(answer.body, maxAnswerBytes);
-    if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
-    const read = {
-      status: answer.statusCode,
-      body: parseJson(bytes, mostParts),
-      bytes: bytes.length,
-    };
+    const bytes = await readAnswer(answer.body, asked.list, lists);
+    const read = { status: answer.statusCode, body: parseJson(bytes, mostParts) };
     if (isThrottled(read)) pausedUntilMs = Date.now() + pauseOf(answer.headers["retry-after"]);
     return read;
   };
@@ -106,6 +110,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
 
   return {
     namespace: access.namespace ?? "default",
+    lists,
     /** Answers refusals that concern this call alone; throws for all others. */
     call: async (asked: ClusterRequest): Promise<ClusterAnswer> => {
       // The wait for its turn and for a credential counts.
@@ -169,21 +174,6 @@ function createClock() {
   };
 }
 
-/** No chunk is read twice: a server may send a line in very many. */
-async function* linesOf(body: AsyncIterable<Buffer>, maxLength: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of body) {
-    const [more = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
-    rest += more;
-    for (const line of lines) {
-      yield rest;
-      rest = line;
-    }
-    if (rest.length > maxLength) throw new UnreachableError("unreachable: too long a line");
-  }
-}
-
 async function identify(identities: Identities): Promise<Identity> {
   try {
     return await identities.current();
@@ -193,11 +183,8 @@ async function identify(identities: Identities): Promise<Identity> {
 }
 
 function pauseOf(retryAfter: string | string[] | undefined): number {
-  const seconds = Number(retryAfter);
-  return Math.min(
-    longestPauseMs,
-    Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 1_000,
-  );
+  const askedMs = Number(retryAfter) * 1_000;
+  return askedMs > 0 ? Math.min(longestPauseMs, askedMs) : 1_000;
 }
 
 const temporary = new Set([408, 500, 502, 503, 504]);
@@ -256,8 +243,26 @@ export function parseAnswer<T>(schema: z.ZodType<T>, { status, body }: ClusterAn
 const pageSize = 500;
 /** A list with more pages has cursors that repeat. */
 const maxPages = 200;
-/** Of all pages together. */
-const maxListBytes = 268_435_456;
+const endless = "unreachable: the API server's list has no end";
+
+async function readAnswer(body: Body, list: List | undefined, lists: ReadonlySet<List>) {
+  const bytes = await (list === undefined
+    ? readBody(body, maxObjectBytes)
+    : readBody(counted(body, list, lists), maxPageBytes));
+  if (bytes === undefined) throw new UnreachableError("unreachable: too large an answer");
+  return bytes;
+}
+
+type Body = AsyncIterable<Buffer>;
+
+async function* counted(body: Body, list: List, lists: ReadonlySet<List>) {
+  for await (const chunk of body) {
+    list.bytes += chunk.length;
+    const held = [...lists].reduce((sum, { bytes }) => sum + bytes, 0);
+    if (held > maxListBytes) throw new UnreachableError(`${endless}, or too many are large`);
+    yield chunk;
+  }
+}
 
 type Page<Item> = { metadata: { continue: string }; items: Item[] };
 
@@ -270,25 +275,25 @@ type ListQuery<Item> = {
 
 /** A whole list, which comes in pages. */
 export async function listAll<Item>(
-  cluster: Pick<Cluster, "call">,
+  cluster: Pick<Cluster, "call" | "lists">,
   { path, query, page, signal }: ListQuery<Item>,
 ): Promise<Item[]> {
   const items: Item[] = [];
+  const list = { bytes: 0 };
   let cursor = "";
-  let bytes = 0;
-  for (let n = 0; n < maxPages && bytes <= maxListBytes; n++) {
-    const asked = {
-      ...query,
-      limit: String(pageSize),
-      ...(cursor !== "" && { continue: cursor }),
-    };
-    const url = `${path}?${new URLSearchParams(asked)}`;
-    const answer = await cluster.call({ method: "GET", path: url, signal });
-    const { metadata, items: more } = parseAnswer(page, answer);
-    items.push(...more);
-    bytes += answer.bytes ?? 0;
-    cursor = metadata.continue;
-    if (cursor === "") return items;
+  cluster.lists.add(list);
+  try {
+    for (let n = 0; n < maxPages; n++) {
+      const next = cursor === "" ? {} : { continue: cursor };
+      const asked = new URLSearchParams({ ...query, limit: String(pageSize), ...next });
+      const answer = await cluster.call({ method: "GET", path: `${path}?${asked}`, signal, list });
+      const { metadata, items: more } = parseAnswer(page, answer);
+      items.push(...more);
+      cursor = metadata.continue;
+      if (cursor === "") return items;
+    }
+  } finally {
+    cluster.lists.delete(list);
   }
-  throw new UnreachableError("unreachable: the API server's list has no end");
+  throw new UnreachableError(endless);
 }

@@ -20,7 +20,7 @@ import {
 
 export type MadePods = { pods: readonly Pod[]; revisions: readonly Revision[] };
 
-export function createPodCalls(cluster: Pick<Cluster, "call" | "readEnd">) {
+export function createPodCalls(cluster: Pick<Cluster, "call" | "lists" | "readEnd">) {
   /** Of whoever owns them. */
   const podsOf = (workload: Workload, signal?: AbortSignal): Promise<Pod[]> => {
     const path = `/api/v1/namespaces/${encodeURIComponent(workload.metadata.namespace)}/pods`;
