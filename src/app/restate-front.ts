@@ -1,10 +1,12 @@
 /** Wires the guarded addresses of Restate. */
 import type { Server } from "node:http";
+import { createIsKeyReused } from "#control/call-keys.ts";
 import { createFindCaller } from "#control/find-caller.ts";
 import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
 import { createIdentify } from "#control/token.ts";
 import { httpUrl } from "#kernel/address.ts";
+import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
 import { fleetsOf } from "./fleets.ts";
@@ -15,6 +17,7 @@ type FrontParts = {
   adminUrl: string;
   actorKey: Uint8Array;
   signIn: SignIn | undefined;
+  database: Database;
   stops: Stops;
 };
 
@@ -32,7 +35,8 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
   const byToken = createIdentify({ ingressToken: credentials.ingress_token, operators });
   const identify = createFindCaller(byToken, parts.signIn?.find, parts.signIn?.link);
   const fleets = fleetsOf(config);
-  const settings = { ingressUrl, adminUrl, identify, actorKey, fleets, log };
+  const isKeyReused = createIsKeyReused(parts.database, log);
+  const settings = { ingressUrl, adminUrl, identify, actorKey, fleets, isKeyReused, log };
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;
   const isExternal = config.restate.ingress_url !== "";
   if (isExternal && front_host === "") {

@@ -47,24 +47,21 @@ export async function idempotencyKey(
 ): Promise<string> {
   const given = request.headers["idempotency-key"];
   if (typeof given !== "string" || given === "") return `control-${request.id}`;
-  const target = targetOfPath(pathOf(request));
-  const called = {
-    key: JSON.stringify([target, JSON.stringify([actor, given])]),
-    body: bodyOf(request),
-  };
-  if ((await isKeyReused?.(called)) === true) throw reusedKey();
-  return ownKey(actor, given);
+  const key = ownKey(actor, given);
+  const { body = {} } = request;
+  if ((await isKeyReused?.(keyedCall(pathOf(request), key, body))) === true) throw reusedKey();
+  return key;
+}
+
+/** `key` is the one that Restate gets, and `body` as received: our parsing of it may change between versions. */
+export function keyedCall(path: string, key: string, body: unknown): KeyedCall {
+  return { key: JSON.stringify([targetOfPath(path) ?? path, key]), body: JSON.stringify(body) };
 }
 
 /** The key of one caller: nobody else's call is answered with what this one has led to. */
 export function ownKey(actor: string, given: string): string {
   const key = JSON.stringify([actor, given]);
   return `caller-${createHash("sha256").update(key).digest("hex")}`;
-}
-
-/** The body as received: our parsing of it may change between versions. */
-function bodyOf({ body = {} }: FastifyRequest): string {
-  return JSON.stringify(body);
 }
 
 function digest(text: string): Buffer {

@@ -50,11 +50,20 @@ type Options = Omit<NonNullable<Parameters<typeof requestRaw<null>>[1]>, "header
   headers?: Record<string, string>;
 };
 
-/** undici's `request`; the body of a compressed answer is decompressed, which servers may send unasked. */
+/** `.` and `..`, also encoded: a parser of URLs resolves them, and a server may. */
+const dotSegment = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
+
+/**
+ * undici's `request`; the body of a compressed answer is decompressed, which servers may send unasked. Throws for a text
+ * with a segment that leads to another path: an id that somebody else gave.
+ */
 export async function request(
   address: string | URL,
   options: Options = {},
 ): Promise<Dispatcher.ResponseData> {
+  if (typeof address === "string" && dotSegment.test(address)) {
+    throw Object.assign(new Error("a name in the address is . or .."), { code: "ERR_DOT_SEGMENT" });
+  }
   const headers = { "user-agent": userAgent, ...options.headers };
   const answer = await requestRaw(address, { ...options, headers });
   const codings = codingsOf(answer.headers["content-encoding"]);

@@ -42,6 +42,7 @@ const codes: Record<number, string> = {
   403: "forbidden",
   405: "method_not_allowed",
   413: "payload_too_large",
+  422: "idempotency_key_reused",
   502: "bad_gateway",
 };
 

@@ -4,12 +4,13 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { ownKey } from "#control/call-keys.ts";
+import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
 import { findForeignFleet } from "#control/fleet-access.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
+import { reusedKey } from "#control/refusal.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
-import { readBody } from "#kernel/body.ts";
+import { parseJson, readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
@@ -28,6 +29,8 @@ export type FrontSettings = {
   actorKey: Uint8Array;
   /** The fleets that name their operators, or not; absent: none does. */
   fleets?: readonly FleetOperators[];
+  /** Whether an idempotency key came with another body before; absent: bodies are not compared. */
+  isKeyReused?: IsKeyReused;
   log: Log;
 };
 
@@ -152,7 +155,11 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   const limit = route === undefined ? largestBody : largestCall;
   const body = await readBody(request.iterator({ destroyOnReturn: false }), limit);
   if (body === undefined) return answerRefusal(response, tooLarge(limit));
-  const key = hasEveryRole(caller) ? undefined : headers["idempotency-key"]?.toString();
+  const given = headers["idempotency-key"]?.toString();
+  const key = given && (hasEveryRole(caller) ? given : ownKey(caller.actor, given));
+  if (key && (await isReused(settings, { path, key, body }))) {
+    return answerRefusal(response, { status: 422, detail: reusedKey().message });
+  }
   const signed = { target: targetOfPath(path) ?? "", body, accounts: caller.accounts };
   const answer = await requestRestate({
     address: `${settings.ingressUrl}${path}${search}`,
@@ -160,13 +167,21 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     headers: {
       ...forwardedHeaders(headers, body),
       ...signActor(caller.actor, signed, settings.actorKey),
-      ...(key && { "idempotency-key": ownKey(caller.actor, key) }),
+      ...(key && { "idempotency-key": key }),
     },
     body,
     withinMs: withinMs.ingress,
     signal,
   });
   await sendAnswer(answer, response);
+}
+
+async function isReused(
+  { isKeyReused }: FrontSettings,
+  { path, key, body }: { path: string; key: string; body: Buffer },
+): Promise<boolean> {
+  const sent = body.length === 0 ? {} : (parseJson(body) ?? body.toString("latin1"));
+  return (await isKeyReused?.(keyedCall(path, key, sent))) === true;
 }
 
 /** A call that is not in our allow-list goes around every rule: it takes every role, and an operator of each fleet. */

@@ -75,13 +75,15 @@ export function readWritten(body: unknown): FoundRoute | undefined {
 }
 
 const RouteAnswer = z.object({ alert_route: Content });
-const RouteHead = z.object({ id: z.string().min(1), version: z.coerce.number().int() });
+/** Part of a path: `.` and `..` would lead to another one. */
+const Id = z.string().regex(/^(?!\.{1,2}$)[^/\\]+$/);
+const RouteHead = z.object({ id: Id, version: z.coerce.number().int() });
 
 function toFound(detail: Content): FoundRoute {
   return { ...RouteHead.parse(detail), content: toContent(detail), detail };
 }
 
-const Named = z.object({ id: z.string().min(1), name: z.string() });
+const Named = z.object({ id: Id, name: z.string() });
 const Meta = z.object({ after: z.string().nullish() }).nullish();
 
 const RoutesAnswer = z

@@ -1,10 +1,13 @@
 /** An idempotency key stands for one call: two gateways over one Postgres, and one without it. */
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
+import { createIngressFront } from "#control/front/front.ts";
+import { createIdentify } from "#control/token.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
@@ -156,4 +159,64 @@ it("makes no call for a caller that disconnected while the key was looked up", a
   await fetch(`${address}${resume}`, { method: "POST", headers: { authorization: "Bearer t" } });
 
   expect(reached).toEqual([resume]);
+});
+
+/** Restate's guarded ingress; the token "t" may do everything, "of-ada" may operate. */
+async function startFront(ingressUrl: string) {
+  const token = createHash("sha256").update("of-ada").digest("hex");
+  const front = createIngressFront({
+    ...{ ingressUrl, adminUrl: ingressUrl, log, actorKey: new Uint8Array(32) },
+    identify: createIdentify({
+      ingressToken: "t",
+      operators: { ada: { token, roles: ["operate"] } },
+    }),
+    isKeyReused: createIsKeyReused(database(), log),
+  });
+  front.server.listen(0, "127.0.0.1");
+  await once(front.server, "listening");
+  onTestFinished(async () => {
+    await front.close();
+    front.server.close();
+  });
+  const { port } = front.server.address() as AddressInfo;
+  return async (bearer: string, key: string, body: object, path = rollout) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${bearer}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body: JSON.stringify(body, null, 1),
+    });
+    return { status: answer.status, body: (await answer.json()) as { code?: string } };
+  };
+}
+
+it.each(["t", "of-ada"])(
+  "Restate's guarded ingress refuses a key that came with another body to the bearer %s",
+  async (bearer) => {
+    const { url, reached } = await startIngress();
+    const call = await startFront(url);
+    await call(bearer, `front-${bearer}`, first);
+
+    const refused = await call(bearer, `front-${bearer}`, second, `${rollout}/send`);
+
+    expect([refused.status, refused.body.code]).toEqual([422, "idempotency_key_reused"]);
+    expect(reached).toEqual([rollout]);
+  },
+);
+
+it("Restate's guarded ingress accepts a key again with the same body, and from another caller", async () => {
+  const { url } = await startIngress();
+  const call = await startFront(url);
+
+  const answers = [
+    await call("of-ada", "front-3", first),
+    await call("of-ada", "front-3", first),
+    await call("t", "front-3", second),
+    await call("of-ada", "front-3", {}, resume),
+  ];
+
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
