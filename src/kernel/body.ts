@@ -40,22 +40,61 @@ export async function* linesOf(
 }
 
 const mostParts = 2_000_000;
+/** Lists of objects have few; each takes microseconds, and more the more there are. */
+const mostShapes = 50_000;
 
 /**
- * JSON of another system; undefined for anything else, and for what has many more lists, objects and members than text:
- * each takes time and memory, of which a body of a few MiB could take seconds and gigabytes.
+ * JSON of another system; undefined for anything else, and for what has many more lists, objects and members than text, or
+ * objects of so many shapes: each takes time and memory, of which a body of a few MiB could take seconds and gigabytes.
  */
 export function parseJson(bytes: Buffer, most = mostParts): unknown {
   let left = Math.min(most, 10_000 + bytes.length / 6);
-  let isText = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    // " \\ , [ {
-    if (byte === 34) isText = !isText;
-    else if (byte === 92) at += 1;
-    else if (!isText && (byte === 44 || byte === 91 || byte === 123)) left -= 1;
+    // " , [ {
+    if (byte === 34) at = findTextEnd(bytes, at);
+    else if (byte === 44 || byte === 91 || byte === 123) left -= 1;
   }
-  return left < 0 ? undefined : parseJsonText(bytes.toString());
+  if (left < 0 || (bytes.length > mostShapes && hasManyShapes(bytes))) return undefined;
+  return parseJsonText(bytes.toString());
+}
+
+function findTextEnd(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  for (; at < bytes.length && bytes[at] !== 34; at += 1) if (bytes[at] === 92) at += 1;
+  return at;
+}
+
+/** Nobody knows it, or texts could be made of which the hashes are the same. */
+const seed = Math.trunc(Math.random() * 2 ** 30);
+
+/** A shape is the names of an object up to one of them, in their order: an engine keeps each. */
+function hasManyShapes(bytes: Buffer): boolean {
+  const seen = new Set<number>();
+  const outer: number[] = [];
+  let shape = seed;
+  let start = 0;
+  for (let at = 0; at < bytes.length && seen.size <= mostShapes; at += 1) {
+    const byte = bytes[at];
+    if (byte === 34) {
+      start = at;
+      at = findTextEnd(bytes, at);
+    } else if (byte === 58) {
+      shape = extend(shape, bytes, { start, end: at });
+      seen.add(shape);
+    } else if (byte === 123) {
+      outer.push(shape);
+      shape = seed;
+    } else if (byte === 125) shape = outer.pop() ?? seed;
+  }
+  return seen.size > mostShapes;
+}
+
+/** A hash of both (FNV-1a), as a small integer. */
+function extend(shape: number, bytes: Buffer, { start, end }: { start: number; end: number }) {
+  let hash = shape;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 16_777_619);
+  return hash & 0x3fffffff;
 }
 
 /** For texts of a few KiB, and for those that may be any JSON. undefined: it is none. */

@@ -273,3 +273,35 @@ it.each([
   expect(await workedMs(read())).toBeLessThan(1_000);
   expect(await read()).toBeUndefined();
 });
+
+const range = (length: number) => Array.from({ length }, (_, n) => n);
+const textOf = (names: Iterable<string>) => `{${[...names].map((name) => `"${name}":0`).join()}}`;
+const ofMany = (make: (n: number) => string) => `[${range(150_000).map(make).join()}]`;
+
+it.each([
+  ["2,000,000 names", textOf(range(2_000_000).map((n) => `k${n}`))],
+  ["2,000,000 numbers as names", textOf(range(2_000_000).map((n) => `${(n * 7_919) % 2 ** 31}`))],
+  ["objects of names of their own", ofMany((n) => textOf(range(10).map((m) => `k${n * 10 + m}`)))],
+  [
+    "the same names in other orders",
+    ofMany(() => textOf(range(10).map(() => `k${Math.trunc(Math.random() * 128)}`))),
+  ],
+  ["names behind other names", ofMany((n) => `{"a":{},"b\\"":[{"c${n}" : 1}],"d":{"e":{}}}`)],
+])("JSON of %s is refused at once", async (_, text) => {
+  const bytes = Buffer.from(text);
+  const read = async () => parseJson(bytes);
+
+  expect(await workedMs(read())).toBeLessThan(1_000);
+  expect(await read()).toBeUndefined();
+});
+
+it.each([
+  ["20,000 names", Object.fromEntries(range(20_000).map((n) => [`k${n}`, n]))],
+  ["many texts with colons", range(200_000).map((n) => ({ at: `"${n}": {`, id: `:${n}` }))],
+  [
+    "labels of 1,000 orders",
+    range(50_000).map((n) => ({ id: n, labels: { [`a${n % 1_000}`]: "b", c: "d", e: "f" } })),
+  ],
+])("JSON of %s is read", (_, value) => {
+  expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
+});
