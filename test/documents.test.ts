@@ -1,5 +1,6 @@
 /** What the documents say, held against the repository: settings, links, paths, sizes. */
 import { existsSync, globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
 import { readConfig, secretSettings } from "#config.ts";
 import { servedProcedures } from "./support/api/served-procedures.ts";
@@ -90,10 +91,29 @@ it("docs/public-api.md lists every procedure, and no other", () => {
   expect(listed.toSorted()).toEqual(servedProcedures.map(([name]) => name).toSorted());
 });
 
-it("the README fits on two screens", () => {
-  const lines = readFileSync("README.md", "utf8").trimEnd().split("\n").length;
+/** The most lines that each document may have. */
+const longest = {
+  "README.md": 150,
+  "docs/architecture.md": 130,
+} as const;
 
-  expect(lines).toBeLessThanOrEqual(150);
+it.each(Object.entries(longest))("%s has at most %i lines", (file, lines) => {
+  expect(readFileSync(file, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
+});
+
+it("docs/architecture.md names every table of the database, and so who writes it", () => {
+  const page = readFileSync("docs/architecture.md", "utf8");
+  const schema = globSync("migrations/*.sql").map((file) => readFileSync(file, "utf8"));
+  const tables = [...schema.join("\n").matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => name);
+
+  expect(tables).toContain("sentinels");
+  expect(tables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+const slices = globSync("src/*/").map((folder) => `${folder.replace(/\/$/, "")}/README.md`);
+
+it.each(slices)("%s has at most 60 lines", (file) => {
+  expect(readFileSync(file, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(60);
 });
 
 it.each(documents)("every link of $file leads to a file that is there", (document) => {
@@ -120,18 +140,31 @@ it.each(documents)("every path that $file names is there", (document) => {
   expect(named.map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
 });
 
+/** A file of code or a folder, as a README writes it: from its own folder, or from the root. */
+const nearPath = /`((?:[\w-]+\/)*[\w.-]+\.(?:tsx?|lua)|(?:[\w-]+\/)+)`/g;
+
+it.each(slices)("every file that %s names is in its slice or at the root", (file) => {
+  const text = readFileSync(file, "utf8");
+  const folder = path.dirname(file);
+
+  const named = [...text.matchAll(nearPath)].map(([, name = ""]) => name);
+
+  const isThere = (name: string) => existsSync(path.join(folder, name)) || existsSync(name);
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
+});
+
 const sourceFiles = () =>
   globSync("{src,test,bench}/**/*.{ts,tsx,sql,mjs}", { exclude: isForeign });
 const isForeign = (name: string) => name === "node_modules";
 
 /** Where code and comments cite a document and one of its headings. */
-const citation = /docs\/([a-z-]+)\.md(?:, "([^"]+)")?/g;
+const citation = /((?:docs\/[a-z-]+|src\/[a-z]+\/README)\.md)(?:, "([^"]+)")?/g;
 
 it("what the code cites is a document that is there, and a heading of it", () => {
   const dead = sourceFiles().flatMap((file) => {
     const text = readFileSync(file, "utf8").replace(/\n\s*(?:\*|\/\/)\s*/g, " ");
     return [...text.matchAll(citation)]
-      .filter(([, page = "", heading]) => !isHeadingOf(`docs/${page}.md`, heading))
+      .filter(([, page = "", heading]) => !isHeadingOf(page, heading))
       .map(([cited]) => `${file}: ${cited}`);
   });
 

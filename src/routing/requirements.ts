@@ -1,6 +1,6 @@
 /** What the routes must fulfil after every edit; `vedette alerts lint` checks it. */
 
-/** Every such alert pages someone (docs/architecture.md, "Alert channels and routes"). */
+/** Every such alert pages someone (docs/architecture.md, "Decisions"). */
 export const mustPage: readonly { source: string; labels: Record<string, string> }[] = [
   { source: "alertmanager-production", labels: { severity: "critical" } },
   { source: "synthetic-production", labels: {} },

@@ -29,7 +29,7 @@ export async function sizesOf(connection: Connection): Promise<WaveSize[] | unde
 
 /**
  * Waves cover ⌈total·percentage/100⌉ sentinels in all; a wave that adds no sentinel is left out
- * (docs/architecture.md, "Waves").
+ * (src/rollout/README.md, "Waves").
  */
 export function waveSizes(total: number, percentages: readonly number[]): WaveSize[] {
   const waves: WaveSize[] = [];

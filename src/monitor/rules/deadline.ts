@@ -64,7 +64,7 @@ export function reschedule(
 }
 
 /**
- * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Heartbeats"). A run
+ * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Decisions"). A run
  * that sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {

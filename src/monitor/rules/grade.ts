@@ -10,7 +10,7 @@ type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 
 /**
  * The grade of an observation: an error or a wrong answer fails however quick it was (docs/architecture.md,
- * "Checks and grades").
+ * "Decisions").
  */
 export function grade(check: RunnableCheck, observation: ProbeObservation): GradeResult {
   const { outcome } = observation;

@@ -26,7 +26,7 @@ export type PlanRequest = {
 export type PlannedRollout = { waves: WaveMembers[]; leftOut: LeftOut[] };
 
 /**
- * The waves of a rollout of `image` (docs/architecture.md, "Waves"). Sentinels that run it already and
+ * The waves of a rollout of `image` (src/rollout/README.md, "Waves"). Sentinels that run it already and
  * are to run it are left out, and those that a pin or the request leaves out. The image is the salt of the
  * order, so that Plan and Rollout agree.
  */

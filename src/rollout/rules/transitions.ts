@@ -11,7 +11,7 @@ import {
 import type { RolloutHead } from "#rollout/state.ts";
 
 /**
- * The states in which an operation is legal, and the state right after it (docs/architecture.md, "States
+ * The states in which an operation is legal, and the state right after it (src/rollout/README.md, "States
  * and transitions").
  */
 const transitions: Record<

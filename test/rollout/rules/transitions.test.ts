@@ -9,7 +9,7 @@ import {
 import { legalOperations, nextState } from "#rollout/rules/transitions.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
-/** The table of docs/architecture.md, "States and transitions", written down once more by hand. */
+/** The table of src/rollout/README.md, "States and transitions", written down once more by hand. */
 const legal: Record<RolloutStateName, Partial<Record<Operation, RolloutStateName>>> = {
   idle: { Rollout: "in_progress" },
   in_progress: {

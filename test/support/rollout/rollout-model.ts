@@ -1,5 +1,5 @@
 /**
- * The table of states and operations (docs/architecture.md, "States and transitions") as a plain model,
+ * The table of states and operations (src/rollout/README.md, "States and transitions") as a plain model,
  * written without looking at the code.
  */
 
