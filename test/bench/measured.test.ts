@@ -1,16 +1,21 @@
-/** The form of docs/measured.md: what each published figure says of its origin, and that no bench is left out. */
-import { readFileSync } from "node:fs";
+/** The form of docs/measured.md and bench/results/: what each figure says of its origin, and that no bench is left out. */
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
 
 const page = readFileSync("docs/measured.md", "utf8");
 const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts as Record<string, string>;
 const benches = Object.keys(scripts).filter((name) => name.startsWith("bench:"));
+const results = globSync("bench/results/*.md").map((file) => ({
+  name: path.basename(file, ".md"),
+  text: readFileSync(file, "utf8"),
+}));
 
-/** The cells of the first table under a heading of the second level, by row and without its head. */
-function tableUnder(heading: string): string[][] {
-  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
-  const lines = section.split("\n").filter((line) => line.startsWith("|"));
-  return lines.slice(2).map((line) =>
+/** The cells of the first table of a text, by row and without its head. */
+function firstTable(text: string): string[][] {
+  const [, table = ""] = /\n((?:\|.*\n)+)/.exec(`\n${text}`) ?? [];
+  const lines = table.trim().split("\n").slice(2);
+  return lines.map((line) =>
     line
       .slice(1, -1)
       .split("|")
@@ -18,57 +23,65 @@ function tableUnder(heading: string): string[][] {
   );
 }
 
-const runs = tableUnder("Runs").map(
-  ([figures = "", command = "", beside = "", machine = "", commit = "", load = ""]) => ({
-    figures,
-    command: /^`npm run ([\w:-]+)`$/.exec(command)?.[1] ?? command,
-    beside,
-    machine,
-    commit,
-    load,
-  }),
-);
+function sectionOf(text: string, heading: string): string {
+  return text.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? "";
+}
 
-it("every published run names a command of package.json, or was made by hand", () => {
-  const known = [...benches, "by hand"];
+const benchesOf = (text: string) =>
+  [...text.matchAll(/`(bench:[\w-]+)`/g)].map(([, name = ""]) => name);
 
-  expect(runs.map(({ command }) => command).filter((name) => !known.includes(name))).toEqual([]);
+it("every bench has a file of results, and there is no other but those by hand", () => {
+  const names = results.map(({ name }) => (name === "by-hand" ? name : `bench:${name}`));
+
+  expect(names.toSorted()).toEqual([...benches, "by-hand"].toSorted());
 });
 
-it("every published run names its commit", () => {
-  const form = /^(?:published in )?`[0-9a-f]{8}`$/;
+it.each(results)("each figure of $name has its machine, date, commit and load", ({ text }) => {
+  const runs = firstTable(text);
 
-  expect(runs.filter(({ commit }) => !form.test(commit))).toEqual([]);
+  expect(runs.length).toBeGreaterThan(0);
+  for (const [figures, beside, machine, date, commit, load] of runs) {
+    expect([figures, beside, machine, load]).not.toContain("");
+    expect(date).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(commit).toMatch(/^(?:published in )?`[0-9a-f]{8}`$/);
+  }
 });
 
-it("every published run names its machine and load, and what was measured beside it or that nothing was", () => {
-  const isLacking = ({ machine, load, beside }: (typeof runs)[number]) =>
-    [machine, load, beside].includes("");
-
-  expect(runs.filter(isLacking)).toEqual([]);
+it.each(results.filter(({ name }) => name !== "by-hand"))("$name has aims", ({ text }) => {
+  expect(firstTable(sectionOf(text, "Aims")).length).toBeGreaterThan(0);
 });
 
-it("every section of figures is one run", () => {
-  const sections = [...page.matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
-  const here = runs.filter(({ figures }) => figures.includes("](#"));
-
-  expect(here.map(({ figures }) => /^\[(.+)\]/.exec(figures)?.[1])).toEqual(sections);
-});
-
-it("every bench has a published run and an aim", () => {
-  const aims = tableUnder("Aims").map(([command = ""]) => command.replaceAll("`", ""));
-
-  expect(new Set(runs.map(({ command }) => command).filter((name) => name !== "by hand"))).toEqual(
-    new Set(benches),
+it("the page links every file of results, and dates each of its rows", () => {
+  const runs = firstTable(sectionOf(page, "Runs"));
+  const linked = runs.flatMap(([bench = ""]) =>
+    [...bench.matchAll(/results\/([\w-]+)\.md/g)].map(([, name]) => name),
   );
-  expect(new Set(aims)).toEqual(new Set(benches));
+
+  expect(linked.toSorted()).toEqual(results.map(({ name }) => name).toSorted());
+  for (const row of runs) expect(row.at(-1)).toMatch(/^\d{4}-\d\d-\d\d$/);
+});
+
+it("every missed aim names a bench and a reason", () => {
+  const missed = firstTable(sectionOf(page, "Aims"));
+
+  expect(missed.flatMap(([command = ""]) => benchesOf(command))).not.toEqual([]);
+  for (const [command = "", ...cells] of missed) {
+    expect(benches).toEqual(expect.arrayContaining(benchesOf(command)));
+    expect(cells).not.toContain("");
+  }
+});
+
+it("every bench with a missed aim is on the page", () => {
+  const missing = results.filter(({ text }) => sectionOf(text, "Aims").includes("missed"));
+  const named = benchesOf(sectionOf(page, "Aims"));
+
+  expect(missing.map(({ name }) => `bench:${name}`).filter((one) => !named.includes(one))).toEqual(
+    [],
+  );
 });
 
 it("every bench is measured again when some part changes", () => {
-  const cells = tableUnder("Measuring again").map(([, again = ""]) => again);
-  const named = cells.flatMap((cell) => [...cell.matchAll(/`(bench:[\w-]+)`/g)]);
-
-  expect(new Set(named.map(([, name]) => name))).toEqual(new Set(benches));
+  expect(new Set(benchesOf(sectionOf(page, "Measuring again")))).toEqual(new Set(benches));
 });
 
 it.each(benches)("%s tells what it runs on, and judges", (name) => {
