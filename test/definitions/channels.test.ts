@@ -1,7 +1,8 @@
 /** The rows in docs/channels.md are valid. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { channelFields } from "#alerts/rows/contract.ts";
+import { channelFields, DirectChannel } from "#alerts/rows/contract.ts";
+import { ChannelRow } from "#definitions/rows/channel.ts";
 import { faultsOf } from "../support/definitions/definition-files.ts";
 
 const page = readFileSync("docs/channels.md", "utf8");
@@ -18,3 +19,11 @@ it.each([...Object.keys(channelFields), "incident"])(
     expect(page).toContain(`\n## ${kind}\n`);
   },
 );
+
+it("definitions have a row for each kind of channel that alerts have", () => {
+  const kindsOf = ({ options }: { options: readonly { shape: { kind: { value: string } } }[] }) =>
+    options.map(({ shape }) => shape.kind.value).toSorted();
+
+  expect(kindsOf(ChannelRow)).toEqual([...Object.keys(channelFields), "incident"].toSorted());
+  expect(kindsOf(DirectChannel)).toEqual(Object.keys(channelFields).toSorted());
+});
