@@ -1,12 +1,21 @@
 /** The servers that the program brings along, unless the settings name others: each runs in processes of its own. */
+import { webcrypto } from "node:crypto";
+import { isIP } from "node:net";
+import type { Config } from "#config.ts";
 import { writeIdentityKey } from "#embedded/credentials.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
+import type { EndpointSettings } from "#worker/endpoint.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-/** Where it can be reached. `stop`: of one that was started here. */
-export type Restate = { ingressUrl: string; adminUrl: string; stop?: () => Promise<void> };
+/** Where it can be reached. `stop`: of one that was started here. `workerTls`: by which it knows the worker. */
+export type Restate = {
+  ingressUrl: string;
+  adminUrl: string;
+  stop?: () => Promise<void>;
+  workerTls?: EndpointSettings["tls"];
+};
 
 /** Where each can be reached, once it is ready; at once if it is one of the settings. */
 export type Servers = {
@@ -48,6 +57,35 @@ async function beginRestate(base: Base, stops: Stops): Promise<Restate> {
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
   const identityKeyFile = writeIdentityKey(dataDir, credentials);
-  const settings = { dataDir, identityKeyFile, log, signal: stops.signal };
-  return stops.begin("Restate", () => startRestate(settings));
+  const workerTls = await createWorkerTls(config.worker);
+  const keys = { identityKeyFile, workerCertificate: workerTls?.cert };
+  const settings = { ...keys, dataDir, log, signal: stops.signal };
+  return { ...(await stops.begin("Restate", () => startRestate(settings))), workerTls };
+}
+
+/**
+ * Of this start alone, and stored nowhere: other users of the machine may listen at the worker's port while it does not, and
+ * would be called in its place. undefined: the settings say where Restate calls, or it trusts what this platform does.
+ */
+async function createWorkerTls({ host, advertised_url }: Config["worker"]) {
+  if (advertised_url !== "" || process.platform !== "linux") return undefined;
+  await import("reflect-metadata");
+  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import(
+    "@peculiar/x509"
+  );
+  const signingAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const keys = await webcrypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"]);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    keys,
+    signingAlgorithm,
+    name: "CN=worker",
+    // The clock may be set.
+    notBefore: new Date(0),
+    notAfter: new Date("9999-12-31"),
+    extensions: [
+      new SubjectAlternativeNameExtension([{ type: isIP(host) === 0 ? "dns" : "ip", value: host }]),
+    ],
+  });
+  const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { key: PemConverter.encode(key, "PRIVATE KEY"), cert: certificate.toString("pem") };
 }

@@ -25,6 +25,7 @@ import type { GateChecks } from "#rollout/rules/gate-checks.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/start.ts";
 import { createStatusReads } from "#status/service.ts";
+import type { EndpointSettings } from "#worker/endpoint.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
@@ -52,6 +53,8 @@ type WorkerParts = {
   database: Database;
   adminUrl: string;
   ingressUrl: string;
+  /** Absent: Restate knows the worker by its address alone. */
+  workerTls?: EndpointSettings["tls"];
   actorKey: Uint8Array;
   /** Of this process; undefined: another process serves the API, at the address of the settings. */
   apiUrl: string | undefined;
@@ -76,6 +79,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
     port,
     services: createServices(base, { ...parts, ...fleets }),
     identityKeys: identityKeys(config, credentials),
+    tls: parts.workerTls,
     log,
   });
   const endpoint = await listening(serving, { port, setting: "worker.port" });

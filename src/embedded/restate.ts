@@ -28,6 +28,8 @@ export type RestateSettings = {
   adminPort?: number;
   /** PEM file with the private key that signs every request to the worker. */
   identityKeyFile?: string;
+  /** The only certificate (PEM) that it trusts, the worker's. */
+  workerCertificate?: string | undefined;
   /** Further `RESTATE_…` variables; they override `restate.toml`. */
   environment?: Record<string, string>;
   log: Log;
@@ -49,6 +51,7 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
   await endLeftover({ pidFile, ...ending });
   rmSync(temporaryDir(baseDir), { recursive: true, force: true });
   mkdirSync(temporaryDir(baseDir));
+  writeFileAtomically(certificateFile(baseDir), settings.workerCertificate ?? "");
   return startOnFreePorts(async () => {
     const addresses = await chooseAddresses(baseDir, settings);
     const { ingressUrl, adminUrl } = addresses;
@@ -126,6 +129,10 @@ function temporaryDir(baseDir: string): string {
   return path.join(baseDir, "tmp");
 }
 
+function certificateFile(baseDir: string): string {
+  return path.join(baseDir, "worker.pem");
+}
+
 /** Restate doesn't inherit our environment, which has secrets and maybe RESTATE_… variables that it obeys. */
 function serverEnvironment(
   baseDir: string,
@@ -141,6 +148,7 @@ function serverEnvironment(
     ...(settings.identityKeyFile !== undefined && {
       RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: settings.identityKeyFile,
     }),
+    ...(settings.workerCertificate && { SSL_CERT_FILE: certificateFile(baseDir) }),
     ...settings.environment,
   };
 }

@@ -1,6 +1,6 @@
 /** The Restate service endpoint: the address at which Restate calls our handlers. */
 import { once } from "node:events";
-import { createServer } from "node:http2";
+import { createSecureServer, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 import { httpUrl } from "#kernel/address.ts";
@@ -8,7 +8,7 @@ import type { Log } from "#kernel/log.ts";
 import { untilDone } from "#kernel/retry-policy.ts";
 
 export type Endpoint = {
-  /** http://host:port with the actual port, also when port 0 was given. */
+  /** http(s)://host:port with the actual port, also when port 0 was given. */
   url: string;
   stop: () => Promise<void>;
 };
@@ -19,6 +19,8 @@ export type EndpointSettings = {
   services: EndpointOptions["services"];
   /** Only requests signed with these keys (`publickeyv1_…`) are served; empty: every request. */
   identityKeys: string[];
+  /** By which Restate knows us (PEM): whoever else listens here before or after us gets no call. Absent: plain HTTP/2. */
+  tls?: { key: string; cert: string } | undefined;
   log: Log;
 };
 
@@ -27,7 +29,7 @@ export type EndpointSettings = {
  * Throws when the port is taken.
  */
 export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoint> {
-  const { services, identityKeys, log } = settings;
+  const { services, identityKeys, tls, log } = settings;
   const handler = createEndpointHandler({
     services,
     // The default of all services, so that none can lack it.
@@ -35,7 +37,7 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
     ...(identityKeys.length > 0 && { identityKeys }),
     logger: toLog(log),
   });
-  const server = createServer(handler);
+  const server = tls === undefined ? createServer(handler) : createSecureServer(tls, handler);
   const sessions = new Set<{ destroy: () => void }>();
   server.on("session", (session) => {
     sessions.add(session);
@@ -49,7 +51,8 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
     server.close();
     for (const session of sessions) session.destroy();
   };
-  return { url: httpUrl({ host: settings.host, port }), stop };
+  const url = httpUrl({ host: settings.host, port });
+  return { url: tls === undefined ? url : url.replace("http:", "https:"), stop };
 }
 
 type Transport = NonNullable<EndpointOptions["logger"]>;

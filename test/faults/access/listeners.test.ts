@@ -52,7 +52,8 @@ describe("with Restate itself behind it", () => {
 });
 
 it("the worker carries out no call that Restate has not signed", async () => {
-  const client = connect(program.endpoints().worker ?? "");
+  const ca = readFileSync(path.join(program.dataDir, "restate", "worker.pem"));
+  const client = connect(program.endpoints().worker ?? "", { ca });
   const ask = (headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
       const stream = client.request(headers);
