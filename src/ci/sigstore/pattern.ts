@@ -1,8 +1,21 @@
 /** Comparison with allowed names, in which `*` stands for any characters. */
 
-/** Whether the whole of `text` fits one of the patterns. Case counts. */
+/**
+ * Whether the whole of `text` fits one of the patterns. Case counts. Of a pattern with an `@` what is before it fits what is
+ * before the first one of the text: a branch may be called `x@refs/heads/main`.
+ */
 export function matchesAny(text: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matches(text, pattern));
+  const [name, ref] = splitAtFirst(text);
+  return patterns.some((pattern) => {
+    const [wanted, wantedRef] = splitAtFirst(pattern);
+    if (wantedRef === undefined) return matches(text, pattern);
+    return ref !== undefined && matches(name, wanted) && matches(ref, wantedRef);
+  });
+}
+
+function splitAtFirst(text: string): [string, string?] {
+  const at = text.indexOf("@");
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 /** Not by a regular expression: several `*` would make one slow, and the text is the signer's. */

@@ -21,6 +21,31 @@ it.each([
   expect(matchesAny(text, [pattern])).toBe(fits);
 });
 
+const workflow = "https://github.com/acme/gw/.github/workflows";
+
+it.each([
+  [`${workflow}/release.yml@refs/heads/x@refs/heads/main`, `${workflow}/*@refs/heads/main`],
+  [
+    `${workflow}/other.yml@refs/heads/a/release.yml@refs/heads/main`,
+    "https://github.com/acme/*/release.yml@refs/heads/main",
+  ],
+  [`${workflow}/release.yml@refs/heads/x@refs/tags/v1`, `${workflow}/*@refs/tags/*`],
+  ['"eve@evil.test"@acme.test', "*@acme.test"],
+  [`${workflow}/release.yml`, `${workflow}/*@*`],
+])("%s is no workflow at the ref, and no address, of %s", (text, pattern) => {
+  expect(matchesAny(text, [pattern])).toBe(false);
+});
+
+it.each([
+  [`${workflow}/release.yml@refs/heads/main`, `${workflow}/*@refs/heads/main`],
+  [`${workflow}/release.yml@refs/heads/x@y`, `${workflow}/release.yml@refs/heads/*`],
+  [`${workflow}/release.yml@refs/tags/v1`, "https://github.com/acme/*"],
+  [`${workflow}/release.yml@refs/tags/v1`, `${workflow}/*v1`],
+  ["ada@acme.test", "*@acme.test"],
+])("%s is of %s", (text, pattern) => {
+  expect(matchesAny(text, [pattern])).toBe(true);
+});
+
 it("no pattern fits nothing", () => {
   expect(matchesAny("abc", [])).toBe(false);
 });
