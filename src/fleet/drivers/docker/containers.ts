@@ -89,6 +89,9 @@ export function createContainers(engine: Engine, label: string) {
 
 type Labels = Record<string, string>;
 
+/** `deploy`: the label that only our containers should have. */
+type NamedImage = ImageNames & { deploy: string | undefined };
+
 type Running = { labels: Labels; image: string; imageId: string };
 
 /** The names of more of them are not read. */
@@ -96,22 +99,27 @@ const mostImages = 500;
 
 /** For one call: an id stands for the same image for ever, but its tags do not. */
 export function createImages({ readImage }: Pick<Containers, "readImage">, signal?: AbortSignal) {
-  const images = new Map<string, Promise<ImageNames | undefined>>();
+  const images = new Map<string, Promise<NamedImage | undefined>>();
 
-  const readNames = async (id: string): Promise<ImageNames | undefined> => {
+  const readNames = async (id: string): Promise<NamedImage | undefined> => {
     const info = await readImage(id, signal);
-    return info && { Id: info.Id, RepoTags: info.RepoTags, RepoDigests: info.RepoDigests };
+    if (info === undefined) return undefined;
+    const { Labels: labels } = info.Config as { Labels?: Labels | null };
+    const { Id, RepoTags, RepoDigests } = info;
+    return { Id, RepoTags, RepoDigests, deploy: labels?.[deployLabel] };
   };
 
-  const namesOf = (id: string): Promise<ImageNames | undefined> | undefined => {
+  const namesOf = (id: string): Promise<NamedImage | undefined> | undefined => {
     if (!images.has(id) && images.size < mostImages) images.set(id, readNames(id));
     return images.get(id);
   };
 
   /** The image as it was ordered; of a container that somebody else made, as it was asked for. */
   const nameOf = async ({ labels, image, imageId }: Running) => {
-    const ordered = deployLabel in labels ? labels[imageLabel] : undefined;
     const info = await namesOf(imageId);
+    // An image may have the labels itself: of its container that somebody else made they say nothing.
+    const isOurs = deployLabel in labels && labels[deployLabel] !== info?.deploy;
+    const ordered = isOurs ? labels[imageLabel] : undefined;
     if (info === undefined) return ordered ?? image;
     return ordered === undefined ? pinnedName(image, info) : orderedName(ordered, info);
   };
