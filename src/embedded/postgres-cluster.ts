@@ -20,6 +20,8 @@ import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster; the program connects as this user. */
 export const databaseUser = "vedette";
+/** Of the address, for `Client`. */
+export const requireProof = "?require_auth=scram-sha-256";
 
 export type Binaries = { initdb: string; postgres: string };
 

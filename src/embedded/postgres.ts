@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import pRetry from "p-retry";
-import pg from "pg";
+import type pg from "pg";
+import { Client } from "#kernel/direct-connection.ts";
 import type { Log } from "#kernel/log.ts";
 import { startOnFreePorts, takePort } from "./ports.ts";
 import {
@@ -13,6 +14,7 @@ import {
   isListening,
   postgresEnvironment,
   removeDrafts,
+  requireProof,
 } from "./postgres-cluster.ts";
 import { clearStaleLock } from "./postgres-lock.ts";
 import { type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
@@ -91,7 +93,7 @@ async function serve({
   launch,
 }: Service): Promise<PostgresServer> {
   const url = (name: string) =>
-    `postgres://${databaseUser}:${encodeURIComponent(settings.password)}@127.0.0.1:${port}/${name}`;
+    `postgres://${databaseUser}:${encodeURIComponent(settings.password)}@127.0.0.1:${port}/${name}${requireProof}`;
   const server = await superviseServer({
     ...ending,
     name: "postgres",
@@ -168,7 +170,7 @@ async function createDatabase(url: string): Promise<void> {
 }
 
 async function withClient<T>(url: string, action: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     query_timeout: 30_000,

@@ -4,7 +4,7 @@ import { isAlive, isGone, isInSight } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials, Endpoints } from "./contract.ts";
 import { readIdentity } from "./identity-file.ts";
-import { databaseUser } from "./postgres-cluster.ts";
+import { databaseUser, requireProof } from "./postgres-cluster.ts";
 
 /**
  * The URL of the embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret.
@@ -16,6 +16,7 @@ export function runningDatabaseUrl(dataDir: string): string {
   const file = "credentials.json";
   const secret = read(dataDir, file, Credentials.pick({ database_password: true }));
   const url = new URL(database);
+  url.search = requireProof;
   url.username = databaseUser;
   url.password = secret.database_password;
   return url.href;
@@ -31,6 +32,7 @@ export function readRunning(dataDir: string): Endpoints {
 /** The URL without user and password, safe to show. */
 export function withoutCredentials(databaseUrl: string): string {
   const url = new URL(databaseUrl);
+  url.search = "";
   url.username = "";
   url.password = "";
   return url.href;

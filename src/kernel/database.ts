@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { ClientBase } from "pg";
 import pg from "pg";
-import { connectDirectly, endClient } from "./direct-connection.ts";
+import { Client, connectDirectly, endClient } from "./direct-connection.ts";
 import { createHangWatch } from "./hang-watch.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
@@ -28,6 +28,7 @@ const usualConnections = 10;
  */
 export function openDatabase(url: string, log: Log, max = usualConnections): Database {
   const pool = new pg.Pool({
+    Client,
     connectionString: url,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -91,7 +92,7 @@ function watchForHangs(pool: Database, url: string): void {
 type Connected = Parameters<Database["connect"]>[0];
 
 async function askForSign(url: string, signal: AbortSignal): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: "vedette sign of life" });
+  const client = new Client({ connectionString: url, application_name: "vedette sign of life" });
   client.on("error", ignoreLoss);
   signal.addEventListener("abort", () => void endClient(client));
   await client.connect();

@@ -1,4 +1,6 @@
 /** One direct connection to Postgres, for what doesn't work through a pooler that pools by transaction. */
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
 import pRetry from "p-retry";
 import pg from "pg";
 import { inTime } from "./in-time.ts";
@@ -52,8 +54,34 @@ export async function endClient(client: pg.Client): Promise<void> {
   connection.stream.destroy();
 }
 
+/** As libpq has it, in the query of an address. */
+const wantsProof = /[?&]require_auth=scram-sha-256(?:&|$)/;
+
+/**
+ * Where its address says so, the server has to prove that it knows the password, too: another one may have its port while
+ * it is down. Such a one neither gets the password, as it could ask for, nor is believed without one.
+ */
+export class Client extends pg.Client {
+  constructor(settings: pg.ClientConfig = {}) {
+    super(settings);
+    if (!wantsProof.test(settings.connectionString ?? "")) return;
+    type Connection = EventEmitter & { stream: Socket };
+    const { connection } = this as unknown as { connection: Connection };
+    let isProven = false;
+    connection.on("authenticationSASLFinal", () => {
+      isProven = true;
+    });
+    const refuse = () => {
+      if (!isProven) connection.stream.destroy(new Error("the server does not know the password"));
+    };
+    for (const kind of ["CleartextPassword", "MD5Password", "Ok"]) {
+      connection.on(`authentication${kind}`, refuse);
+    }
+  }
+}
+
 async function connect(url: string, settings: DirectSettings): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
     ...(settings.queryTimeoutMs !== undefined && { query_timeout: settings.queryTimeoutMs }),

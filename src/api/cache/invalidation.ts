@@ -4,8 +4,9 @@
  * be stale.
  */
 import { randomBytes } from "node:crypto";
+import type pg from "pg";
 import type { ClientBase } from "pg";
-import pg from "pg";
+import { Client } from "#kernel/direct-connection.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
@@ -197,7 +198,7 @@ async function listenOnce(subscription: Subscription): Promise<void> {
 const pingQuery = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 function connectionTo(url: string): pg.Client {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: 2_000,
     query_timeout: pingTimeoutMs,
