@@ -4,6 +4,7 @@ import { type AlertEventProblemCode, alertEvents, queueOf } from "#alerts/contra
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import { type TestParts, testChannel } from "./channels/test-channel.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
@@ -50,7 +51,11 @@ export function createAlertEvents({ store, preview, readActor, test }: Parts) {
         return testChannel(ctx, channel, test);
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: {
+      journalRetention: 0,
+      asTerminalError,
+      handlers: { List: unkept, Show: unkept },
+    },
   });
 }
 

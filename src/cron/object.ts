@@ -10,6 +10,7 @@ import { endsWithin } from "#kernel/attach.ts";
 import { after, durableTimer } from "#kernel/durable-timer.ts";
 import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
 import {
@@ -42,6 +43,7 @@ export function createCronObject({ jobs, readActor }: CronObjectParts) {
       journalRetention: 0,
       asTerminalError,
       handlers: {
+        Status: unkept,
         tick: { ingressPrivate: true },
         launch: { ingressPrivate: true },
         finished: { ingressPrivate: true },

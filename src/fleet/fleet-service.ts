@@ -5,6 +5,7 @@ import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import {
   defaultFleet,
@@ -91,6 +92,7 @@ export function createFleetService({
     options: {
       journalRetention: 0,
       asTerminalError,
+      handlers: { List: unkept, Log: unkept },
     },
   });
 }

@@ -8,3 +8,9 @@ export const untilDone = {
   maxInterval: 2_000,
   maxAttempts: 1_000_000_000,
 };
+
+/**
+ * Of a handler that only reads. Restate stores each answer for a day, since it gives calls without an idempotency key
+ * one of its own: what whoever may read can call without end, and pages do call each second, would fill the disk.
+ */
+export const unkept = { journalRetention: 0, idempotencyRetention: 0 };

@@ -52,8 +52,9 @@ export function offsetAt(timeZone: string, ms: number): number {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one takes a hundred times as long as its use. There are no more than there are time zones. */
-function formatOf(timeZone: string): Intl.DateTimeFormat {
+/** Making one takes a hundred times as long as its use. There are no more than there are time zones, in whatever case. */
+function formatOf(given: string): Intl.DateTimeFormat {
+  const timeZone = given.toLowerCase();
   const known = formats.get(timeZone);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });

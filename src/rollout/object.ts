@@ -6,6 +6,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { RolloutProblemCode } from "./contract.ts";
 import { unknownKey } from "./fleets.ts";
@@ -106,9 +107,12 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       // A large fleet has very many batch keys: a handler loads only those that it reads.
       enableLazyState: true,
       asTerminalError,
-      handlers: Object.fromEntries(
-        Object.keys(internal).map((name) => [name, { ingressPrivate: true }]),
-      ),
+      handlers: {
+        ...Object.fromEntries(
+          Object.keys(internal).map((name) => [name, { ingressPrivate: true }]),
+        ),
+        ...{ Status: unkept, Plan: unkept, History: unkept },
+      },
     },
   });
 }

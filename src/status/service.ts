@@ -3,6 +3,7 @@ import { type Context, implement } from "@restatedev/restate-sdk";
 import type { AlertEventList, AlertEventListRequest } from "#alerts/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
 import type { CheckList } from "#monitor/results/contract.ts";
@@ -37,7 +38,7 @@ export function createStatusReads(parts: Parts) {
         return readNow(ctx, status, () => readStatus(parts, rollouts));
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: { ...unkept, asTerminalError },
   });
 }
 

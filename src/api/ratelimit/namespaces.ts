@@ -12,10 +12,12 @@ export type Namespace = {
   id: string;
   name: string;
   isDeleted: boolean;
+  overrides: readonly Override[];
   findOverride: FindOverride;
 };
 
-const maxCachedNamespaces = 10_000;
+/** Namespaces and overrides together: one has up to 2 kB. */
+const maxCached = 30_000;
 
 export type Namespaces = ReturnType<typeof createNamespaceStore>;
 
@@ -29,7 +31,8 @@ export function createNamespaceStore(parts: {
     load: (name) => loadNamespace(parts.database, name),
     tagsOf: ({ id }): Stale[] => [`namespace:${id}`],
     invalidations: parts.invalidations,
-    maxEntries: maxCachedNamespaces,
+    maxEntries: maxCached,
+    weightOf: ({ overrides }) => 1 + overrides.length,
     outage: parts.outage,
   });
   const findAny = (call: Call, nameOrId: string) =>

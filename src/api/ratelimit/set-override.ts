@@ -40,7 +40,7 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
       const namespace = await namespaces.require(call, input.namespace);
       demand(call, tuple("ratelimit", namespace.id, "set_override"));
       return change(call, async ({ transaction, record, stale }) => {
-        await refuseExcessPattern(transaction, namespace.id, input.identifier);
+        await refuseExcess(transaction, namespace.id, input.identifier);
         const { rows } = await transaction.query<{ id: string }>(
           `INSERT INTO ratelimit_overrides
              (id, workspace_id, namespace_id, identifier, "limit", duration_ms)
@@ -72,26 +72,32 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
 
 const maxStars = 10;
 const maxPatterns = 1_000;
+/** All of a namespace are read, and in memory, together. */
+const maxOverrides = 10_000;
+const maxBytes = 2 * 1024 * 1024;
 
-/** Throws the 400 for one pattern too many. An existing one may always be changed. */
-async function refuseExcessPattern(
+/** Throws the 400 for one too many. An existing one may always be changed. */
+async function refuseExcess(
   transaction: ClientBase,
   namespaceId: string,
   identifier: string,
 ): Promise<void> {
   const stars = identifier.split("*").length - 1;
-  if (stars === 0) return;
-  const { rows } = await transaction.query<{ others: number; isThere: boolean }>(
-    `SELECT count(*) FILTER (WHERE identifier LIKE '%*%')::int AS others,
+  const { rows } = await transaction.query<{ isFull: boolean; others: number; isThere: boolean }>(
+    `SELECT count(*) >= $3 OR coalesce(sum(octet_length(identifier)), 0) >= $4 AS "isFull",
+       count(*) FILTER (WHERE identifier LIKE '%*%')::int AS others,
        coalesce(bool_or(identifier = $2), false) AS "isThere"
      FROM ratelimit_overrides WHERE namespace_id = $1`,
-    [namespaceId, identifier],
+    [namespaceId, identifier, maxOverrides, maxBytes],
   );
-  const { others, isThere } = rows[0] as { others: number; isThere: boolean };
+  const { isFull, others, isThere } = rows[0] as (typeof rows)[number];
   if (isThere) return;
   if (stars > maxStars) throw invalidInput(`A pattern may have at most ${maxStars} \`*\`.`);
-  if (others < maxPatterns) return;
+  if (!isFull && (stars === 0 || others < maxPatterns)) return;
+  const most = isFull
+    ? `${maxOverrides} overrides, of 2 MiB together`
+    : `${maxPatterns} overrides with \`*\``;
   throw invalidInput(
-    `A namespace may have at most ${maxPatterns} overrides with \`*\`. Please delete some that are not needed any more.`,
+    `A namespace may have at most ${most}. Please delete some that are not needed any more.`,
   );
 }

@@ -17,7 +17,7 @@ import { isChange, planApply } from "#definitions/rules/plan.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { untilDone } from "#kernel/retry-policy.ts";
+import { unkept, untilDone } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Definitions, DefinitionsChange, KnownChecks } from "#monitor/contract.ts";
 import type { DefinitionStore, Revision } from "./store.ts";
@@ -62,7 +62,12 @@ export function createDefinitionsObject(parts: DefinitionsParts) {
         return null;
       },
     },
-    options: { journalRetention: 0, retryPolicy: untilDone, asTerminalError },
+    options: {
+      journalRetention: 0,
+      retryPolicy: untilDone,
+      asTerminalError,
+      handlers: { Plan: unkept, Show: unkept },
+    },
   });
 }
 

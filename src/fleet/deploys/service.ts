@@ -57,7 +57,8 @@ export function createSentinelService(parts: SentinelServiceParts) {
         Deploy: { ingressPrivate: true },
         Abandon: { ingressPrivate: true },
         // It reads its state after it has noted the push, and not as it was before.
-        NotifyReady: { enableLazyState: true },
+        // Whoever runs a sentinel may push without end: what Restate keeps of it is forgotten in ten minutes, not in a day.
+        NotifyReady: { enableLazyState: true, idempotencyRetention: 600_000 },
       },
     },
   });

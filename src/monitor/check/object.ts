@@ -1,5 +1,6 @@
 /** `ApiCheck`: the virtual object that runs one API check on its grid and alerts. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
@@ -69,6 +70,7 @@ export function createApiCheckObject(parts: CheckParts) {
         close: isPrivate,
         reconsider: isPrivate,
         tellFailing: isPrivate,
+        Run: unkept,
         report: { idempotencyRetention: soonForgotten },
       },
     },

@@ -5,6 +5,7 @@ import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
@@ -41,10 +42,7 @@ export function createRunnerRegistry({ runners, location: own, readActor }: Part
       },
       List: async (ctx) => ({ runners: await readNow(ctx, listing, () => view(runners)) }),
     },
-    options: {
-      journalRetention: 0,
-      asTerminalError,
-    },
+    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept } },
   });
 }
 

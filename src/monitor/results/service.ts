@@ -3,6 +3,7 @@ import { implement } from "@restatedev/restate-sdk";
 import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
@@ -77,7 +78,7 @@ export function createCheckReads(parts: Parts) {
         return readNow(ctx, reads.replay, ofKnown(request.check, read));
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: { ...unkept, asTerminalError },
   });
 }
 

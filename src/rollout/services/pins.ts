@@ -1,6 +1,7 @@
 /** `RolloutPins`: manages which sentinels rollouts leave out. */
 import { implement } from "@restatedev/restate-sdk";
 import { readPatiently } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { rolloutPins } from "#rollout/choice/interface.ts";
@@ -28,7 +29,7 @@ export function createPinService(store: PinStore, access: RowAccess & { fleets: 
         return found;
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept } },
   });
 }
 

@@ -1,5 +1,6 @@
 /** `RolloutPromotions`: manages which fleet takes an image only after which other one. */
 import { implement } from "@restatedev/restate-sdk";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { rolloutPromotions } from "#rollout/promotions/interface.ts";
 import type { PromotionStore } from "#rollout/promotions/store.ts";
@@ -24,6 +25,6 @@ export function createPromotionService(store: PromotionStore, access: RowAccess)
         return found;
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept } },
   });
 }

@@ -1,5 +1,6 @@
 /** `RolloutWindows`: manages when the waves of rollouts may start. */
 import { type Context, implement } from "@restatedev/restate-sdk";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import { rolloutObject, type WindowsChange } from "#rollout/internal.ts";
@@ -40,7 +41,7 @@ export function createWindowService(store: WindowStore, access: RowAccess) {
         return found;
       },
     },
-    options: { journalRetention: 0, asTerminalError },
+    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept } },
   });
 }
 

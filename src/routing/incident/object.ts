@@ -5,6 +5,7 @@ import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
 import type {
@@ -81,6 +82,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       journalRetention: 0,
       asTerminalError,
       handlers: {
+        ...{ Status: unkept, Backups: unkept, Backup: unkept },
         begin: hidden,
         note: hidden,
         intend: hidden,

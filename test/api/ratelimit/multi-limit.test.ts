@@ -12,6 +12,7 @@ const slowNamespace = {
   id: "rlns_slow",
   name: "slow",
   isDeleted: false,
+  overrides: [],
   findOverride: () => {
     const startedAt = performance.now();
     while (performance.now() - startedAt < 10);

@@ -151,6 +151,23 @@ describe("ratelimit.setOverride", () => {
     expect((await set("pattern-7-*")).status).toBe(200);
   });
 
+  it.each([
+    ["the 10,001st override of a namespace", Array.from({ length: 10_000 }, (_, n) => `user-${n}`)],
+    ["one more beside 2 MiB", Array.from({ length: 1_037 }, (_, n) => "\u{1f600}".repeat(505) + n)],
+  ])("refuses %s, and takes a change and the next after one is deleted", async (_, others) => {
+    const { namespace } = tenant;
+    await insert(others);
+
+    const { status, body } = await set("one-more");
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toContain("at most 10000 overrides, of 2 MiB together");
+    const [first = "", second = ""] = others;
+    expect((await set(second)).status).toBe(200);
+    await call("ratelimit.deleteOverride", { namespace, identifier: first });
+    expect((await set("one-more")).status).toBe(200);
+  });
+
   it("goes on changing a pattern of more stars that is there already", async () => {
     await insert(["*a".repeat(200)]);
 
