@@ -20,6 +20,9 @@ const textLimit = 3_000;
 const fieldLimit = 2_000;
 const fieldCount = 10;
 
+/** Verbatim: else an `@channel` or an address in a reason, which may be a fleet's, would be one. */
+const words = { type: "mrkdwn" as const, verbatim: true };
+
 /**
  * Phones show the beginning of `text`, desktops that of the first block: both are the headline. The blocks
  * that have Markdown are escaped, so that a name formats nothing and mentions nobody.
@@ -45,7 +48,7 @@ export function renderSlack(
       },
       {
         type: "section",
-        text: { type: "mrkdwn", text: cut(details.join("\n"), textLimit), verbatim: true },
+        text: { ...words, text: cut(details.join("\n"), textLimit) },
       },
       {
         type: "context",
@@ -61,12 +64,12 @@ export function renderSlack(
  * people and in the metadata for programs: a repeated delivery has the same id.
  */
 function renderNotice(message: NoticeMessage, mention?: string): IncomingWebhookSendArguments {
-  const { id, lines, title: words, fields: given } = message.notice;
-  const title = `${markOf(message)} ${words.toWellFormed()}`;
+  const { id, lines, title: subject, fields: given } = message.notice;
+  const title = `${markOf(message)} ${subject.toWellFormed()}`;
   const body = [...(isFailure(message) && mention ? [mention] : []), ...lines.map(escapeText)];
   const text = body.join("\n");
   const fields = given.slice(0, fieldCount).map(({ name, value }) => ({
-    type: "mrkdwn" as const,
+    ...words,
     text: cut(`*${escapeText(name)}*\n${escapeText(value)}`, fieldLimit),
   }));
   return {
@@ -79,7 +82,7 @@ function renderNotice(message: NoticeMessage, mention?: string): IncomingWebhook
       { type: "header", text: { type: "plain_text", text: cut(title, headerLimit), emoji: true } },
       ...(text === ""
         ? []
-        : [{ type: "section", text: { type: "mrkdwn", text: cut(text, textLimit) } } as const]),
+        : [{ type: "section", text: { ...words, text: cut(text, textLimit) } } as const]),
       ...(fields.length === 0 ? [] : [{ type: "section" as const, fields }]),
       { type: "context", elements: [{ type: "mrkdwn", text: cut(escapeText(id), textLimit) }] },
     ],

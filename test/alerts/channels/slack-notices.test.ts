@@ -59,6 +59,21 @@ describe("a notice as Slack gets it", () => {
     ]);
   });
 
+  it("lets no text of others mention a channel or become a link", () => {
+    const reason = "paused: @channel see https://a.example";
+    const { blocks } = renderNotice(
+      buildNotice({ lines: [reason], fields: [{ name: "Reason", value: reason }] }),
+    );
+
+    expect(blocks?.slice(1, 3)).toEqual([
+      { type: "section", text: { type: "mrkdwn", verbatim: true, text: reason } },
+      {
+        type: "section",
+        fields: [{ type: "mrkdwn", verbatim: true, text: `*Reason*\n${reason}` }],
+      },
+    ]);
+  });
+
   it("leaves out the sections of a message that has a title only", () => {
     const blocks = blocksOf(buildNotice({ lines: [], fields: [] }));
 
