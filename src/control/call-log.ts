@@ -18,8 +18,7 @@ export type Call = {
 /** Writes and refused callers are logged by default; reads only at level debug. */
 export function recordCall(log: Log, call: Call): void {
   const { requestId, status, isSent, remote, actor } = call;
-  // A ping URL contains its token, also when the URL is misspelt.
-  const path = call.path.slice(0, 200).replace(/[\w-]{40,}/g, "***");
+  const path = loggedPath(call.path);
   const fields = { requestId, path, status, remote, ...(actor !== undefined && { actor }) };
   const durationMs = Math.round(call.durationMs);
   if (status === 401) log.warn(fields, "caller without a valid token");
@@ -28,6 +27,9 @@ export function recordCall(log: Log, call: Call): void {
   else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
   else log.debug({ ...fields, durationMs }, "call answered");
 }
+
+/** Anybody may send one of 16 kB. A ping URL contains its token, also when the URL is misspelt. */
+export const loggedPath = (path: string) => path.slice(0, 200).replace(/[\w-]{40,}/g, "***");
 
 /** The caller's address, without the port and the prefix of IPv4 in IPv6 that it may be written with. */
 export function remoteOf(

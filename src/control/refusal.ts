@@ -13,6 +13,7 @@ import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/
 import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
+import { loggedPath } from "./call-log.ts";
 import { type FleetCall, findForeignFleet } from "./fleet-access.ts";
 import type { IngressAnswer } from "./ingress.ts";
 import { fleetOf, type Route, roleOf } from "./routes.ts";
@@ -31,7 +32,10 @@ export function createRefuse(log: Log) {
     if (reply.raw.destroyed) return;
     const problem = toProblem(translate(error));
     if (problem.status >= 500) {
-      log.error({ err: error, requestId: request.id, path: pathOf(request) }, "call failed");
+      log.error(
+        { err: error, requestId: request.id, path: loggedPath(pathOf(request)) },
+        "call failed",
+      );
     }
     if (problem.status === 401) reply.header("www-authenticate", "Bearer");
     if (problem.status === 405) reply.header("allow", "POST");

@@ -4,7 +4,11 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
+
+import { loggedPath } from "#control/call-log.ts";
+
 import { findForeignFleet } from "#control/fleet-access.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { reusedKey } from "#control/refusal.ts";
@@ -95,7 +99,7 @@ function createFront(settings: FrontSettings, forward: Forward): Front {
       await admit({ request, response, signal: gone.signal }, settings, forward);
     } catch (error) {
       if (gone.signal.aborted) return;
-      const { pathname: path } = addressOf(request);
+      const path = loggedPath(addressOf(request).pathname);
       settings.log.warn({ err: error, path }, "restate did not answer");
       answerRefusal(response, { status: 502, detail: "Restate did not answer; try again" });
     }
@@ -127,7 +131,8 @@ async function admit(
   if (caller === undefined) {
     // Browsers ask without a token first.
     const isWrong = headers.authorization !== undefined;
-    if (isWrong) settings.log.warn({ path }, "restate called without a valid token");
+    if (isWrong)
+      settings.log.warn({ path: loggedPath(path) }, "restate called without a valid token");
     return answerRefusal(response, unauthorized);
   }
   endWithCaller(response, find);
@@ -194,7 +199,7 @@ function refuseAccess(
   const hasRole = wanted === undefined ? hasEveryRole(caller) : isAllowed(caller, wanted);
   const foreign = findForeignFleet(caller, { route, path, fleets });
   if (hasRole && foreign === undefined) return undefined;
-  log.warn({ path, actor: caller.actor }, "call not allowed");
+  log.warn({ path: loggedPath(path), actor: caller.actor }, "call not allowed");
   const detail =
     hasRole && foreign
       ? notOperatorOf(foreign, caller.actor)
