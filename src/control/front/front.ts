@@ -94,7 +94,8 @@ function createFront(settings: FrontSettings, forward: Forward): Front {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     if (!pipelines.admit(request, response)) return;
     const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    // Ours and those of a pipeline are more than ten, at which Node writes a warning for each call.
+    response.setMaxListeners(20).once("close", () => gone.abort());
     try {
       await admit({ request, response, signal: gone.signal }, settings, forward);
     } catch (error) {

@@ -6,6 +6,7 @@ import { createIngressFront } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
 import type { Log } from "#kernel/log.ts";
 import { neverAsked } from "../../support/never-asked.ts";
+import { startAccessBench } from "../../support/program/access-bench.ts";
 
 async function logOf(path: string): Promise<string> {
   const lines: string[] = [];
@@ -32,6 +33,19 @@ async function logOf(path: string): Promise<string> {
 
 it("a path of 12 kB at Restate's address is a short line", async () => {
   expect((await logOf(`/${"a/".repeat(6_000)}`)).length).toBeLessThan(400);
+});
+
+it("a call at Restate's address makes Node write no warning", async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  const { ingress } = await startAccessBench();
+
+  const headers = { authorization: "Bearer shared" };
+  const answer = await fetch(`${ingress}/vedette.v1.StatusReads/Read`, { method: "POST", headers });
+
+  expect([answer.status, warnings]).toEqual([200, []]);
 });
 
 it("a token that is sent in a path at Restate's address is not in the log", async () => {
