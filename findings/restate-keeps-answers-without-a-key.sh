@@ -5,7 +5,6 @@
 # the handler has to, by an idempotency retention of 0. Its callers get their answers all the same.
 # Seen (SDK 1.17.2), after ten calls of each, without a key: kept 10 of `plain`, 0 of `unkept`.
 set -euo pipefail
-
 folder=$(mktemp -d)
 pids=()
 finish() {
