@@ -6,7 +6,7 @@ export type Actor = {
   /** The name that the caller gave; trusted only if `isSigned`. */
   by: string;
   isSigned?: true;
-  /** As in `Caller`, if it is signed and has some. */
+  /** Accounts of a signed caller, as `Caller` has them. */
   accounts?: string[];
 };
 
@@ -15,7 +15,7 @@ export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
 /** The actor of a call with the ingress token, which is shared: nobody knows who it is. */
 export const sharedActor = "ingress-token";
 
-/** In place of an account: it has one at the identity provider, and nobody knows now which. */
+/** Stands for an account at the identity provider that can no longer be determined. */
 export const unknownAccount = "unknown";
 
 /** The name for callers on this machine, or beside Restate, that did not come through the gateway. */

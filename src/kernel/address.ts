@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** Whether `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
+/** True if `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
 export function isListed(entries: readonly string[], address: string): boolean {
   const family = familyOf(address);
   if (family === undefined) return false;
   return listOf(entries).check(address, family);
 }
 
-/** Whether an entry of a list is an address, or a range whose prefix length is valid. */
+/** True if a list's entry is an address, or a range with a valid prefix length. */
 export function isNetwork(entry: string): boolean {
   const [address = "", bits, ...rest] = entry.split("/");
   const family = familyOf(address);
@@ -82,7 +82,7 @@ export function httpUrl({ host, port }: { host: string; port: number }): string 
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether the host of a URL is a loopback address (RFC 8252, 7.3), or the name of one. */
+/** True if a URL's host is a loopback address (RFC 8252, 7.3) or the name of one. */
 export function isLoopback(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, "");
   return hostname === "localhost" || isListed(loopback, address);
@@ -92,7 +92,7 @@ const loopback = ["127.0.0.0/8", "::1"];
 
 const unspecified = ["0.0.0.0", "::"];
 
-/** Whether the host of a URL is this machine; an IPv6 host may be in brackets. */
+/** True if a URL's host is this machine; an IPv6 host may be in brackets. */
 export function isThisMachine(hostname: string): boolean {
   return isLoopback(hostname) || isListed(unspecified, hostname.replace(/^\[|\]$/g, ""));
 }

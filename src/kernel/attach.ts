@@ -31,7 +31,7 @@ export async function attachOrLost<Result>(
 /** `result` is absent when the invocation ended without one: then `failure` says why. */
 export type InvocationEnd<Result> = { result?: Result; failure?: string };
 
-/** How the invocations ended; undefined: some are still running after `withinMs`. */
+/** Returns how the invocations ended; undefined: some are still running after `withinMs`. */
 export async function endsWithin<Result>(
   ctx: AnyContext,
   invocations: readonly string[],

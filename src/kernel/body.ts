@@ -97,7 +97,7 @@ function extend(shape: number, bytes: Buffer, { start, end }: { start: number; e
   return hash & 0x3fffffff;
 }
 
-/** For texts of a few KiB, and for those that may be any JSON. undefined: it is none. */
+/** Parses texts of a few KiB, or texts that may be any JSON. Returns undefined for invalid JSON. */
 export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -138,7 +138,7 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
       if (bytes >= maxBytes) break;
     }
   } catch {
-    // What came before the error is returned.
+    // The part received before the error is returned.
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
@@ -173,13 +173,13 @@ export async function readEnd(
       held = Math.min(held, keepBytes);
     }
   } catch {
-    // What came before the error is returned.
+    // The part received before the error is returned.
     stop = "error";
   }
   return { end: Buffer.concat(chunks).subarray(-keepBytes), stop };
 }
 
-/** Whether a body begins like HTML: proxies and login pages answer so instead of the service. */
+/** True if a body starts like HTML: proxies and login pages answer so instead of the service. */
 export function isPage(text: string): boolean {
   return page.test(text);
 }

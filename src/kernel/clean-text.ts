@@ -9,7 +9,7 @@ export function cleanText(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed().replace(unfit, " ");
 }
 
-/** Whether `cleanText` would leave a text unchanged: for ids, which must not be changed. */
+/** True if `cleanText` would leave a text unchanged: for ids, which must not be changed. */
 export function isClean(text: string, maxLength: number): boolean {
   return text.length <= maxLength && cleanText(text, maxLength) === text;
 }

@@ -1,7 +1,7 @@
 /** Recognizes that a database cannot be reached, whatever it is asked. */
 
 /**
- * Whether a query failed because of its connection: SQLSTATE class 08, a server that stops or starts (57P0x), or an
+ * True if a query failed because of its connection: SQLSTATE class 08, a server that stops or starts (57P0x), or an
  * error that is not the database's own, such as ECONNREFUSED or no answer in time.
  */
 export function isConnectionLost(error: unknown): boolean {

@@ -13,7 +13,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** What is wrong with an expression or a zone, for whoever wrote it; null: nothing. */
+/** Describes the fault of an expression or a zone to its author; null: there is none. */
 export function findCronFault(
   times: CronTimes,
 ): { field: "cron" | "timezone"; message: string } | null {
@@ -55,7 +55,7 @@ function lastOf(times: CronTimes, someMs: number, ms: number): number {
   return lastMs;
 }
 
-/** How many times there are after `fromMs` up to `toMs`; never more than `most`, as each costs about 10 µs. */
+/** Counts the times after `fromMs` up to `toMs`; at most `most`, as each costs about 10 µs. */
 export function countTimes(
   times: CronTimes,
   { fromMs, toMs, most }: { fromMs: number; toMs: number; most: number },

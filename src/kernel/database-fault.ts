@@ -57,7 +57,7 @@ const faults: Readonly<Record<string, string>> = {
   "57P03": "the server is starting or stopping: try again in a moment",
 };
 
-/** As the driver reads the address. */
+/** Reads the address as the driver does. */
 function placeOf(url: string): Record<string, string | undefined> {
   const { host, port, user, database } = new pg.Client(url);
   return { host, user, database, server: `${host}:${port}` };

@@ -15,7 +15,7 @@ export type Queries = Pick<Database, "query">;
 /** The timeout of every statement, so that a stuck server causes an error. */
 const statementTimeoutMs = 30_000;
 const connectTimeoutMs = 30_000;
-/** How long to wait while another process migrates. */
+/** Limit of the wait while another process migrates. */
 const lockTimeoutMs = 300_000;
 
 /** The connections of a pool, if nothing else is said. */
@@ -55,7 +55,7 @@ function watchForHangs(pool: Database, url: string): void {
   const watch = createHangWatch({
     server: "the database",
     askForSign: (signal) => askForSign(url, signal),
-    // Of a busy pooler, or a busy machine, a new connection may have to wait for longer than those at work.
+    // A new connection to a busy pooler or machine may wait longer than those at work.
     countAnswers: () =>
       [...clients].reduce((bytes, client) => bytes + streamOf(client).bytesRead, removedBytes),
     onHung: (error) => {

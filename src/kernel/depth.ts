@@ -1,4 +1,4 @@
-/** How deep data may be nested that others write: what goes through it calls itself, and would fill the stack. */
+/** Limits the depth of data from outside: code that walks it is recursive and would overflow the stack. */
 import {
   type Document,
   type ErrorCode,

@@ -15,7 +15,7 @@ export type DirectSettings = {
   applicationName: string;
   /** Timeout of every statement; absent: none. */
   queryTimeoutMs?: number;
-  /** Whether `url` may be a pooler's: the operator says that it pools by session. */
+  /** True if the operator says that `url` may be a pooler's that pools by session. */
   mayBePooled: boolean;
   /** Aborted when the connection is no longer needed. */
   signal?: AbortSignal;

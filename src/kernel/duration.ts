@@ -9,7 +9,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(match[1]) * unitMs[match[2] as keyof typeof unitMs]);
 }
 
-/** For people, in the largest suitable unit, with three digits: `340 ms`, `1.2 s`, `26 h`, `3 days`. */
+/** Formats a duration for people, in the largest suitable unit, with three digits: `340 ms`, `1.2 s`, `26 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 2 * unitMs.m) return `${trim(ms / unitMs.s)} s`;

@@ -1,4 +1,4 @@
-/** What is done for an invocation that was ended because this version cannot continue it. */
+/** Cleanup for an invocation that was ended because this version cannot continue it. */
 export type Duty = {
   /**
    * The handler is called once more with the same argument. Only for handlers that may run twice: what the

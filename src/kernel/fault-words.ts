@@ -1,4 +1,4 @@
-/** What was expected and what came instead: a fault of a value in words, as people write them. */
+/** Describes a value's fault as people write it: what was expected, and what came instead. */
 import { z } from "zod";
 import { nearOf, someOf } from "#kernel/nearest.ts";
 import { cleanText } from "./clean-text.ts";
@@ -6,7 +6,7 @@ import { cleanText } from "./clean-text.ts";
 type RawIssue = z.core.$ZodRawIssue;
 type Issue = z.core.$ZodIssue;
 
-// For the whole process, as Restate's SDK reads inputs of handlers by itself. A schema's own words come first.
+// Set for the whole process, as Restate's SDK reads inputs of handlers by itself. A schema's own words come first.
 z.config({ customError: describeFault });
 
 /** Undefined: zod's own words stay. */
@@ -66,7 +66,7 @@ function typeWords(type: string, issue: RawIssue): string {
   return type === "number" || type === "int" ? numberWords(type, issue) : (typeNames[type] ?? type);
 }
 
-/** Of a number: whether it is whole, and its range, as its schema has them. */
+/** Describes the number that a schema expects: whole or not, and its range. */
 function numberWords(type: string, { schema }: RawIssue): string {
   const { isInt, minValue, maxValue } = schema instanceof z.ZodNumber ? schema : anyNumber;
   const words = isInt || type === "int" ? "a whole number" : "a number";
@@ -109,7 +109,7 @@ function describeSize(issue: Sized, bound: string, limit: number | bigint): stri
   return expected(numberWords(origin, issue), got(input));
 }
 
-/** Of a value that is one of several kinds: of the kind that it comes closest to, else of all kinds. */
+/** Describes the fault by the kind of the union that the value comes closest to, else by all kinds. */
 function describeUnion(branches: readonly Issue[][]): string | undefined {
   const faults = branches.flatMap(([first]) => first ?? []);
   const within = faults.find(({ path }) => path.length > 0);
@@ -159,7 +159,7 @@ function kindOf(input: unknown): string {
   return typeof input === "number" ? String(input) : wordOf(input);
 }
 
-/** What a value is, without the value; true, false and null are no secrets. */
+/** Names a value's type, without the value; true, false and null are no secrets. */
 function wordOf(input: unknown): string {
   if (input === null || typeof input === "boolean") return String(input);
   if (Array.isArray(input)) return "a list";

@@ -1,4 +1,4 @@
-/** What is wrong with a value, in words. */
+/** Describes a value's faults in words. */
 import type { z } from "zod";
 import "./fault-words.ts";
 
@@ -10,13 +10,13 @@ export function faultLines(error: z.ZodError, whole: string): string[] {
   });
 }
 
-/** Of a name that a record must not have, what the name's own schema says. */
+/** Returns the issue's message; for a name that a record must not have, that of the name's own schema. */
 export function wordsOf(issue: z.core.$ZodIssue): string {
   const { message } = issue;
   return issue.code === "invalid_key" ? (issue.issues[0]?.message ?? message) : message;
 }
 
-/** For `superRefine` of a text: `find` returns what is wrong with it. */
+/** Returns a check for `superRefine` of a text: `find` returns the text's fault. */
 export const refuseBy =
   (find: (text: string) => string | undefined) =>
   (text: string, { addIssue }: z.RefinementCtx): void => {

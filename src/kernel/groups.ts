@@ -15,7 +15,7 @@ type RequestAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Res
 type Options<Item> = {
   /** Least time between the starts of two groups. An item that comes after a longer pause is sent at once. */
   paceMs?: number;
-  /** As soon as so many items wait, they are sent without regard to the pace. */
+  /** Number of pending items at which they are sent at once, without regard to the pace. */
   fullAt?: number;
   /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;

@@ -34,7 +34,7 @@ export type HangWatchSettings = {
   askForSign: (signal: AbortSignal) => Promise<unknown>;
   /** Grows with whatever the server answers on other connections, which is a sign of life as well. */
   countAnswers?: () => number;
-  /** How long a request waits before the server is asked. */
+  /** A request is slow after this time; then the server is asked. */
   slowAfterMs?: number;
   /** Called whenever it is found to hang. */
   onHung?: (error: HungError) => void;

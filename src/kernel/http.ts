@@ -37,10 +37,10 @@ export class ProxyAgent extends UndiciProxyAgent {
   }
 }
 
-/** Of each call that names none, `fetch` too; a proxy of the environment would get tokens for our own services. */
+/** Serves calls that name none, `fetch` too; a proxy of the environment would get tokens for our own services. */
 setGlobalDispatcher(new Agent());
 
-/** Of a compressed answer, decompressed: no answer that we ask for is longer. */
+/** Limit of a compressed answer's decompressed size: no answer that we ask for is longer. */
 const largestDecoded = 64 * 1024 * 1024;
 
 /** Sent with requests that have no other. */

@@ -119,7 +119,7 @@ export function alreadyRuns(of: { image: string; running_image: string }, image:
   return isSameImage(of.image, image) && isSameContent(of.running_image, image);
 }
 
-/** For people: of a digest its first 12 digits. */
+/** Shortens the digest to its first 12 digits, for people. */
 export function shortenImage(image: string): string {
   return image.replace(/((?:^|@)[a-z0-9.+_-]+:[0-9a-f]{12})[0-9a-f]{20,}$/i, "$1");
 }

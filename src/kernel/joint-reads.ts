@@ -5,7 +5,7 @@
 import pLimit from "p-limit";
 import { inTime } from "./in-time.ts";
 
-/** How many groups are read before more names wait to join one. */
+/** More groups are not read at once; further names then wait to join one. */
 const maxGroups = 4;
 
 /** The most names of one group: all of them wait for the slowest, and fail with it. */
@@ -34,7 +34,7 @@ export function createJointReads<Found>(
     const names = new Set<string>();
     const { promise: found, resolve } = Promise.withResolvers<ReadonlyMap<string, Found>>();
     void limit(async () => {
-      // What is asked for in the same turn of the event loop still joins the group.
+      // Names asked for in the same turn of the event loop still join the group.
       await new Promise((joined) => setImmediate(joined));
       if (next?.names === names) next = undefined;
       const reading = (async () => readAll([...names]))();

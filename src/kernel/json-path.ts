@@ -31,7 +31,7 @@ function toPart(text: string | undefined): string | number | undefined {
   return text !== undefined && /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text;
 }
 
-/** In single quotes the same escapes hold as in JSON, and `\'`. */
+/** Unquotes by JSON's escapes; in single quotes `\'` is one, too. */
 function unquote(quoted: string): string | undefined {
   const inner = quoted.slice(1, -1);
   const text = quoted.startsWith('"')
@@ -70,7 +70,7 @@ function spell(text: string): string {
   return writeJsonPath(parts).replace(/^\$\.?(?=.)/s, "");
 }
 
-/** As RFC 9535 has it. */
+/** Writes a path as RFC 9535 has it. */
 export function writeJsonPath(path: JsonPath): string {
   const steps = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** How long a peer has to read the last message and to close the connection itself. */
+/** Time for a peer to read the last message and to close the connection itself. */
 const lingerMs = 1_000;
 
 /**

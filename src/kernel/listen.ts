@@ -19,7 +19,7 @@ export async function listening<T>(
   }
 }
 
-/** Whether several threads, or processes, may listen at one port, among which the system divides connections. */
+/** True if several threads or processes may listen at one port, among which the system divides connections. */
 export function canSharePorts(platform = process.platform): boolean {
   return platform === "linux" || platform === "freebsd";
 }

@@ -2,7 +2,7 @@
 import { cleanText } from "./clean-text.ts";
 import { maskSecrets } from "./mask-secrets.ts";
 
-/** Of all lines together. */
+/** Limit of all lines together. */
 const maxBytes = 16_384;
 const maxLine = 1_000;
 

@@ -1,4 +1,4 @@
-/** How busy this thread's event loop is. */
+/** Measures how busy this thread's event loop is. */
 import { performance } from "node:perf_hooks";
 
 /** A measurement costs more than what asks for it. */
@@ -9,7 +9,7 @@ const busyShare = 0.7;
 
 type Loop = Pick<typeof performance, "now" | "eventLoopUtilization">;
 
-/** Whether the event loop had little time to spare, by the last measurement. */
+/** Returns a function that is true if the event loop was nearly saturated at its last measurement. */
 export function createIsLoopBusy(loop: Loop = performance): () => boolean {
   let last = loop.eventLoopUtilization();
   let nextAt = loop.now() + measuredEveryMs;

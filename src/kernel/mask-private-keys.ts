@@ -35,7 +35,7 @@ function maskBetween(text: string, hasBegin: boolean, hasEnd: boolean): string {
   return (hasEnd ? maskBody(forward.toReversed()).toReversed() : forward).join("\n");
 }
 
-/** Of lines that begin beside an edge, in either direction: the last one of a key is shorter than the others. */
+/** Masks lines that start beside an edge, in either direction: the last one of a key is shorter than the others. */
 function maskBody(lines: readonly string[]): string[] {
   let isInside = true;
   return lines.map((line, at) => {

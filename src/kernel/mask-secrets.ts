@@ -6,11 +6,11 @@ const mask = "***";
 /** By these beginnings people and programs recognize our secrets: a new kind of secret takes its own from here. */
 export const secretPrefixes = { rootKey: "vedette_root_", session: "vds_" } as const;
 
-/** Of webhooks' signing secrets, as Standard Webhooks has it, and of GitHub, GitLab and Slack. */
+/** Prefixes of webhooks' signing secrets (Standard Webhooks), and of tokens of GitHub, GitLab and Slack. */
 const foreignPrefixes = "whsec_|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|xapp-";
 const prefixes = `${Object.values(secretPrefixes).join("|")}|${foreignPrefixes}`;
 
-/** In names of settings, variables, JSON members, flags and parameters whose value is a secret. */
+/** Parts of the names of settings, variables, JSON members, flags and parameters whose value is a secret. */
 const names = [
   "passw(?:or)?d|passphrase|secret|token|credential|(?:webhook|heartbeat)[_-]?url",
   "(?:api|access|private|signing|root|encryption|identity|routing|integration|service)[_-]?key",
@@ -19,16 +19,16 @@ const names = [
 /** The name is that of an error, or of a file of code before its line: what follows is no value. */
 const noSecret = String.raw`(?![\w.-]{0,40}(?:Error|Exception|\.(?:[cm]?[jt]s|java|py|go|rb|rs)):)`;
 
-/** In an address, which may itself be in JSON, or in another address. */
+/** Matches a slash in an address, which may itself be in JSON or in another address. */
 const slash = String.raw`(?:\\{0,4}\/|%2F)`;
 
-/** Where a word starts: also behind an escape of JSON, of an address or of a terminal, which may end with a letter or digit. */
+/** Matches where a word starts: also behind an escape of JSON, an address or a terminal, which may end with a letter. */
 const start = String.raw`(?:(?<![\w-])|(?<=\\[bfnrtv]|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|%(?:25){0,2}[\da-fA-F]{2}|\[[\d;]{0,20}m))`;
 
 /** A quote, also within JSON or an address; and what stands between a name and its value. */
 const quote = String.raw`(?:\\{0,4}["']|%22)?`;
 const is = String.raw`${quote}\s{0,3}(?:[:=]>?|%3[AD])(?:\s|%20){0,3}`;
-/** As languages print values of a type: `Some("x")`, `b'x'`. */
+/** Matches what languages print around values of a type: `Some("x")`, `b'x'`. */
 const typed = String.raw`(?:[A-Za-z.:]{0,40}\((?=["'])|[bfru](?=["']))?`;
 
 /** Addresses that let anybody write to a chat or an incident service; and paths of them, without their host. */
@@ -36,7 +36,7 @@ const webhooks = [
   String.raw`\bhooks\.[\w.-]{1,60}|[\w-]{1,60}\.webhook\.office\.com|\bhc-ping\.com`,
   String.raw`discord(?:app)?\.com${slash}api${slash}(?:v\d+${slash})?webhooks`,
   String.raw`chat\.googleapis\.com${slash}v1${slash}spaces`,
-  // Of a server of one's own, such as Mattermost. No file of a program, such as `/app/hooks/a.js:1`.
+  // Addresses of a self-hosted server such as Mattermost; no file of a program, such as `/app/hooks/a.js:1`.
   String.raw`(?::\\{0,4}\/\\{0,4}\/[^\s\/"'<>]{1,253}|(?:^|[\s"'])(?![^\s"'<>]{0,300}\.[a-z]{1,4}(?::\d+){0,2}(?![\w\/.-])))(?:${slash}[\w.-]{1,60}){0,3}${slash}(?:hooks|webhooks?|webhookb2|services${slash}T\w{4,20})`,
 ].join("|");
 

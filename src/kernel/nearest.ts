@@ -52,7 +52,7 @@ function rank(given: string, known: readonly string[]) {
   return known
     .map((name) => {
       const [one, other] = [given.toLowerCase(), name.toLowerCase()];
-      // Of equally near ones those first that differ at the end: of a fleet, the neighbours.
+      // Equally near names that differ at their end come first: in a fleet, these are the neighbours.
       const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
       return { name, distance: sorted(one) === sorted(other) ? 1 : distanceOf(one, other) + shift };
     })
@@ -61,7 +61,7 @@ function rank(given: string, known: readonly string[]) {
 
 const sorted = (name: string) => [...name].sort().join();
 
-/** How many letters have to be added, removed or changed. Names are short: longer ones are not compared. */
+/** Counts the letters to add, remove or change. Names are short: longer ones are not compared. */
 function distanceOf(a: string, b: string): number {
   if (a.length > 100 || b.length > 100) return Math.max(a.length, b.length);
   // Quick: a fleet may have 100,000 names.

@@ -14,11 +14,11 @@ const unansweredAtMost = 32;
 
 export type PipelineLimit = {
   /**
-   * Whether to handle a request. When not, its connection has been destroyed. Must be called for each
-   * request of a server, before anything else.
+   * True if a request should be handled; else its connection has been destroyed. Must be called for each request of
+   * a server, before anything else.
    */
   admit: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Whether all earlier requests of the same connection have been answered. */
+  /** True if all earlier requests of the same connection have been answered. */
   isInTurn: (request: IncomingMessage) => boolean;
 };
 
@@ -77,7 +77,7 @@ function closeAfterBody(socket: Socket, connection: Connection): void {
   };
 }
 
-/** Of a request that is answered; more than a client sends before it reads the answer. */
+/** Limits for the rest of a request that is already answered; more than a client sends before it reads the answer. */
 const discardedAtMost = { bytes: 64 * 1_024 * 1_024, ms: 5_000 };
 
 /** Reads a request to its end without holding it in memory. At the limits the connection is closed. */

@@ -10,7 +10,7 @@ export function programFile(name: `#${string}.ts`): string {
   return createRequire(import.meta.url).resolve(name);
 }
 
-/** As its package says. */
+/** Reads the version of `package.json`. */
 export function readVersion(): string {
   const file = new URL("../../package.json", import.meta.url);
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;

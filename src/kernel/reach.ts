@@ -137,7 +137,7 @@ function createFindService(services: readonly OwnService[]) {
   };
 }
 
-/** Whether an address is this machine's: a server that listens here may do so at all of them. */
+/** True if an address is this machine's: a server that listens here may do so at all of them. */
 function isHere(address: string): boolean {
   return isThisMachine(address) || isListed(withEmbedded(ownAddresses()), address);
 }

@@ -8,7 +8,7 @@ import { unlessLate } from "./unless-aborted.ts";
 type ReadSettings = {
   /** Name of the journaled step. */
   name: string;
-  /** How long all attempts together may take. */
+  /** Limit of all attempts together. */
   limitMs: number;
   /** The message for the caller, from the last attempt's error. */
   describe: (error: Error) => string;

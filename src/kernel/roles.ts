@@ -1,4 +1,4 @@
-/** What callers of `control` may do. */
+/** Roles of the callers of `control`. */
 import { z } from "zod";
 
 export const roles = ["read", "operate", "approve", "notify", "configure"] as const;
@@ -35,13 +35,13 @@ export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role):
   return held.some((role) => role === wanted || included[role].includes(wanted));
 }
 
-/** In words: what the caller may do, and what a call takes. */
+/** Explains a refusal: what the caller may do, and what the call requires. */
 export function whyNotAllowed(caller: Caller, wanted: string): string {
   const { actor, roles: held, grantedBy = "control.operators" } = caller;
   return `${actor} may ${held.join(", ")}; this call takes ${wanted} (${grantedBy})`;
 }
 
-/** Whether it has each role by name, which allows more than all of them together. */
+/** True if the caller has each role by name, which allows more than all of them together. */
 export function hasEveryRole({ roles: held }: Pick<Caller, "roles">): boolean {
   return roles.every((role) => held.includes(role));
 }

@@ -33,9 +33,9 @@ export function environmentOfTools(environment: NodeJS.ProcessEnv): NodeJS.Proce
   );
 }
 
-/** How much of the last words is kept: enough for its last line. */
+/** Stored length of the last output: enough for its last line. */
 const keptLength = 4_096;
-/** How long output is read after the end: something that it started may hold the pipes. */
+/** Output is read for this long after the program's end: a child of it may hold the pipes. */
 const drainMs = 250;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;

@@ -7,7 +7,7 @@ import path from "node:path";
 import { portOf } from "./address.ts";
 import { readSecretFile } from "./secret-file.ts";
 
-/** Where a value may go: `hosts` is the secret's list as it is written; undefined: there is none. */
+/** A secret's name and its allowed destinations: `hosts` is the secret's list as written; undefined: there is none. */
 export type Binding = { name: string; hosts: string | undefined };
 
 /** A value that a step takes from an answer has the bindings of the secrets that the answer may repeat. */
@@ -51,7 +51,7 @@ type Source = { directory: string; environment: NodeJS.ProcessEnv };
 function find(name: string, { directory, environment }: Source, ending = ""): string | undefined {
   const file = environment[`VEDETTE_SECRET_${name}_FILE`];
   return (
-    // Of a secret whose name ends so, the variable would name a file instead.
+    // The variable of a secret whose name ends so would name a file instead.
     (!`${name}${ending}`.endsWith("_FILE") &&
       environment[`VEDETTE_SECRET_${name}${ending}`]?.trim()) ||
     (file && readIfUsable(`${file}${ending}`)) ||
@@ -84,7 +84,7 @@ export function findFaultyHosts(
   });
 }
 
-/** Where a text with secrets would be sent. */
+/** Destination of a text with secrets. */
 export type Use = {
   /** With the secrets filled in; undefined: it cannot be read, and nobody knows who would receive them. */
   address: URL | undefined;
@@ -98,7 +98,7 @@ export type Use = {
 export class MisdirectedSecret extends Error {
   /** Its name. */
   secret = "";
-  /** Of a check with steps; 0: the first. */
+  /** The step of a check with steps; 0: the first. */
   step = 0;
 }
 
@@ -145,7 +145,7 @@ function isBelow(address: URL, base: URL | null): boolean {
   return `${address.pathname}/`.startsWith(folder) && !leadsUp.test(address.pathname);
 }
 
-/** Whether two addresses lead to the same server in the same way. */
+/** True if two addresses lead to the same server in the same way. */
 export function isSameServer(one: URL, other: URL): boolean {
   return one.protocol === other.protocol && serverOf(one) === serverOf(other);
 }
@@ -168,7 +168,7 @@ function faultOfEntries(name: string, places: readonly (string | undefined)[]): 
   return `VEDETTE_SECRET_${name}_HOSTS: entry ${wrong + 1} is no host such as shop.example.com, shop.example.com:8443 or [2001:db8::1]:8443`;
 }
 
-/** As an address of HTTP has it, without the dot at its end. Other schemes leave it as it is written. */
+/** Returns the host as an http address has it, without the dot at its end; other schemes leave it as written. */
 function hostOf({ hostname }: URL): string {
   return (URL.parse(`http://${hostname}`)?.hostname ?? hostname).replace(/\.$/, "");
 }

@@ -30,7 +30,7 @@ export type SessionLockSettings = {
   log: Log;
   /** Called, at most once, when another process has taken a lock while the connection was lost. */
   onTaken: (error: LockTakenError) => void;
-  /** How long to wait for a holder that is about to end, or whose end Postgres has not noticed yet. */
+  /** Waits so long for a holder that is about to end, or whose end Postgres has not noticed yet. */
   waitMs?: number;
 };
 
@@ -150,7 +150,7 @@ async function takeLocks(settings: LockHolder): Promise<pg.Client> {
   try {
     if (isPooled(client)) return client;
     await client.query(noticeLostPeers);
-    // Where this is not permitted, `takeLock` waits for them as for any other holder.
+    // Without this permission, `takeLock` waits for them as for any other holder.
     await client.query(endOwnLeftovers, [name]).catch(() => {});
     const deadlineMs = performance.now() + waitMs;
     for (const lock of locks) await takeLock(client, lock, { deadlineMs, signal });

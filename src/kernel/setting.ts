@@ -51,7 +51,7 @@ export const optionalUrl = () => webUrl(baseUrl("https://example.com", noUser));
 
 const secretSettings = z.registry<Record<never, never>>();
 
-/** Of a value that nobody else may see. The variable `<NAME>_FILE` may name a file that has it. */
+/** Marks a setting whose value nobody else may see. The variable `<NAME>_FILE` may name a file that has it. */
 export const secret = <Schema extends z.ZodType>(schema: Schema): Schema => {
   secretSettings.add(schema, {});
   return schema;

@@ -31,7 +31,7 @@ export function signActor(
   };
 }
 
-/** Whether these headers have a name and the gateway's valid signature of them for this request. */
+/** True if these headers have a name and the gateway's valid signature of it for this request. */
 export function isSigned(
   headers: ReadonlyMap<string, string>,
   request: SignedRequest,

@@ -78,7 +78,7 @@ export function judgeNetworkError(error: unknown): Delivery {
 
 export type Refusal = { status: number; body: string; retryAfter: string | null };
 
-/** What an unsuccessful answer means (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+/** Interprets an unsuccessful answer (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
 export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: number): Delivery {
   // Slack gives the reason in one word; anything longer may quote the request.
   const reason = /^[a-z_]{1,40}$/.test(body) ? ` ${body}` : "";

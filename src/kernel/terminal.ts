@@ -9,7 +9,7 @@ export function toTerminalError(problem: ProblemError): TerminalError {
   });
 }
 
-/** For the option `asTerminalError` of every service that refuses calls: any other error is retried. */
+/** Serves as the option `asTerminalError` of every service that refuses calls: any other error is retried. */
 export function asTerminalError(error: unknown): TerminalError | undefined {
   return error instanceof ProblemError ? toTerminalError(error) : undefined;
 }

@@ -56,7 +56,7 @@ function sleepUntilFree(words: Int32Array, at: number, own: number): number {
   }
 }
 
-/** Whether the holder will wake who sleeps. */
+/** Makes the holder wake the sleepers. False if the lock has changed meanwhile. */
 function mark(words: Int32Array, at: number, holder: number): boolean {
   const marked = holder | awaitedBit;
   return holder === marked || replace(words, at, { from: holder, to: marked });

@@ -13,8 +13,8 @@ export async function whyUnwritable(write: () => Promise<unknown>): Promise<stri
 }
 
 /**
- * Whether a write failed because of its data, so that retries are useless: SQLSTATE classes 22 (a value
- * out of range, invalid text), 23 (a constraint of the table) and 54 (too large), or an invalid time.
+ * True if a write failed because of its data, so that retries are useless: SQLSTATE classes 22 (a value out of
+ * range, invalid text), 23 (a constraint of the table) and 54 (too large), or an invalid time.
  */
 export function isOfData(error: unknown): boolean {
   const { code } = error as { code?: unknown };

@@ -13,7 +13,7 @@ export const checkWords = {
   paused: "off",
 } as const;
 
-/** Of the delivery of an alert event. */
+/** Describes the state of an alert event's delivery. */
 export function eventWords(status: string): string {
   return status === "dead" ? "dead letter" : status.replace("_", " ");
 }
@@ -29,7 +29,7 @@ const evidenceResults = {
 
 type Evidence = { result: keyof typeof evidenceResults; passes: boolean };
 
-/** Of what shows that an image has passed CI. */
+/** Describes the evidence that an image has passed CI. */
 export function evidenceWords({ result, passes }: Evidence): string {
   const isLetPass = passes && result !== "passed";
   return `${evidenceResults[result]}${isLetPass ? ", which the settings let pass" : ""}`;
@@ -41,7 +41,7 @@ type Stand = {
   paused?: { by: string; at: string } | undefined;
 };
 
-/** How a rollout stands or has ended. One that was rolled back is in the state `cancelled`, too. */
+/** Describes a rollout's state or outcome. One that was rolled back is in the state `cancelled`, too. */
 export function stateWords({ state, outcome, paused }: Stand): string {
   if (state === "idle") return "no rollout yet";
   if (paused) return `${state} by ${callerWords(paused.by)} at ${formatUtc(paused.at)}`;
@@ -75,7 +75,7 @@ export function offWords({ status, missing_settings: missing = [] }: Check): str
 
 type AlertRollout = { image: string; wave: number; ended_at?: string | number | undefined };
 
-/** Which rollout may have caused an alert that opened at `openedAt`. */
+/** Describes the rollout that may have caused an alert that opened at `openedAt`. */
 export function rolloutOfAlert(
   { image, wave, ended_at }: AlertRollout,
   openedAt: string | number,

@@ -19,10 +19,7 @@ export type ClockTime = {
   time: string;
 };
 
-/**
- * What is meant by a time of day that a change of clocks leaves out, or that comes twice. `compatible`: as much
- * later, or the first.
- */
+/** Meaning of a time of day that a change of clocks leaves out or repeats. `compatible`: as much later, or the first. */
 export type InDoubt = "earlier" | "later" | "compatible";
 
 /** Unix milliseconds at which the clocks of a time zone show this. */
@@ -40,7 +37,7 @@ export function msAtClock({ timeZone, day, time }: ClockTime, inDoubt: InDoubt):
   return inDoubt === "earlier" ? after : before;
 }
 
-/** How far its clocks are ahead of UTC, in milliseconds. */
+/** Returns how far the zone's clocks are ahead of UTC, in milliseconds. */
 export function offsetAt(timeZone: string, ms: number): number {
   const shown = formatOf(timeZone).format(ms);
   const [, sign, hours, minutes, seconds = "0"] =
