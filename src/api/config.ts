@@ -21,9 +21,9 @@ export const apiConfig = {
       threads: wholeNumber({ min: 0, max: 64, default: 0 }),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       root_key: secretText(),
-      /** How long an earlier root key remains valid after another one was set; 0: it ends at once. */
+      /** An earlier root key remains valid for so long after another one was set; 0: it ends at once. */
       root_key_grace_seconds: wholeNumber({ min: 0, max: 31_536_000, default: 0 }),
-      /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
+      /** Base of the `type` of errors; empty: `/docs/errors` of this API. */
       error_docs_url: optionalUrl(),
       /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
       trusted_proxies: networkList(),
@@ -37,16 +37,16 @@ export const apiConfig = {
        * 0: as many as fit into a third of the heap, a million at most.
        */
       cached_keys: wholeNumber({ min: 0, max: 10_000_000, default: 0 }),
-      /** Where this process runs, as recorded in analytics. */
+      /** Location of this process, as recorded in analytics. */
       region: z.string().min(1).default("local"),
       /**
-       * Whether usual requests of the most frequent procedures are read by a parser of this program, which takes less
-       * time than Node's; what it does not know goes to that. Never those that are logged, nor by HTTPS.
+       * True: a parser of this program, which takes less time than Node's, reads usual requests of the most frequent
+       * procedures; what it does not know goes to Node's. Never those that are logged, nor by HTTPS.
        */
       fast_lane: flag().default(true),
       /** One log line per request: path, status, time; never a body or a header. */
       log_requests: flag().default(false),
-      /** For tests: an answer that does not match its procedure's schema becomes a 500. */
+      /** Turns an answer that does not match its procedure's schema into a 500, in tests. */
       validate_answers: flag().default(false),
     })
     .prefault({}),

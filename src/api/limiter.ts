@@ -1,4 +1,4 @@
-/** What counts requests against limits: the interface that every limiter implements. */
+/** The interface of every limiter, which counts requests against limits. */
 
 /** `key` names workspace, limit and the limited caller. Limit 0 blocks; cost 0 reads without counting. */
 export type LimitRequest = { key: string; limit: number; durationMs: number; cost: number };

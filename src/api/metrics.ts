@@ -5,7 +5,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 /** Upper bounds of the buckets, seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60] as const;
 
-/** What was counted of one procedure. */
+/** Counts of one procedure. */
 class Tally {
   readonly statuses = new Map<number, number>();
   /** One more than bounds: the last one is for requests longer than all of them. */
@@ -137,7 +137,7 @@ export function countCaches(caches: Record<string, Counters>, registry: Registry
   });
 }
 
-/** Whether this process receives invalidations; while it does not, cached records expire quickly. */
+/** Registers a gauge: 0 while this process receives no invalidations, and cached records therefore expire quickly. */
 export function showInvalidations(isLive: () => boolean, registry: Registry): void {
   new Gauge({
     name: "vedette_api_invalidations_live",

@@ -23,13 +23,13 @@ export type ApiParts = {
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
-  /** How many keys are cached at most. */
+  /** Most keys that are cached. */
   cachedKeys: number;
   /** See `createMissGuard`. */
   laneWidth?: number | undefined;
   /** The clock of those budgets. */
   nowMs?: () => number;
-  /** Where this process runs, for analytics. */
+  /** Location of this process, for analytics. */
   region: string;
   /** See `ServerParts`. */
   docsUrl: string;

@@ -1,4 +1,4 @@
-/** How a procedure is declared: a file of its namespace; its key in `procedures.ts` is its name. */
+/** Declares procedures, one file each in the folder of its namespace; the key in `procedures.ts` is its name. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { describeMissing, type Grants, type Requirement } from "#api/access/grants.ts";
@@ -20,10 +20,10 @@ export type Call = {
   nowMs: number;
 };
 
-/** What a handler returns; the answer also gets `meta.requestId`. `data` undefined: none. */
+/** The result of a handler; the answer also gets `meta.requestId`. `data` undefined: none. */
 export type Answer<Data> = { data: Data; pagination?: Pagination };
 
-/** Of the reference page: a body that the procedure takes, and what it answers to it. */
+/** An example of the reference page: a body that the procedure takes, and its answer. */
 export type Example<Body, Data> = { body: Body } & Answer<Data>;
 
 /** `Body` is a body as it is sent, `Input` the same with the defaults of what was left out. */
@@ -38,7 +38,7 @@ export type Procedure<Input = unknown, Data = unknown, Body = unknown> = {
    * body, and `input` decides. Only of what is called most: the fast lane answers the procedures that have it.
    */
   readUsual?: (body: unknown) => Input | undefined;
-  /** Of `data`; undefined when the answer has none. */
+  /** Schema of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;
   example: Example<Body, Data>;
   /** The permission that the root key needs, when it is known before anything is looked up. */

@@ -1,4 +1,4 @@
-/** What a root key may do. A grant is a plain permission, a URN with wildcards, or `*` for all. */
+/** Decides what a root key may do. A grant is a plain permission, a URN with wildcards, or `*` for all. */
 
 /** A permission by its name (`api.*.create_key`, `unkey:v1:…`), or several joined. */
 export type Requirement =
@@ -43,8 +43,8 @@ export class Grants {
 }
 
 /**
- * Whether the grant `pattern` covers `urn`, both `unkey:v1:<workspace>:<path>#<action>`. In the
- * path `*` stands for one segment and a last `**` for all that follow; as action `*` is any.
+ * True if the grant `pattern` covers `urn`, both `unkey:v1:<workspace>:<path>#<action>`. In the path `*` stands for
+ * one segment and a last `**` for all that follow; as action `*` is any.
  */
 function matchUrn(pattern: string, urn: string): boolean {
   const [grantedPath = "", grantedAction = ""] = pattern.split("#");
@@ -64,7 +64,7 @@ function matchSegments(granted: readonly string[], wanted: readonly string[]): b
   );
 }
 
-/** How a refusal names the missing permissions. */
+/** Names the missing permissions in a refusal. */
 export function describeMissing(requirement: Requirement): string {
   const names = namesOf(requirement);
   return names.length === 1

@@ -7,13 +7,13 @@ import { newId } from "#api/ids.ts";
 /** The workspace that an installation begins with. */
 export const defaultWorkspaceId = "ws_default";
 
-/** Where root keys and their permissions are stored. */
+/** Place of root keys and their permissions. */
 const operator = { workspaceId: "ws_operator", keySpaceId: "ks_root" };
 
 /**
- * Where a root key comes from: `setting` is `api.root_key`, `generated` was created at a first start,
- * `sentinels` is the one with which gateways of the local fleet verify keys, `checks` the one with which checks
- * call the API, `replaced` was one of these until another replaced it. Null: an operator created it.
+ * Origin of a root key: `setting` is `api.root_key`, `generated` was created at a first start, `sentinels` is the
+ * one with which gateways of the local fleet verify keys, `checks` the one with which checks call the API,
+ * `replaced` was one of these until another replaced it. Null: an operator created it.
  */
 export type Origin = "setting" | "generated" | "sentinels" | "checks" | "replaced";
 
@@ -58,7 +58,7 @@ export async function insertRootKey(
   return id;
 }
 
-/** How many first characters a list shows of a key: a third at most of a short one that a person chose. */
+/** Returns how many first characters a list shows: at most a third of a short key that a person chose. */
 function startLength(key: string): number {
   return Math.min(17, Math.floor(key.length / 3));
 }

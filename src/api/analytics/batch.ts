@@ -87,7 +87,7 @@ function encodeUsual(rows: readonly object[]): string | undefined {
   return lines.length === rows.length ? lines.join("}\n{") : undefined;
 }
 
-/** How JSON writes half a surrogate pair. */
+/** Start of half a surrogate pair in JSON. */
 const loneSurrogate = "\\ud";
 
 /** Numbers that callers choose, as large as they like. */

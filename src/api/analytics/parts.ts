@@ -1,4 +1,4 @@
-/** What the procedures of the namespace `analytics` are given. */
+/** The parts that the procedures of the namespace `analytics` are given. */
 import type { Limiter } from "#api/limiter.ts";
 import type { Database } from "#kernel/database.ts";
 import type { EngineQuery, Row } from "./engine/engine-client.ts";

@@ -107,7 +107,7 @@ function filtersFor(family: QueryFamily, database: string, call: Call): EngineQu
 }
 
 type Access = {
-  /** In the permissions: `<type>.<id>.read_analytics`. */
+  /** Type in the permissions: `<type>.<id>.read_analytics`. */
   type: "api" | "ratelimit";
   column: string;
   /** Selects the rows' ids for the ids in permissions. Ids of another workspace yield none. */
@@ -127,7 +127,7 @@ const accessTo: Record<QueryFamily, Access> = {
   },
 };
 
-/** Which rows of analytics a caller may read: the condition that is added to every table. */
+/** Returns the condition on the rows that a caller may read, which is added to every table. */
 function ofWorkspace(workspaceId: string): string {
   return `workspace_id = ${writeText(workspaceId)}`;
 }

@@ -8,7 +8,7 @@ const rollupDays: Record<Rollup, number> = { minute: 90, hour: 365, day: 1_095, 
 
 export type Retention = Record<"raw" | Rollup, number>;
 
-/** In days. Rollups are retained at least as long as the raw rows. */
+/** Returns the days of each table. Rollups are retained at least as long as the raw rows. */
 export function retentionFrom(rawDays: number): Retention {
   const kept = rollups.map((rollup) => [rollup, Math.max(rollupDays[rollup], rawDays)] as const);
   return { raw: rawDays, ...(Object.fromEntries(kept) as Record<Rollup, number>) };

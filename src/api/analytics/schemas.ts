@@ -1,4 +1,4 @@
-/** What the procedures of the namespace `analytics` take and answer. */
+/** Schemas of the procedures of the namespace `analytics`. */
 import { z } from "zod";
 import type { Example } from "#api/procedure.ts";
 import { text } from "#api/schemas/schema.ts";

@@ -35,9 +35,9 @@ async function readUsed(store: AnalyticsStore, ids: string, sinceMs: number) {
 
 export type LastUses = {
   uses: { keyId: string; timeMs: number }[];
-  /** Where the next read continues. */
+  /** The start of the next read. */
   cursor: string | null;
-  /** Whether there is nothing more to read now. */
+  /** True if there is nothing more to read now. */
   isDone: boolean;
 };
 
@@ -47,13 +47,13 @@ const lateMs = 10 * 60_000;
 /** Twice the interval between two reads. */
 const leastStepMs = 2 * 60_000;
 
-/** How far back the first read begins. */
+/** The first read starts so far back. */
 const firstLookBackMs = 24 * 60 * 60_000;
 
 /**
- * Where the next read begins after one from `fromMs` until now. After an outage of the store the events of
- * that time are still being sent, the oldest first, which may take half an hour: the start advances by only
- * a thirtieth of the range at each read.
+ * Returns the start of the next read after one from `fromMs` until now. After an outage of the store the events of
+ * that time are still being sent, the oldest first, which may take half an hour: the start advances by only a
+ * thirtieth of the range at each read.
  */
 function nextStart(fromMs: number, nowMs: number): number {
   const stepMs = Math.max(leastStepMs, Math.floor((nowMs - fromMs) / 30));

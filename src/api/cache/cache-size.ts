@@ -4,7 +4,7 @@ import type { KeyRecord } from "#api/cache/key-record.ts";
 const bytesPerKey = 620;
 const mostKeys = 1_000_000;
 
-/** As many as a third of the heap holds: a small machine must not run out of memory for a cache. */
+/** Returns as many keys as a third of the heap holds: a small machine must not run out of memory for a cache. */
 export function cachedKeysOf(heapLimitBytes: number): number {
   return Math.min(mostKeys, Math.floor(heapLimitBytes / 3 / bytesPerKey));
 }
@@ -17,8 +17,8 @@ const bytesOfMeta = 16;
 const bytesOfRest = 4;
 
 /**
- * How many ordinary keys a key counts as: without this, a few keys with large metadata would exceed the
- * memory that the cache is meant to use.
+ * Returns the number of ordinary keys that a key counts as: without this, a few keys with large metadata would
+ * exceed the memory that the cache is meant to use.
  */
 export function weightOfKey({ meta, identity, permissions, roles, ratelimits }: KeyRecord): number {
   const rest = JSON.stringify([permissions, roles, ratelimits, identity?.ratelimits]).length;

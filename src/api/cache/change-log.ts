@@ -1,13 +1,13 @@
 /**
- * What has changed, for the caches of all threads of a process: a ring of text in shared memory. A thread that has
- * made a change writes it here before it answers; every thread reads on before it looks into a cache, so that none
- * of them answers by what was before, and nobody waits for anybody.
+ * A log of changes for the caches of all threads of a process: a ring of text in shared memory. A thread that has
+ * made a change writes it here before it answers; every thread reads on before it looks into a cache, so that no
+ * thread answers by an earlier state, and none waits for another.
  */
 import { withLock } from "#kernel/thread-lock.ts";
 import type { Stale } from "./invalidation.ts";
 
 const lockWord = 0;
-/** How many bytes were written, modulo 2^32. */
+/** Number of bytes written, modulo 2^32. */
 const writtenWord = 1;
 
 export type ChangeMemory = { words: Int32Array; bytes: Uint8Array };
@@ -27,7 +27,7 @@ const anything = "*";
 export class ChangeLog {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
-  /** How many bytes this thread has read, as the words count them. */
+  /** Number of bytes that this thread has read, as the words count them. */
   #read: number;
 
   constructor({ words, bytes }: ChangeMemory) {
@@ -36,7 +36,7 @@ export class ChangeLog {
     this.#read = Atomics.load(words, writtenWord);
   }
 
-  /** Whether there is something that this thread hasn't read. */
+  /** True if there are changes that this thread hasn't read. */
   hasNews(): boolean {
     return Atomics.load(this.#words, writtenWord) !== this.#read;
   }
@@ -54,7 +54,7 @@ export class ChangeLog {
     });
   }
 
-  /** What was written since the last call. A thread that has missed something has to take it that anything may have changed. */
+  /** Returns the changes since the last call; undefined in it: some were missed, so anything may have changed. */
   read(): (Stale | undefined)[] {
     const text = this.#readText();
     if (text === undefined) return [undefined];

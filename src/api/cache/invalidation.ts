@@ -11,13 +11,13 @@ import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 
-/** What has changed. A workspace covers everything in it; `new`: something that did not exist before. */
+/** A change. A workspace covers everything in it; `new`: something that did not exist before. */
 export type Stale =
   `${"key" | "identity" | "keySpace" | "workspace" | "namespace" | "new"}:${string}`;
 
 export type Invalidations = {
   /**
-   * Whether this process has received everything that was announced until less than a second ago. `now`: the
+   * True if this process has received everything that was announced until less than a second ago. `now`: the
    * `performance.now()` of this moment, if the caller has it.
    */
   isLive: (now?: number) => boolean;
@@ -52,7 +52,7 @@ const tagsPerNotification = 150;
 
 type Source = {
   databaseUrl: string;
-  /** Of Postgres itself, if `databaseUrl` may be a pooler's. */
+  /** Address of Postgres itself, if `databaseUrl` may be a pooler's. */
   listenUrl: string;
   log: Log;
   /** A member that is undefined: anything may have changed. */

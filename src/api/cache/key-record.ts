@@ -1,4 +1,4 @@
-/** What the decision whether a key may be used needs to know of it: one row of one query. */
+/** The facts that decide if a key may be used: one row of one query. */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointReads, maxNames } from "#kernel/joint-reads.ts";
 
-/** As it was stored: zod's `record` would leave out a property called "__proto__". */
+/** Passes JSON as it was stored: zod's `record` would leave out a property called "__proto__". */
 const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
 
 export const KeyRecord = z.object({
@@ -19,7 +19,7 @@ export const KeyRecord = z.object({
   apiId: z.string().nullable(),
   isApiDeleted: z.boolean(),
   isWorkspaceEnabled: z.boolean(),
-  /** Of the workspace that a root key acts on. */
+  /** State of the workspace that a root key acts on. */
   isForWorkspaceEnabled: z.boolean(),
   forWorkspaceLimitPerMinute: z.coerce.number().nullable(),
   name: z.string().nullable(),
@@ -45,7 +45,7 @@ export const KeyRecord = z.object({
 });
 export type KeyRecord = z.infer<typeof KeyRecord>;
 
-/** What a key is stored and looked up by. */
+/** Hashes a key, as it is stored and looked up. */
 export function hashKey(key: string): string {
   return hash("sha256", key, "base64");
 }
@@ -122,7 +122,7 @@ function shared(text: string): string {
   return known ?? text;
 }
 
-/** What makes a cached key stale. */
+/** Lists the changes that make a cached key stale. */
 export function tagsOfKey(record: KeyRecord): Stale[] {
   const tags: Stale[] = [
     `key:${record.id}`,

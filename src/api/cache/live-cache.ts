@@ -9,11 +9,11 @@ import type { Asker, MissGuard } from "./miss-guard.ts";
 export type LiveCacheSettings<Value> = {
   /** Returns undefined for a name without a record. */
   load: (name: string) => Promise<Value | undefined>;
-  /** What makes a record stale. */
+  /** Lists the changes that make a record stale. */
   tagsOf: (value: Value) => Stale[];
   invalidations: Pick<Invalidations, "isLive" | "subscribe" | "catchUp">;
   maxEntries: number;
-  /** How many ordinary records one counts as, a whole number from 1; absent: each counts as one. */
+  /** Counts the ordinary records that one counts as, a whole number from 1; absent: each counts as one. */
   weightOf?: (value: Value) => number;
   /** Bounds the cost of lookups of names without a record; absent: they are not bounded. */
   guard?: MissGuard;
@@ -51,7 +51,7 @@ const lifetimeMs = { least: 240_000, most: 360_000 };
 /** The lifetime while no invalidations are received: within the second in which a change takes effect. */
 const unwatchedLifetimeMs = 250;
 
-/** How long a miss is cached, so that guessing keys puts no load on Postgres. */
+/** A miss is cached for so long, so that guessing keys puts no load on Postgres. */
 const unknownMs = 1_000;
 const maxUnknown = 10_000;
 
@@ -72,10 +72,10 @@ export class LiveCache<Value extends object> {
   readonly #loading = new Map<string, Promise<Value | undefined>>();
   /** Lookups that wait for the guard, or that it has just admitted. */
   readonly #asked = new Map<string, Promise<Value | undefined>>();
-  /** What became stale while a load ran: a set for each running load. */
+  /** Changes that arrived while a load ran: a set for each running load. */
   readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
   #generation = 0;
-  /** How many records were kept so far. */
+  /** Number of records stored so far. */
   #kept = 0;
   readonly #outage: Outage;
 

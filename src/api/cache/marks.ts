@@ -1,11 +1,11 @@
-/** What cached records depend on: one step makes a million of them stale. */
+/** Marks the dependencies of cached records: one step makes a million of them stale. */
 import type { Stale } from "./invalidation.ts";
 
 /** Shared by all records that depend on the same thing; `uses` counts them. */
 export type Mark = { readonly tag: Stale; version: number; uses: number };
 
 export class Marks {
-  /** How many marks were touched so far: as long as it is unchanged, none was. */
+  /** Number of touches so far: while it is unchanged, no mark was touched. */
   touched = 0;
   readonly #marks = new Map<Stale, Mark>();
 

@@ -9,12 +9,12 @@ import type { LimitFunction } from "p-limit";
 import pLimit from "p-limit";
 import { ApiError } from "#api/error.ts";
 
-/** How many misses are free at once, and how many more each second. */
+/** Free misses: so many at once, and so many more each second. */
 type Budget = { burst: number; perSecond: number };
 
 const budgets = {
   asker: { burst: 200, perSecond: 20 },
-  /** Of all clients of a gateway: it can make up any number of them. */
+  /** Budget of all clients of a gateway: it can make up any number of them. */
   group: { burst: 500, perSecond: 80 },
   everyone: { burst: 1_000, perSecond: 200 },
 } as const satisfies Record<string, Budget>;
@@ -23,15 +23,15 @@ const budgets = {
 const maxAskers = 10_000;
 
 /**
- * How many lookups beyond a budget run at once, and how many may wait for them. There are two lanes: callers
- * beyond their own budget do not delay those that only share a budget that is used up.
+ * Limits of the lookups beyond a budget: so many run at once, and so many may wait for them. There are two lanes:
+ * callers beyond their own budget do not delay those that only share a budget that is used up.
  */
 const laneWidth = 2;
 const laneLength = 200;
 
 /**
- * How many loads may wait until it is known whether those before them were misses: while the database
- * does not answer, they must not fill the memory.
+ * Most loads that may wait until it is known if those before them were misses: while the database does not answer,
+ * they must not fill the memory.
  */
 const maxWaiting = 5_000;
 
@@ -54,7 +54,7 @@ const createGroup = (nowMs: number) => ({
 /** `width`: of each lane; two, if nothing else is said. */
 export function createMissGuard(nowMs: () => number = () => performance.now(), width = laneWidth) {
   const askers = createAskers();
-  // Of each group its own: one that makes up askers makes no other group's forgotten.
+  // Each group has its own: one that makes up askers does not push out another group's.
   const groups = new LRUCache<string, ReturnType<typeof createGroup>>({ max: maxAskers });
   const everyone = new Bucket(budgets.everyone, nowMs());
   const lanes = { own: pLimit(width), shared: pLimit(width) };
@@ -86,7 +86,7 @@ export function createMissGuard(nowMs: () => number = () => performance.now(), w
     return { lane: undefined, entered, charged: entered };
   };
   return {
-    /** Whether this caller's next lookup has to wait in a lane. */
+    /** True if this caller's next lookup has to wait in a lane. */
     isOver: (asker: Asker): boolean => bucketsOf(asker).some((bucket) => bucket.left(nowMs()) < 1),
     /**
      * Loads for this caller. A hit is free. While it is not known which running loads are misses, no more
@@ -135,8 +135,8 @@ class Bucket {
   }
 
   /**
-   * Whether a load may run within this budget. While the running loads may use up all that is left, it
-   * waits until one of them is a hit, or too many are misses. A load that may run calls `leave` at its end.
+   * True if a load may run within this budget. While the running loads may use up all that is left, it waits until
+   * one of them is a hit, or too many are misses. A load that may run calls `leave` at its end.
    */
   async enter(nowMs: number): Promise<boolean> {
     if (this.left(nowMs) < 1 || this.#waiting.length >= maxWaiting) return false;

@@ -53,7 +53,7 @@ export function createThreadInvalidations(memory: InvalidationMemory): Invalidat
   };
 }
 
-/** What the listening thread does with what it receives. */
+/** Relays the invalidations that the listening thread receives. */
 export function createInvalidationRelay(memory: InvalidationMemory) {
   const log = new ChangeLog(memory.changes);
   return {

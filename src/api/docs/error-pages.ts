@@ -1,10 +1,10 @@
-/** What each error of the public API means and what to do about it: the pages that `error.type` links to. */
+/** Explains each error of the public API and its remedy: the pages that `error.type` links to. */
 import type { ErrorCode } from "#api/error.ts";
 
 export type ErrorPage = {
   /** One sentence. */
   means: string;
-  /** What the caller can do about it. */
+  /** The caller's remedy. */
   remedy: string;
 };
 

@@ -14,7 +14,7 @@ export const metaSchema: Json = {
   required: ["requestId"],
 };
 
-/** Of a refused request; `withFaults`: also what is wrong with its body. */
+/** Returns the schema of a refusal; `withFaults`: also of the faults of the request's body. */
 export function refusalSchema(withFaults: boolean): Json {
   const faults = {
     type: "array",

@@ -27,7 +27,7 @@ export type ApiDescription = {
 /** The version of the wire contract, not of this program. */
 const apiVersion = "2.0.0";
 
-/** What any procedure may answer besides 200. */
+/** Answers of any procedure besides 200. */
 const commonRefusals = [400, 401, 403, 408, 413, 429, 500, 503];
 
 const about = `Every operation is a POST of a JSON object to \`/v2/{namespace}.{procedure}\`, with a root

@@ -1,4 +1,4 @@
-/** How many calls a workspace may make in a minute. */
+/** Limits the calls of a workspace in a minute. */
 import type { Caller } from "#api/access/authenticate.ts";
 import { ApiError } from "#api/error.ts";
 import type { LimitAnswer, Limiter, TakeAnswer } from "#api/limiter.ts";

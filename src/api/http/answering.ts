@@ -14,7 +14,7 @@ import type { Headers, Refuse, WireAnswer } from "./wire-answer.ts";
 /** A request, by whichever parser it was read. */
 type ParsedRequest = Pick<FastifyRequest, "id" | "body" | "headers" | "ip" | "socket">;
 
-/** What a procedure is called by. */
+/** A procedure with its path. */
 export type Route = { path: string; procedure: Procedure };
 
 export type AnsweringParts = {
@@ -23,7 +23,7 @@ export type AnsweringParts = {
   admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
   /** A request that misses its deadline is answered 408. */
   deadlines: Deadlines;
-  /** In tests: an answer that does not match its procedure's schema is a 500. */
+  /** True in tests: an answer that does not match its procedure's schema is a 500. */
   validatesAnswers: boolean;
   refuse: Refuse;
 };
@@ -108,7 +108,7 @@ function withHeaders(formed: WireAnswer, headers: Headers | undefined): WireAnsw
   return { ...formed, headers: all };
 }
 
-/** As Fastify has them. */
+/** Writes the names in lower case, as Fastify does. */
 function lowerNames(headers: Headers = {}): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),

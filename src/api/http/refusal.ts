@@ -30,7 +30,7 @@ export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
     const refused = { requestId: request.id, path: pathOf(request), procedure, bodyLimit };
     send(reply, refuse(error, refused));
   });
-  // As the contract has it: a path that is no procedure gets plain text, not an error body.
+  // The contract gives plain text, not an error body, to a path that is no procedure.
   app.setNotFoundHandler((request, reply) => {
     const url = pathOf(request);
     const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url }));

@@ -39,11 +39,11 @@ const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, idleTimeoutM
 
 export type ServerParts = Omit<AnsweringParts, "deadlines" | "refuse"> & {
   log: Log;
-  /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
+  /** Base of the error codes' pages, no trailing slash; empty: on this server. */
   docsUrl: string;
   trustProxy: TrustProxy;
   namespaces: Record<string, Procedures>;
-  /** Where requests are counted; absent: nowhere. */
+  /** Registry of the requests' metrics; absent: they are not counted. */
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;

@@ -36,7 +36,7 @@ type Deadline = {
 export type Deadlines = {
   /** `miss` is called when it has not ended in time. */
   begin: (miss: () => void) => Deadline;
-  /** Whether it ended in time. */
+  /** True if it ended in time. */
   end: (deadline: Deadline) => boolean;
 };
 
@@ -85,7 +85,7 @@ class WaitList {
     return added;
   }
 
-  /** Whether it was still waiting. */
+  /** True if it was still waiting. */
   remove(one: Deadline): boolean {
     if (one.miss === undefined) return false;
     const { previous, next } = one;

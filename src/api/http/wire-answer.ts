@@ -17,11 +17,11 @@ export type RefusedRequest = {
   requestId: string;
   path: string;
   procedure?: Procedure | undefined;
-  /** Of the route. */
+  /** Body limit of the route. */
   bodyLimit?: number | undefined;
 };
 
-/** What is answered to a request for which this was thrown. Logs what is no fault of the caller. */
+/** Makes the answer to a request for which this was thrown. Logs what is no fault of the caller. */
 export type Refuse = (error: Error, request: RefusedRequest) => WireAnswer;
 
 /** By Fastify. Its type is complete: Fastify would add a charset to some. */

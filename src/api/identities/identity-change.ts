@@ -1,4 +1,4 @@
-/** What creating, updating and deleting an identity have in common. */
+/** The common part of creating, updating and deleting an identity. */
 import type { AuditEntry } from "#api/changes/audit.ts";
 import type { Change } from "#api/changes/change.ts";
 import type { Call } from "#api/procedure.ts";

@@ -1,4 +1,4 @@
-/** What the procedures of the namespace `identities` are given. */
+/** The parts that the procedures of the namespace `identities` are given. */
 import type { MakeChange } from "#api/changes/change.ts";
 import type { Database } from "#kernel/database.ts";
 

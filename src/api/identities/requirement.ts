@@ -4,7 +4,7 @@ import type { Call } from "#api/procedure.ts";
 
 type Action = `${"create" | "read" | "update" | "delete"}_identity`;
 
-/** For all identities, including ones that do not exist. */
+/** Requires the action on all identities, including ones that do not exist. */
 export function ofIdentities({ workspaceId }: Call, action: Action): Requirement {
   return anyOf(`identity.*.${action}`, urn(workspaceId, "*", action));
 }

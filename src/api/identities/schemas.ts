@@ -1,4 +1,4 @@
-/** What several procedures of the namespace `identities` take. */
+/** Schemas shared by procedures of the namespace `identities`. */
 import { list } from "#api/schemas/list.ts";
 import { RatelimitRequest } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";

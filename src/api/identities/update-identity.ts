@@ -39,7 +39,7 @@ export function updateIdentity({ change }: IdentitiesParts) {
     handle: async (input, call) => {
       demand(call, ofIdentities(call, "update_identity"));
       const identity = await change(call, (made) => storeChanges(made, call, input));
-      // As the contract's own server has it: only metadata that was sent is echoed.
+      // Like the contract's own server, this echoes only metadata that was sent.
       return { data: describeIdentity({ ...identity, meta: input.meta ?? null }) };
     },
   });

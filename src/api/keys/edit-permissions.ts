@@ -84,7 +84,7 @@ type Edit = { made: Change; call: Call; keyId: string; names: string[] };
 type PermissionEdit = {
   summary: string;
   input: typeof PermissionsInput;
-  /** Of the example: what the key has once the edit is done. */
+  /** The key's permissions after the example's edit. */
   permissionsAfter: PermissionResponse[];
   requires: string[];
   edit: (edit: Edit) => Promise<void>;
@@ -120,7 +120,7 @@ function permissionEdit(
 
 type PermissionRow = { id: string; name: string; slug: string; description: string | null };
 
-/** Those that the key has directly, by slug. */
+/** Reads the permissions that the key has directly, by slug. */
 async function permissionsOfKey(
   transaction: ClientBase,
   keyId: string,

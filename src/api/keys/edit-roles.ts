@@ -59,7 +59,7 @@ export function setRoles(parts: KeyParts) {
 type RoleEdit = {
   summary: string;
   input: typeof RolesInput;
-  /** Of the example: what the key has once the edit is done. */
+  /** The key's roles after the example's edit. */
   rolesAfter: RoleResponse[];
   requires: string[];
   edit: typeof addLinks;

@@ -1,4 +1,4 @@
-/** Of the reference page: what the examples of several procedures on keys have in common. */
+/** Examples of the reference page that several procedures on keys share. */
 import {
   exampleIdentity,
   exampleLimit,

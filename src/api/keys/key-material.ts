@@ -7,7 +7,7 @@ export type KeyMaterial = {
   /** The key itself: shown once, never stored in clear text. */
   key: string;
   hash: string;
-  /** What people recognize it by: the prefix and the first four characters. */
+  /** People recognize the key by its prefix and first four characters. */
   start: string;
 };
 

@@ -101,7 +101,7 @@ const exampleHash = "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae
 /** Longer than the hashes of all algorithms. */
 const hashAtMost = 512;
 
-/** How many rows one transaction may write, so that it does not delay others. */
+/** Most rows that one transaction may write, so that it does not delay others. */
 const partsAtMost = 50_000;
 
 /** Throws the 400 of a call that is too large: the contract sets no limits. */

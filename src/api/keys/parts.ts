@@ -1,4 +1,4 @@
-/** What the procedures of the namespace `keys` are given. */
+/** The parts that the procedures of the namespace `keys` are given. */
 import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import type { MakeChange } from "#api/changes/change.ts";
@@ -12,7 +12,7 @@ import type { VerifyInput } from "./verify/schemas.ts";
 export type KeyParts = {
   database: Database;
   change: MakeChange;
-  /** Of recoverable keys. */
+  /** Seals and opens recoverable keys. */
   keyRing: KeyRing;
   verify: VerifyParts;
 };
@@ -21,7 +21,7 @@ export type VerifyParts = {
   findKey: (key: string, input: VerifyInput, call: Call) => FoundKey | Promise<FoundKey>;
   limiter: Limiter;
   recorder: Pick<AnalyticsRecorder, "verification">;
-  /** Where this process runs, for analytics. */
+  /** Location of this process, for analytics. */
   region: string;
   spendCredits: (keyId: string, cost: number) => Promise<Payment>;
   readCredits: (keyId: string) => Promise<number | null>;

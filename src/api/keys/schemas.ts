@@ -59,7 +59,7 @@ export const Decrypt = z
     "Whether the answer has the keys themselves, of those that are recoverable. The root key needs the permission `decrypt_key`.",
   );
 
-/** Of the reference page: the `externalId` of a new key. */
+/** Describes the `externalId` of a new key on the reference page. */
 export const keyOwner =
   "Your own id of the user or tenant that the key belongs to; an identity is created for an unknown one. Absent: none.";
 

@@ -68,7 +68,7 @@ function assignmentOf({ operation, value }: Input, key: KeyDetails): Assignment 
       `A key with unlimited credits cannot be ${operation}ed; \`set\` them first.`,
     );
   }
-  // As numeric: the sum of two bigints may be larger than a bigint.
+  // The sum is numeric: that of two bigints may be larger than a bigint.
   return operation === "increment"
     ? {
         assignment: `remaining = least(remaining::numeric + $2::numeric, ${bigintMax})::bigint`,

@@ -48,7 +48,7 @@ export function createVerify(parts: VerifyParts) {
   };
 }
 
-/** Whether the caller may verify the key; if not, it is answered like one that does not exist. */
+/** True if the caller may verify the key; if not, it is answered like one that does not exist. */
 function isVisible(record: KeyRecord, { workspaceId, grants }: Call): boolean {
   if (record.workspaceId !== workspaceId || record.isApiDeleted) return false;
   return (

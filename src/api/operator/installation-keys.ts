@@ -17,11 +17,11 @@ export type OwnKey = {
   key: string;
   origin: "setting" | "generated" | "sentinels" | "checks";
   /**
-   * What happens to keys of the same kind that other processes have registered: this one ends them, is not
+   * The treatment of keys of the same kind that other processes have registered: this one ends them, is not
    * registered because of them, or is valid in addition to them.
    */
   others: "end" | "yield" | "join";
-  /** How long the keys that it replaces remain valid. */
+  /** The keys that it replaces remain valid for so long. */
   graceSeconds: number;
 };
 
@@ -84,7 +84,7 @@ type Step =
   /** `keyId` undefined: it is to be inserted. */
   | { state: "current"; keyId: string | undefined; ends: string[] };
 
-/** What to do for an own key; `rows` are its row and those of the same kind. */
+/** Decides the step for an own key; `rows` are its row and those of the same kind. */
 export function planOwnKey(rows: readonly OwnRow[], own: Pick<OwnKey, "others">): Step {
   const mine = rows.find((row) => row.isThisKey);
   const others = rows.filter((row) => !row.isThisKey && !row.hasEnded && row.origin !== "replaced");

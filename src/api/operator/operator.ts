@@ -84,7 +84,7 @@ type ApiChange = Partial<{
   ipAllowlist: readonly string[] | null;
   /** A protected API cannot be deleted. */
   deleteProtection: boolean;
-  /** Whether `recoverable` keys may be made. */
+  /** True if `recoverable` keys may be made. */
   recoverableKeys: boolean;
   /** The prefix of new keys that are created without one. */
   defaultPrefix: string | null;

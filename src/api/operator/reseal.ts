@@ -20,7 +20,7 @@ type ResealCount = {
   unopened: number;
 };
 
-/** How long to wait for rows that other transactions have locked. */
+/** Limit of the wait for rows that other transactions have locked. */
 const defaultLockTimeoutMs = 30_000;
 
 /** Reseals by the ring's first key what an older one sealed. Throws when rows remain locked for too long. */
@@ -52,7 +52,7 @@ async function pause({ table }: SealedTable, untilMs: number): Promise<void> {
   );
 }
 
-/** How many rows were sealed by another key than the ring's first. */
+/** Counts the rows that were sealed by another key than the ring's first. */
 async function countOthers(
   database: Database,
   keyRing: KeyRing,
@@ -84,7 +84,7 @@ async function resealTable(
   return sum;
 }
 
-/** Whether there are sealed texts, and whether the ring opens them, by one text of each table. */
+/** Finds out if there are sealed texts, and if the ring opens them, by one text of each table. */
 export async function findSealed(
   transaction: PoolClient,
   keyRing: KeyRing,

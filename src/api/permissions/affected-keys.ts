@@ -1,4 +1,4 @@
-/** Which cached keys a change of a role or a permission makes stale. */
+/** Finds the cached keys that a change of a role or a permission makes stale. */
 import type { ClientBase } from "pg";
 import type { Stale } from "#api/cache/invalidation.ts";
 
@@ -16,7 +16,7 @@ export async function keysWithRole(transaction: ClientBase, roleId: string): Pro
   return keyIds(transaction, "SELECT key_id FROM key_roles WHERE role_id = $1", roleId);
 }
 
-/** As `keysWithRole`, for keys that have the permission directly or by a role. */
+/** Finds keys that have the permission directly or by a role. */
 export async function keysWithPermission(
   transaction: ClientBase,
   permissionId: string,

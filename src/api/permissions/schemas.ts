@@ -1,4 +1,4 @@
-/** What several procedures of the namespace `permissions` take. */
+/** Schemas shared by procedures of the namespace `permissions`. */
 import { z } from "zod";
 import { aboutCursor, PermissionSlug, pageSize, RoleName } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
@@ -13,7 +13,7 @@ export const PermissionRef = PermissionSlug.describe(
 
 export const RoleRef = RoleName.describe("The id of the role, `role_…`, or its name.");
 
-/** Which page of a list. */
+/** The page of a list. */
 export const PageInput = z.strictObject({
   limit: pageSize(100),
   cursor: text({ max: 1_024 }).describe(aboutCursor).optional(),

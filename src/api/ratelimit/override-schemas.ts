@@ -1,4 +1,4 @@
-/** What the procedures on overrides take and return. */
+/** Schemas of the procedures on overrides. */
 import { z } from "zod";
 import { ApiError } from "#api/error.ts";
 import { text, whole } from "#api/schemas/schema.ts";

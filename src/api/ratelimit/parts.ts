@@ -1,4 +1,4 @@
-/** What the procedures of the namespace `ratelimit` are given. */
+/** The parts that the procedures of the namespace `ratelimit` are given. */
 import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { MakeChange } from "#api/changes/change.ts";
 import type { Limiter } from "#api/limiter.ts";

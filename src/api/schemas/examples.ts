@@ -1,7 +1,7 @@
-/** Of the reference page: what examples of several namespaces have in common. */
+/** Examples of the reference page that several namespaces share. */
 import type { IdentityResponse, PermissionResponse, RoleResponse } from "./resources.ts";
 
-/** As a caller defines it. */
+/** A rate limit as a caller defines it. */
 export const exampleLimit = { name: "requests", limit: 100, duration: 60_000, autoApply: true };
 
 export const exampleIdentity: IdentityResponse = {

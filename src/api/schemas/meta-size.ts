@@ -1,4 +1,4 @@
-/** How large the metadata of a key or an identity may be. */
+/** Limits the size of a key's or an identity's metadata. */
 import { invalidInput } from "#api/error.ts";
 
 const mebibyte = 1024 * 1024;
@@ -17,8 +17,8 @@ export function checkMetaSize(meta: Record<string, unknown>): string {
 }
 
 /**
- * How many characters are added because Postgres writes numbers without exponents: the five of 1e308
- * become 309.
+ * Counts the characters that are added because Postgres writes numbers without exponents: the five of 1e308 become
+ * 309.
  */
 function unfoldedBytes(meta: Record<string, unknown>, json: string): number {
   if (!/\de[+-]\d/.test(json)) return 0;

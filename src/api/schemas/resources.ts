@@ -1,4 +1,4 @@
-/** What several namespaces have on the wire: ids, rate limits, identities, permissions, roles, pages. */
+/** Wire shapes shared by several namespaces: ids, rate limits, identities, permissions, roles, pages. */
 import { z } from "zod";
 import { Meta, patterned, text, whole } from "./schema.ts";
 
@@ -89,13 +89,13 @@ export type RoleResponse = z.infer<typeof RoleResponse>;
 /** The `data` of a procedure that returns nothing. */
 export const Empty = z.object({}).describe("Always an empty object.");
 
-/** How many rows a page has, and where it begins. */
+/** The number of rows of a page. */
 export const pageSize = (preset: number) =>
   whole({ min: 1, max: 100 })
     .default(preset)
     .describe(`How many entries a page has at most, 1 to 100; absent: ${preset}.`);
 
-/** Of the reference page; how long one may be differs between the lists. */
+/** A description for the reference page; the longest cursor differs between the lists. */
 export const aboutCursor =
   "Where the page begins: `pagination.cursor` of the page before it; absent: the first page.";
 

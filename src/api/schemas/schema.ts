@@ -25,7 +25,7 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
     .meta({ ...(min > 0 && { minLength: min }), ...(Number.isFinite(max) && { maxLength: max }) });
 }
 
-/** Whether `text({ min: 1, max })` accepts it for sure; false: that has to be asked. */
+/** True if `text({ min: 1, max })` accepts it for sure; false: only the schema knows. */
 export function isUsualText(value: unknown, max: number): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= max && isStorable(value);
 }

@@ -30,9 +30,9 @@ export const acmeConfig = {
       /** The address that the authority may write to; empty: none. */
       email: optionalText(),
       host: z.string().min(1).default("0.0.0.0"),
-      /** Where challenges are answered: the authority sends them to port 80. */
+      /** Port of challenges: the authority sends them to port 80. */
       http_port: port(80),
-      /** Where the API is served by HTTPS once there is a certificate. */
+      /** Port of the API by HTTPS once there is a certificate. */
       https_port: port(443),
     })
     .prefault({}),

@@ -55,7 +55,7 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
   };
 }
 
-/** What this thread has found; undefined: no certificate yet. */
+/** The certificate that this thread has found; undefined: none yet. */
 type CertificateInUse = { context: SecureContext | undefined };
 
 /** With the same limits for slow and broken clients as the API's HTTP server. */

@@ -15,7 +15,7 @@ export type RenewParts = {
   clock: () => number;
   /** The interval at which the order's status is polled. */
   pollEveryMs?: number;
-  /** How long to wait for an order. */
+  /** Limit of the wait for an order. */
   orderTimeoutMs?: number;
   /** When an order that nobody waits for is given up: until then no other begins. */
   orderAtMostMs?: number;
@@ -75,7 +75,7 @@ async function order(parts: RenewParts): Promise<Certificate> {
     termsOfServiceAgreed: true,
     ...(email !== "" && { email }),
     challengePriority: ["http-01"],
-    // Whether the names resolve to this server from here says nothing about how the authority sees them.
+    // A look-up from here says nothing about how the authority sees the names.
     skipChallengeVerification: true,
     challengeCreateFn: async (_, { type, token }, answer) => {
       if (type !== "http-01") throw new Error(`the authority offers ${type} and no http-01`);

@@ -7,7 +7,7 @@ import { type Database, inTransaction } from "#kernel/database.ts";
 
 const batchSize = 500;
 
-/** How long a step lasts before its caller saves the progress. */
+/** A step lasts so long before its caller saves the progress. */
 const stepMs = 5_000;
 
 export type RefillOrder = { todayMs: number; days: number[]; after: string };
@@ -62,8 +62,8 @@ async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise
 }
 
 /**
- * Whether the last refill was written by a clock that was ahead, even of the current day: the key would not
- * be refilled again before that time.
+ * True if the last refill was written by a clock that was ahead, even of the current day: the key would not be
+ * refilled again before that time.
  */
 const isWrong = aheadInSql(
   "last_refill_at",

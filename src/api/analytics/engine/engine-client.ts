@@ -23,7 +23,7 @@ export type EngineAddress = {
 
 export type EngineQuery = {
   sql: string;
-  /** For each table, as `database.table`: a condition that the engine adds by itself. */
+  /** The condition that the engine itself adds to each table, by `database.table`. */
   filters: Readonly<Record<string, string>>;
   /** The longest wait for a lane of the store. */
   waitAtMostMs?: number;
@@ -37,7 +37,7 @@ export const queryLimits = {
   memoryBytes: 1_000_000_000,
   rowsRead: 5_000_000_000,
   rows: 10_000,
-  /** Of the answer as JSON. */
+  /** Limit of the answer as JSON. */
   answerBytes: 4 * 1024 * 1024,
 } as const;
 
@@ -45,7 +45,7 @@ const insertTimeoutMs = 30_000;
 
 const maxConnections = 16;
 
-/** Of the client's connections, so many serve queries; the rest is for inserts. */
+/** Connections of the client that serve queries; the rest is for inserts. */
 export const queriesAtOnce = 12;
 
 /** `max_result_bytes` counts another encoding than JSON and is generous; the exact limit is checked when the result is read. */
@@ -173,7 +173,7 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
   return body.toString("utf8");
 }
 
-/** Of an answer to a query. Throws `EngineError` when it is none. */
+/** Parses an answer to a query. Throws `EngineError` when it is none. */
 export function parseRows(text: string): Row[] {
   const lines = `[${text
     .split("\n")

@@ -87,7 +87,7 @@ function publicReason(message: string): string {
 /** Codes for invalid rows, for which a retry is useless. */
 const refusals = new Set(["6", "16", "26", "27", "33", "53", "72", "117"]);
 
-/** Whether the store refuses a batch because of its content. */
+/** True if the store refuses a batch because of its content. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ClickHouseError && refusals.has(error.code);
 }

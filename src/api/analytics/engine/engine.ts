@@ -22,7 +22,7 @@ import { schemaStatements } from "./schema.ts";
 export type EngineSettings = {
   /** The URL of a ClickHouse server, with user, password and database as needed. Empty: embedded. */
   url: string;
-  /** Whether to use the embedded engine when there is no url. */
+  /** True if the embedded engine is used when there is no url. */
   isEmbedded: boolean;
   dataDir: string;
   retention: Retention;
@@ -33,7 +33,7 @@ export type EngineSettings = {
 
 export type EngineState = "starting" | "ready" | "away" | "absent";
 
-/** How long a query waits for a store that is starting. */
+/** A query waits so long for a store that is starting. */
 const readyTimeoutMs = 5_000;
 const preparing = { firstMs: 200, longestMs: 10_000 };
 

@@ -13,7 +13,7 @@ export type StatementRequest = {
 /** The maximum length of a statement: a query may name tables often, each with some thousand key spaces. */
 export const maxStatementBytes = 16 * 1024 * 1024;
 
-/** How many queries the embedded store runs at the same time. */
+/** Queries that the embedded store runs at the same time. */
 export const readerCount = 3;
 
 /** Parameters of the request, which are not settings of the statement. */

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-/** Whether the library of the embedded engine is installed; it is optional. Whether it can be loaded is not known. */
+/** True if the library of the embedded engine, which is optional, is installed; it may still fail to load. */
 export function isEngineInstalled(): boolean {
   try {
     createRequire(import.meta.url).resolve("chdb");

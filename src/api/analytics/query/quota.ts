@@ -3,13 +3,13 @@ import { ApiError } from "#api/error.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
 
-/** Of a workspace, over all its root keys. */
+/** Limit of a workspace, over all its root keys. */
 export const queriesPerHour = 1_000;
 const hourMs = 3_600_000;
 
 /**
- * How many queries one that timed out counts as: it may have ended the embedded store, for whose restart all
- * others wait, which must not happen a thousand times an hour.
+ * A query that timed out counts as so many: it may have ended the embedded store, for whose restart all others
+ * wait, which must not happen a thousand times an hour.
  */
 export const slowQueryCost = 50;
 

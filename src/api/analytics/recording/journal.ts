@@ -23,10 +23,10 @@ import { createIsLoopBusy } from "#kernel/loop-load.ts";
 import type { Spool } from "./spool.ts";
 
 export type JournalSettings = {
-  /** Where its files go; one process at a time. */
+  /** Folder of its files; one process at a time. */
   dir: string;
   log: Log;
-  /** How long an answer waits for a disk that does not respond, in milliseconds. */
+  /** An answer waits so long for a disk that does not respond, in milliseconds. */
   writeTimeoutMs?: number;
   /** Is awaited before a write: rows that are added meanwhile are in it too. */
   gather?: () => Promise<unknown>;
@@ -73,7 +73,7 @@ export class Journal {
 export class JournalPage {
   /** Does not change after a crash, so that the store counts each batch of this page once. */
   readonly id = randomUUID();
-  /** How many rows were added, and the length of the text of those that are encoded. */
+  /** Number of added rows. `chars`: the length of the text of those that are encoded. */
   rows = 0;
   chars = 0;
   readonly #settings: Required<JournalSettings>;
@@ -199,7 +199,7 @@ function* partsOf(text: string): Generator<string> {
   }
 }
 
-/** As `appendFile`, with less around it. */
+/** Writes like `appendFile`, with less around it. */
 async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   let written = 0;
   while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
@@ -260,7 +260,7 @@ function readLines(text: string) {
   return { lines, unreadable };
 }
 
-/** Where the loop is busy, less work makes answers earlier than this makes them late. */
+/** A delay for a busy loop: the work that it saves makes answers earlier than it makes them late. */
 const gatherMs = 1;
 
 /** Resolves when the rows so far are to be written: at the end of the turn, or a millisecond later while the loop is busy. */

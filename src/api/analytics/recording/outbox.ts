@@ -5,8 +5,8 @@ import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";
 
 /**
- * Where a batch is: on disk; or in memory, until `left` resolves, and so no longer than this process; or nowhere, for
- * want of space.
+ * Place of a batch: on disk; or in memory, until `left` resolves, and so no longer than this process; or nowhere,
+ * for want of space.
  */
 type Placement =
   | { state: "spooled" }
@@ -32,7 +32,7 @@ export type Outbox = {
   take: (batch: Batch) => Promise<Placement>;
   /** Begins to send, unless a retry is scheduled. */
   wake: () => void;
-  /** Whether the last attempt to reach the store failed. */
+  /** True if the last attempt to reach the store failed. */
   isAway: () => boolean;
   /** Waits until the store has everything, or fails. */
   drain: () => Promise<void>;
@@ -51,7 +51,7 @@ export type OutboxSettings = {
 
 /** The maximum of batches in memory when the disk is full, in bytes. */
 const maxHeldBytes = 32 * 1024 * 1024;
-/** How long an orderly stop waits for the store. */
+/** An orderly stop waits so long for the store. */
 const closeWithinMs = 3_000;
 
 export function createOutbox({ spool, insert, log, minRetryMs = 250 }: OutboxSettings): Outbox {

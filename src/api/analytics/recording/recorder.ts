@@ -211,7 +211,7 @@ class BatchingRecorder implements AnalyticsRecorder {
     if (held?.length === 0) await page.discard();
     else await page.close();
     this.#sealingChars = 0;
-    // Of batches that are only in memory, the journal is the only copy on disk.
+    // The journal is the only copy on disk of batches that are only in memory.
     if (held !== undefined) void Promise.all(held).then(() => page.discard());
   }
 

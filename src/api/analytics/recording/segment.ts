@@ -8,11 +8,11 @@ import { invariant } from "#kernel/invariant.ts";
 export type Segment = {
   path: string;
   number: number;
-  /** Where its last complete record ends, in bytes. */
+  /** End of its last complete record, in bytes. */
   length: number;
   /** Damaged ranges that are followed by complete records: start to end. */
   gaps: ReadonlyMap<number, number>;
-  /** In records that are not stored yet. */
+  /** Number of rows in records that are not stored yet. */
   rows: number;
   /** Open for reading and writing in segments of this run; in earlier ones for reading, from the first read on. */
   file: FileHandle | undefined;

@@ -38,7 +38,7 @@ export class Sender {
     this.#settings = { minRetryMs: 250, maxRetryMs: 30_000, ...settings };
   }
 
-  /** Whether the last attempt failed. */
+  /** True if the last attempt failed. */
   isAway(): boolean {
     return this.#failures > 0;
   }

@@ -28,7 +28,7 @@ export function argumentsFor(name: string, args: readonly Piece[]): Piece[] {
   });
 }
 
-/** Whether another argument gives it a unit of less than a day. */
+/** True if another argument gives it a unit of less than a day. */
 function stepsWithinDay(name: string, [first, second]: readonly Piece[]): boolean {
   if (name === "toStartOfInterval") {
     return second?.value?.kind === "interval" && second.value.ms < dayMs;

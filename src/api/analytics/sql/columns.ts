@@ -14,7 +14,7 @@ const maxColumns = 64;
 export type ColumnReading = {
   reading: ParsedQuery;
   scope: Scope;
-  /** Whether `*` selects from a rollup alone and is returned to the caller, so that states are finalized. */
+  /** True if `*` selects from a rollup alone and is returned to the caller, so that states are finalized. */
   isSummed: boolean;
 };
 

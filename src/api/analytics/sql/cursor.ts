@@ -3,7 +3,7 @@ import type { ApiError } from "#api/error.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
 
-/** How deep expressions and subqueries may be nested. */
+/** Deepest nesting of expressions and subqueries. */
 const maxDepth = 40;
 
 export class Cursor {

@@ -8,7 +8,7 @@ const names = [
   // Window functions.
   ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
   ...["first_value", "last_value"],
-  // For the aggregate states of the rollups.
+  // These read the aggregate states of the rollups.
   ...["avgMerge", "quantilesTDigestMerge", "sumMerge"],
   // Time.
   ...["now", "now64", "today", "yesterday", "toDate", "toDateTime", "toDateTime64", "toYear"],
@@ -44,5 +44,5 @@ export function allowedFunction(name: string): string | undefined {
   return byLowerCase.get(name.toLowerCase());
 }
 
-/** For the reference page. */
+/** Listed on the reference page. */
 export const functionNames: readonly string[] = names;

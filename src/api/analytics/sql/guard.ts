@@ -13,7 +13,7 @@ import { tokenize } from "./tokens.ts";
 export type GuardSettings = {
   database: string;
   tables: ReadonlyMap<string, QueryTable>;
-  /** Which rows of each of them may be seen, as SQL. */
+  /** SQL condition on their visible rows. */
   condition: string;
   retention: Retention;
   nowMs: number;

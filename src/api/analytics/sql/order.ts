@@ -3,7 +3,7 @@ import type { Cursor } from "./cursor.ts";
 import { lengthOf, momentOf, type Piece, type Value } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
-/** How many rows all WITH FILLs of a query may add. */
+/** Most rows that all WITH FILLs of a query may add. */
 export const maxFilledRows = 10_000;
 
 export function readDirection(cursor: Cursor): string {

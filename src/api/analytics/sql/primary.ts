@@ -150,7 +150,7 @@ export function readIdentifier(cursor: Cursor, wanted: string): string {
   return readName(cursor, wanted);
 }
 
-/** Where nothing but a name can be, as after AS: any word is one. */
+/** Reads a name where nothing else can be, as after AS: any word is one. */
 export function readName(cursor: Cursor, wanted: string): string {
   const token = cursor.peek();
   if (token.kind !== "word" && token.kind !== "name") throw cursor.unexpected(wanted);
@@ -180,7 +180,7 @@ function readCall(cursor: Cursor, reading: ParsedQuery, expression: ReadExpressi
   return { sql, ...foldCall(name, first.args, reading.nowMs), ...state, unit };
 }
 
-/** How many values a function may collect for each group. */
+/** Most values that a function may collect for each group. */
 const maxKept = 1_000;
 
 function requireBounded(count: Piece | undefined): void {

@@ -1,4 +1,4 @@
-/** What the readers of the parts share while one query is read. */
+/** State shared by the readers of a query's parts. */
 import type { Cursor } from "./cursor.ts";
 import type { Piece, Unit } from "./fold.ts";
 
@@ -6,7 +6,7 @@ export type ParsedQuery = {
   nowMs: number;
   /** Reads a scalar subquery `(SELECT …)`, after its opening bracket. */
   readScalar: (cursor: Cursor) => Piece;
-  /** What follows IN: a list of constants in brackets or a subquery. */
+  /** Reads the right side of IN: a list of constants in brackets or a subquery. */
   readSet: (cursor: Cursor) => { items: Piece[] } | { rows: Piece };
   /** Called for each column and each subquery in an expression; throws where only constants are allowed. */
   noteReference: (cursor: Cursor) => void;

@@ -1,4 +1,4 @@
-/** What the names in a query refer to, while it is read. */
+/** Resolves the names in a query while it is read. */
 import type { Piece, Unit } from "./fold.ts";
 import type { Units } from "./units.ts";
 

@@ -24,7 +24,7 @@ export class SelectReader implements ParsedQuery {
   /** The names that WITHs have defined, and what they refer to. */
   readonly #names = new Names();
   readonly #selects: Scope[] = [];
-  /** How many queries enclose the present one. */
+  /** Number of queries that enclose the present one. */
   #depth = 0;
   /** The units of the columns of the query that was read last. */
   #answered: Units = new Map();
@@ -226,7 +226,7 @@ export class SelectReader implements ParsedQuery {
   }
 }
 
-/** Where a SELECT without a FROM ends. */
+/** Words that end a SELECT without a FROM. */
 const afterColumns = "where group having order limit offset union except intersect".split(" ");
 
 function takeSetMark(cursor: Cursor): string | undefined {

@@ -10,7 +10,7 @@ export type TableSettings = {
   /** The tables' database in the store. */
   database: string;
   tables: ReadonlyMap<string, QueryTable>;
-  /** Which rows of each of them may be seen, as SQL. */
+  /** SQL condition on their visible rows. */
   condition: string;
 };
 

@@ -34,7 +34,7 @@ export function readCast(cursor: Cursor, read: () => Piece): Piece {
   return cast(from, type);
 }
 
-/** What follows `::`. */
+/** Reads the type after `::`. */
 export function readCastMark(cursor: Cursor, from: Piece): Piece {
   return cast(from, readType(cursor));
 }

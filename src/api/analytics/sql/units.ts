@@ -107,7 +107,7 @@ export function listInOneUnit(left: Piece, items: readonly Piece[]): Piece[] {
   return all.map((piece, index) => countedIn("ms", piece, units[index]));
 }
 
-/** Whether the store itself converts all of the list to the left operand's type. */
+/** True if the store itself converts all of the list to the left operand's type. */
 function isReadAsLeft({ unit }: Piece, items: readonly Piece[]): boolean {
   return items.every(({ unit: own, value }) => {
     if (own !== undefined) return own === unit && unit !== "moment";

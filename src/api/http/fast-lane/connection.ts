@@ -10,13 +10,13 @@ import type { FastRoute, FastRoutes } from "./routes.ts";
 
 export type ConnectionParts = {
   server: Server;
-  /** How long a connection may be idle. */
+  /** Limit of a connection's idle time. */
   idleTimeoutMs: number;
   routes: FastRoutes;
   receiveTimeoutMs: number;
   addressOf: AddressOf;
   toHttp: (answer: WireAnswer) => string;
-  /** Whether the lane takes requests. */
+  /** True while the lane takes requests. */
   isOpen: () => boolean;
   /** Gives the connection to Node's server. */
   connect: (socket: Socket) => void;
@@ -136,7 +136,7 @@ export class FastConnection {
     if (held !== undefined) this.#giveAway(held);
   };
 
-  /** What it has received comes first. */
+  /** Hands the connection to Node's server, the received bytes first. */
   #giveAway(bytes: Buffer): void {
     const socket = this.#socket;
     // Whoever has it now counts it.
@@ -168,7 +168,7 @@ export class FastConnection {
     this.#parts.leave(this);
   };
 
-  /** As Node's server does when no more can come. */
+  /** Does what Node's server does when no more can come. */
   readonly #end = (): void => {
     if (this.#received !== undefined && this.#answering === undefined)
       this.#refuse("HPE_INVALID_EOF_STATE");
@@ -188,7 +188,7 @@ export class FastConnection {
     const { server } = this.#parts;
     const socket = this.#socket;
     this.#received = undefined;
-    // What comes after it is read, and is no request.
+    // Bytes that come after it are read, and are no request.
     socket.off("data", this.#take);
     socket.resume();
     server.emit("clientError", Object.assign(new Error("not received"), { code }), socket);

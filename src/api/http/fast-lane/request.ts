@@ -5,11 +5,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 export type Head = {
-  /** As received, without the empty line. */
+  /** The text as received, without the empty line. */
   text: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Of the body, in bytes. */
+  /** Length of the body, in bytes. */
   length: number;
 };
 
@@ -17,7 +17,7 @@ export type FastRequest = {
   head: Head;
   /** Parsed. */
   body: unknown;
-  /** What came after it. */
+  /** The bytes that came after it. */
   rest: Buffer | undefined;
 };
 

@@ -9,7 +9,7 @@ export type KeyRing = {
   seal: (text: string, keyId: string) => SealedText;
   /** Throws when the encryption key is not in the ring or the bytes were modified. */
   open: (sealed: SealedText, keyId: string) => string;
-  /** As `open`, but returns undefined where that throws: the encryption key may be lost for good. */
+  /** Opens like `open`, but returns undefined where that throws: the encryption key may be lost for good. */
   tryOpen: (sealed: SealedText, keyId: string) => string | undefined;
   /** The encryption key that seals. */
   currentId: string;

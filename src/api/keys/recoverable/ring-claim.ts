@@ -1,5 +1,5 @@
 /**
- * Which `api.encryption_keys` the processes of a database have: a mark of each key, which does not reveal
+ * Compares the `api.encryption_keys` of the processes of a database, by a mark of each key, which does not reveal
  * it. A process with other keys would seal what no other process can open.
  */
 import type { ClientBase } from "pg";

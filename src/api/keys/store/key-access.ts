@@ -20,8 +20,8 @@ export function onKey(key: Place, action: string): Requirement {
 }
 
 /**
- * What giving a key permissions or roles, or taking them away, needs. The URN grant suffices; by plain
- * permissions, those on roles and permissions (`rbac`) are needed too.
+ * Returns the requirement for giving a key permissions or roles, or taking them away. The URN grant suffices; by
+ * plain permissions, those on roles and permissions (`rbac`) are needed too.
  */
 export function mayLink(key: Place, ...rbac: string[]): Requirement {
   const urn = `unkey:v1:${key.workspaceId}:keyspaces/${key.keySpaceId}/keys/${key.id}#update_key`;
@@ -70,7 +70,7 @@ export async function findKey(
   return key;
 }
 
-/** As `findKey`, with a lock on the key until the transaction ends. */
+/** Finds a key, and locks it until the transaction ends. */
 export async function lockKey(
   transaction: ClientBase,
   call: Call,

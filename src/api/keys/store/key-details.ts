@@ -51,7 +51,7 @@ export async function loadKeyDetails(
   return rows.map((row) => KeyDetails.parse(row));
 }
 
-/** What procedures show of a key; `plaintext` only with a ring, and only if the ring opens it. */
+/** Describes a key as procedures answer it; `plaintext` only with a ring, and only if the ring opens it. */
 export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
   return {
     keyId: key.id,

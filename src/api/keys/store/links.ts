@@ -6,7 +6,7 @@ import { refuseTooManyByRoles } from "#api/permissions/role-permissions.ts";
 export type Links = {
   keyId: string;
   kind: "permission" | "role";
-  /** Of the permissions or roles. */
+  /** Ids of the permissions or roles. */
   ids: readonly string[];
 };
 

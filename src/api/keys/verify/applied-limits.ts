@@ -1,4 +1,4 @@
-/** Which rate limits a verification counts against. */
+/** Decides which rate limits a verification counts against. */
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import type { LimitRequest } from "#api/limiter.ts";
@@ -24,7 +24,7 @@ export type AppliedLimit = {
   ownerId: string;
 };
 
-/** As many as `ratelimit.multiLimit` takes: each needs a counter, whose number is limited. */
+/** Limit of `ratelimit.multiLimit`, too: each needs a counter, whose number is limited. */
 const maxRequested = 100;
 
 /**
@@ -84,7 +84,7 @@ function resolve(record: KeyRecord, requested: RequestedLimit): AppliedLimit {
   return { ...found.rule, cost, ownerId: found.ownerId };
 }
 
-/** What the limiter counts. The name comes last, as it may contain any character. */
+/** Returns the limiter's request. The name comes last, as it may contain any character. */
 export function toLimitRequest(workspaceId: string, applied: AppliedLimit): LimitRequest {
   const { ownerId, name, limit, durationMs, cost } = applied;
   return { key: `${workspaceId}/${ownerId}/${name}`, limit, durationMs, cost };

@@ -1,4 +1,4 @@
-/** Of the reference page: a verification that asks for everything. */
+/** An example of the reference page: a verification that asks for everything. */
 import { exampleKey, exampleStoredKey } from "#api/keys/examples.ts";
 import { exampleLimit } from "#api/schemas/examples.ts";
 

@@ -16,7 +16,7 @@ export function parsePermissionQuery(query: string): PermissionQuery {
   return parser.parse();
 }
 
-/** Whether a key with exactly `permissions` matches the query. */
+/** True if a key with exactly `permissions` matches the query. */
 export function answersQuery(query: PermissionQuery, permissions: ReadonlySet<string>): boolean {
   if (query.kind === "name") return permissions.has(query.name);
   const isMet = (part: PermissionQuery) => answersQuery(part, permissions);

@@ -4,13 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 
-/** Of a name 128 bits of its hash are kept: no two names that anybody can find have the same. */
+/** Stored words of a name's hash, 128 bits: no two names that anybody can find have the same. */
 export const tagWords = 4;
 
 /** The salt that is hashed before each name: without it callers could choose names that fill one part, or one bucket. */
 const saltBytes = 16;
 
-/** Of each part a cache line: two parts in one would slow each other down. */
+/** Each part has a cache line: two parts in one would slow each other down. */
 export const stateWords = 16;
 
 /** A cell's `sequence`, `current`, `previous` and `durationMs`; the last one is 0 while the cell is free. */
@@ -30,7 +30,7 @@ export type CellMemory = {
   links: Int32Array;
   tags: Int32Array;
   numbers: Float64Array;
-  /** Of a cell the place of its workspace; of a workspace how many cells it has. */
+  /** A cell's entry is the place of its workspace; a workspace's entry is the number of its cells. */
   owners: Int32Array;
   /** The rings. The node of a place has its number; that of a workspace leads its cells. */
   next: Int32Array;

@@ -23,9 +23,9 @@ export const words = {
   size: 1,
   /** The sweep's position. */
   hand: 2,
-  /** How many counters the workspace has that has the most. */
+  /** The number of counters of the workspace that has the most. */
   most: 3,
-  /** So many places of cells were used at some time; the memory of the others is not touched. */
+  /** Number of cells' places that were ever used; the memory of the others is not touched. */
   fresh: 4,
   /** The first of the places that are free again; links lead from one to the next. */
   free: 5,
@@ -41,10 +41,10 @@ const sweepEveryMs = 1_000;
 const sweepAtLeast = 1_000;
 const sweepsPerPass = 60;
 
-/** How many cells are checked for an expired one before one that is still needed is evicted. */
+/** The search for an expired cell checks so many before one that is still needed is evicted. */
 const searchBeforeEviction = 64;
 
-/** Of so many of a workspace the one that ends first is evicted. */
+/** The one of so many of a workspace's cells that ends first is evicted. */
 const choice = 8;
 
 /** A name that is looked up, and the part and bucket where it belongs. */
@@ -69,7 +69,7 @@ export class Cells {
     if (sweeps) this.#timer = setInterval(() => this.#sweepAll(), sweepEveryMs).unref();
   }
 
-  /** How many counters there are. */
+  /** The number of counters. */
   get size(): number {
     let size = 0;
     for (let part = 0; part < this.memory.parts; part += 1) size += this.#state(part, words.size);
@@ -201,7 +201,7 @@ export class Cells {
     return isUsed && this.#state(part, words.free) === none;
   }
 
-  /** Of the oldest few cells of a workspace the one that ends first; the others are then its newest. */
+  /** Returns the one of the workspace's oldest few cells that ends first; the others are then its newest. */
   #soonestOf(owner: number): number {
     let soonest = firstInRing(this.memory, owner);
     for (let looked = 0; looked < choice; looked += 1) {

@@ -21,7 +21,7 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
   peek: (request: LimitRequest) => Cell | undefined;
   /** Joins a counter of another limiter with the one here. */
   learn: (request: LimitRequest, cell: Cell) => void;
-  /** How many counters are kept. */
+  /** Number of counters in memory. */
   size: () => number;
 };
 
@@ -73,7 +73,7 @@ export function nameOf({ key, durationMs }: LimitRequest): string {
   return `${durationMs}/${ownerOf(key)}/${hash("sha256", key, "base64")}`;
 }
 
-/** As `takeBatch`, but faster: nearly all batches have one request. */
+/** Does the same as `takeBatch`, but faster: nearly all batches have one request. */
 function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
   const name = nameOf(request);
   const look = cells.hold([name], () => countOne(cells, request, { name, nowMs }));

@@ -67,7 +67,7 @@ export class SharedCells extends Cells {
     return true;
   }
 
-  /** In the front of its bucket. */
+  /** Adds the cell in front of its bucket. */
   protected override link({ part, tag }: Spot, at: number): void {
     const { heads, links, tags } = this.memory;
     const bucket = this.#bucketOf(part, tag[0]);
@@ -76,7 +76,7 @@ export class SharedCells extends Cells {
     heads[bucket] = at;
   }
 
-  /** In an order in which the end of a thread half-way makes no list a circle. */
+  /** Writes in an order that makes no list a circle, even if the thread ends half-way. */
   protected override unlink(part: number, at: number): void {
     const { heads, links, tags } = this.memory;
     const bucket = this.#bucketOf(part, tags[(at - 1) * tagWords]);

@@ -13,7 +13,7 @@ export type Mode = "shared" | "alone";
 
 export type SharedLimiterParts = {
   counters: RedisCounters;
-  /** What this process counts by while Redis is away. */
+  /** Counts in this process while Redis is away. */
   local: LocalLimiter;
   /** Each change of the mode, and why. */
   onMode: (mode: Mode, reason: string) => void;
@@ -22,7 +22,7 @@ export type SharedLimiterParts = {
 /** While alone, the interval at which Redis is pinged. */
 const probeEveryMs = 250;
 
-/** How long a start waits for Redis. */
+/** A start waits so long for Redis. */
 const startTimeoutMs = 1_500;
 
 /** When the promise fulfils, Redis has answered, or this process has begun alone. */

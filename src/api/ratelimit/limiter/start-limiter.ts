@@ -14,7 +14,7 @@ export type LimiterSettings = {
   registry: Registry;
   /** The counters of all threads of this process; absent: it has one thread. */
   cells?: Cells | undefined;
-  /** How long Redis may take to answer; absent: the default of `redis-counters.ts`. */
+  /** Redis may take so long to answer; absent: the default of `redis-counters.ts`. */
   answerTimeoutMs?: number;
 };
 

@@ -18,7 +18,7 @@ type Take = (
  */
 const limitsPerBatch = 100;
 
-/** Of one workspace so many are under way at most: what more it asks waits here, not before others in Redis. */
+/** Most batches of one workspace in flight: its further requests wait here, not before others in Redis. */
 const batchesUnderWay = 4;
 
 type Line = { waiting: TakeBatch[]; underWay: number };
@@ -124,7 +124,7 @@ export class TakeBatch {
   };
 }
 
-/** In a cluster a script may only use keys of one slot, which the part in braces determines. */
+/** Returns the part of the key in braces, which determines its slot: a cluster's script may only use keys of one slot. */
 function slotOf({ key }: LimitRequest): string {
   return `vedette:limit:{${ownerOf(key)}}`;
 }
