@@ -1,5 +1,5 @@
 /**
- * How long an alert takes from the failing answer of the target to the receiver, with checks that fail and
+ * Measures the delay of an alert from the failing answer of the target to the receiver, with checks that fail and
  * recover in turn beside others that are ok; then events of many checks that are handed over at one moment.
  * BENCH_EPISODES, BENCH_BESIDE, BENCH_AT_ONCE; BENCH_PARTS=episodes or at-once.
  */
@@ -106,7 +106,7 @@ async function measureAtOnce(): Promise<void> {
   });
 }
 
-/** In order; the code of the first round is not compiled yet, and so it does not count. */
+/** Takes the rounds in order; the first does not count, as its code is not compiled yet. */
 function judgeAtOnce(p99s: readonly number[]): void {
   const aim = { under: atOnceWithinMs, unit: "ms" };
   judge(

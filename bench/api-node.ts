@@ -23,7 +23,7 @@ import { createMetricsServer } from "#metrics/server.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-/** As long as an answer of verifyKey. */
+/** An answer as long as that of verifyKey. */
 const constant = {
   meta: { requestId: "req_0123456789abcdef" },
   data: { valid: true, code: "VALID", keyId: "key_0123456789abcdef", enabled: true },

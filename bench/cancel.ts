@@ -1,7 +1,8 @@
 /**
- * How quickly Cancel and Status answer in the middle of a wave, called through the control gateway as
- * operators do, and how soon deploys stop. Beside them the least that Restate can do for a call. BENCH_TRIES: how many rollouts are cancelled. BENCH_DEPLOYS: how long deploys
- * take, ms, separated by commas. BENCH_BUSY: how many busy processes there are beside it.
+ * Measures how quickly Cancel and Status answer in the middle of a wave, called through the control gateway as
+ * operators do, and how soon deploys stop. Beside them the least that Restate can do for a call. BENCH_TRIES:
+ * number of cancelled rollouts. BENCH_DEPLOYS: durations of deploys, ms, separated by commas. BENCH_BUSY: number of
+ * busy processes beside it.
  */
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,14 +22,14 @@ import { beginBench, judge } from "./verdict.ts";
 
 const tries = countFrom("BENCH_TRIES", 200);
 
-/** How long deploys take: some are over in the step that begins them, others have invocations of their own. */
+/** Durations of deploys: some are over in the step that starts them, others have invocations of their own. */
 const deploysMs = countsFrom("BENCH_DEPLOYS", [50, 500]);
 /** Large enough that no wave ends before its Cancel. */
 const size = 4_000;
 const token = "bench-token";
 /** A deploy that starts later than this after a Cancel is an error. */
 const quietMs = 250;
-/** For p99. */
+/** Limits of p99. */
 const limits = { quietMs: 100, loadedMs: 250 };
 /** Six beside two processors are a load of 6. */
 const busyProcesses = process.env["BENCH_BUSY"] === undefined ? 0 : countFrom("BENCH_BUSY", 6);
@@ -36,7 +37,7 @@ const busyProcesses = process.env["BENCH_BUSY"] === undefined ? 0 : countFrom("B
 type Call = (handler: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 type Sample = {
-  /** Of `counter`. */
+  /** A call of `counter`. */
   leastMs: number;
   statusMs: number;
   cancelMs: number;

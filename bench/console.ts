@@ -1,6 +1,6 @@
 /**
- * How smoothly the console shows a rollout over 10,000 and 50,000 sentinels, in a real browser, and what it sends to a
- * viewer meanwhile. Other sizes: `node bench/console.ts 2000`.
+ * Measures how smoothly the console renders a rollout over 10,000 and 50,000 sentinels, in a real browser, and what
+ * it sends to a viewer meanwhile. Other sizes: `node bench/console.ts 2000`.
  */
 import { type Browser, chromium } from "playwright-core";
 import { createReadMoment } from "#app/control.ts";
@@ -86,7 +86,7 @@ function report(name: string, times: readonly number[]): void {
 
 const reads = 10;
 
-/** What each poll of a fleet that somebody looks at reads, whatever has changed: the rollout and all sentinels. */
+/** Reads what each poll of a fleet with viewers reads, whatever has changed: the rollout and all sentinels. */
 async function readAll(program: Program): Promise<void> {
   const log = createLog({ level: "silent", format: "json" });
   const database = openDatabase(runningDatabaseUrl(program.dataDir), log);

@@ -14,7 +14,7 @@ import { beginBench, judge } from "./verdict.ts";
 const hosts = ["edge-1", "edge-2", "edge-3"];
 const each = countFrom("BENCH_EACH", 10);
 const total = hosts.length * each;
-/** As many as a host is asked for at once by the driver. */
+/** The driver asks a host for as many at once. */
 const atOnce = 4;
 const stableSeconds = 1;
 

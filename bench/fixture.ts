@@ -27,7 +27,7 @@ export const log = createLog({ level: "silent", format: "json" });
 export type Fleet = {
   driver: Driver;
   sizeTo: (size: number) => void | Promise<void>;
-  /** How long deploys take from now on. */
+  /** Sets the duration of deploys from now on. */
   takes: (ms: number) => void;
   /** An image that no rollout had before. */
   image: () => string;

@@ -6,7 +6,7 @@ import { globSync, readFileSync, statSync } from "node:fs";
 import { type Import, readImports } from "../test/support/repository/import-graph.ts";
 import { type Aim, describeVerdict } from "./verdict.ts";
 
-/** Where the code begins that an image passes: a rollout's object and services, a sentinel's object, one driver. */
+/** Start of the code that an image passes: a rollout's object and services, a sentinel's object, one driver. */
 const doors = [
   "src/rollout/object.ts",
   "src/rollout/services.ts",

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 
 type Member = { image: string; deployId?: string };
 
-/** Whether an order is answered with the state of its deploy. */
+/** True if an order is answered with the state of its deploy. */
 const tellsAtOnce = process.env["BENCH_TELLS"] === "1";
 const members = new Map<string, Member>();
 

@@ -1,4 +1,4 @@
-/** What a bench runs on: commit, Node, processors, memory, load, and whether others use the processors. */
+/** Describes the machine of a bench: commit, Node, processors, memory, load, and other users of the processors. */
 import { execFileSync } from "node:child_process";
 import { cpus, loadavg, totalmem } from "node:os";
 
@@ -12,7 +12,7 @@ type Machine = {
   processors: number;
   memoryBytes: number;
   load: number;
-  /** Of the bench, such as `BENCH_ROUNDS=1`: what it measures without them has other figures. */
+  /** Settings of the bench, such as `BENCH_ROUNDS=1`: without them it has other figures. */
   settings: readonly string[];
 };
 
@@ -44,7 +44,7 @@ export function readMachine(): Machine {
   };
 }
 
-/** Of the last minute. */
+/** Reads the load of the last minute. */
 export function readLoad(): number {
   return loadavg()[0] ?? 0;
 }
@@ -68,7 +68,7 @@ function readCommit(): string {
 
 export type ProcessorTimes = { atMs: number; busyMs: number; ownMs: number };
 
-/** How many processors other processes used between the two, on average. */
+/** Returns the processors that other processes used between the two, on average. */
 export function coresOfOthers(before: ProcessorTimes, after: ProcessorTimes): number {
   const othersMs = after.busyMs - before.busyMs - (after.ownMs - before.ownMs);
   return Math.max(0, othersMs / (after.atMs - before.atMs));

@@ -90,7 +90,7 @@ export function residentMbOf(pid: number): number {
   );
 }
 
-/** In ms, to a tenth. */
+/** Returns percentiles in ms, to a tenth. */
 export function spread(times: readonly number[]) {
   const rounded = (p: number) => Number(percentile(times, p).toFixed(1));
   return { p50: rounded(50), p90: rounded(90), p99: rounded(99), max: rounded(100) };

@@ -13,16 +13,16 @@ type CheckGroup = { prefix: string; count: number; frequencySeconds: number };
 
 export type Plan = { heartbeats: HeartbeatGroup[]; checks: CheckGroup[] };
 
-/** How the measuring process starts the worker's. */
+/** Settings with which the measuring process starts the worker's. */
 export type NodeSettings = {
   plan: Plan;
   databaseUrl: string;
   ingressUrl: string;
   targetUrl: string;
   receiverUrl: string;
-  /** Whether alerts are only recorded when they are handed over to the delivery, and not delivered. */
+  /** True if alerts are only recorded when they are handed over to the delivery, and not delivered. */
   isNoting: boolean;
-  /** Whether checks call the target; otherwise each is ok without a request, to measure scheduling only. */
+  /** True if checks call the target; otherwise each is ok without a request, to measure scheduling only. */
   isProbing: boolean;
 };
 
@@ -40,7 +40,7 @@ export function idsOf({ prefix, count }: { prefix: string; count: number }): str
   return Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 }
 
-/** Of the length of a real one. */
+/** Returns a token of the length of a real one. */
 export function pingTokenOf(id: string): string {
   return createHash("sha256").update(`token of ${id}`).digest("base64url");
 }

@@ -123,7 +123,7 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
 }
 
 type Fired = {
-  /** What callers waited, ms. */
+  /** Times that callers waited, ms. */
   times: number[];
   /** The share of those that took the service a millisecond at most; a floor does not count them. */
   quick: number;

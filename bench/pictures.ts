@@ -24,7 +24,7 @@ const sizes = [
 const themes = ["light", "dark"] as const;
 
 const wide = { width: 1_280, height: 860, theme: "light" } as const;
-/** In the document, by state. */
+/** Pictures in the document, by state. */
 const documented: Record<string, Shot[]> = {
   "rollout-running": [{ ...wide, file: "rollout" }],
   "rollout-paused": [
@@ -44,7 +44,7 @@ const documented: Record<string, Shot[]> = {
 
 type Shot = { file: string; width: number; height: number; theme: (typeof themes)[number] };
 
-/** What is taken of a state, with the height of the window, or as long as the page is. */
+/** Lists the pictures of a state, with the height of the window, or as long as the page is. */
 function shotsOf(name: string): { shots: Shot[]; fullPage: boolean } {
   if (folder === "docs/console") return { shots: documented[name] ?? [], fullPage: false };
   const shots = themes.flatMap((theme) =>
@@ -215,7 +215,7 @@ async function takeRollouts(page: Page): Promise<string[]> {
   return [first, String(back.body["rollout_id"])];
 }
 
-/** What only an installation with several fleets has. */
+/** Takes what only an installation with several fleets has. */
 async function takeFleets(): Promise<void> {
   await program.stop();
   await program.start({
@@ -235,7 +235,7 @@ try {
   const page = await openPage();
   await fillCheck("liveness");
   const [first, second] = await takeRollouts(page);
-  // Those of the minutes since, for the response times beside a rollout's past.
+  // These results fill the minutes since, for the response times beside a rollout's past.
   await fillCheck("liveness");
   const pages: [string, string][] = [
     ["/start", "start"],

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { nowMs } from "./monitor-fixture.ts";
 
-/** So many jobs at once; below what the server accepts unanswered on one, whatever it takes to answer. */
+/** Most jobs at once; below what the server accepts unanswered on one, whatever it takes to answer. */
 const mostConnections = 2_000;
 
 export type PingTimes = {

@@ -81,7 +81,7 @@ function writeDefinitions(
   return file;
 }
 
-/** Of the program's own process and of its servers, which are its children. */
+/** Reads the processor time of the program's own process and of its servers, which are its children. */
 function createCpu(program: Program) {
   const pidOf = (part: string) =>
     JSON.parse(readFileSync(path.join(program.dataDir, `${part}.pid.json`), "utf8")).pid as number;

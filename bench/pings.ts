@@ -24,7 +24,7 @@ const parts = (process.env["BENCH_PARTS"] ?? "burst,deadlines").split(",");
 const mostPingMs = 0.15;
 const told99Ms = 1_000;
 
-/** How long the program is watched after the last answer, and doing nothing before the first ping. */
+/** The program is watched for so long after the last answer, and idle before the first ping. */
 const settleMs = 1_000;
 const idleMs = 3_000;
 

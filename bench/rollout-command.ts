@@ -1,6 +1,6 @@
 import { runVedette } from "../test/support/program/command.ts";
 
-/** How long the command for a rollout in one wave takes, in ms. Throws unless it succeeds. */
+/** Measures the command for a rollout in one wave, in ms. Throws unless it succeeds. */
 export async function measureRollout(dataDir: string, image: string): Promise<number> {
   const startedAt = performance.now();
   const args = ["rollout", "start", image, "--waves", "100", "--wait"];

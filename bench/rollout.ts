@@ -1,6 +1,6 @@
 /**
- * How long a rollout takes when its deploys take no time, to measure our own overhead. BENCH_SIZES: sizes of fleets,
- * separated by commas; BENCH_ROUNDS: tries of each; BENCH_DRIVER: `http` or `http-told`, a fleet in another process, which
+ * Measures a rollout whose deploys take no time, that is, our own overhead. BENCH_SIZES: sizes of fleets, separated
+ * by commas; BENCH_ROUNDS: tries of each; BENCH_DRIVER: `http` or `http-told`, a fleet in another process, which
  * answers orders with the state of the deploy in the latter.
  */
 import {

@@ -1,6 +1,7 @@
 /**
- * How long `vedette start` takes until it is ready, and until each of its twelve sentinels serves: from nothing
- * (neither data nor compiled code), and again on what that start has left. Free ports, else the settings of `npm start`.
+ * Measures the time until `vedette start` is ready, and until each of its twelve sentinels serves: from nothing
+ * (neither data nor compiled code), and again on what that start has left. Free ports, else the settings of `npm
+ * start`.
  *
  * BENCH_ROUNDS: how often. BENCH_BESIDE: another checkout with its packages, whose starts are measured in turns.
  */

@@ -30,7 +30,7 @@ const leastGain = 1.8;
 
 const asked = (server: Served) => ({ ...askedToVerify(server, keyCount), connections });
 
-/** In place of the analytics store: it takes everything at once. */
+/** Starts a stand-in for the analytics store: it takes everything at once. */
 async function startStore() {
   const server = createServer((request, response) => {
     request.resume().once("end", () => response.end());

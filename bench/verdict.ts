@@ -1,7 +1,7 @@
-/** How every bench begins and ends: what it runs on, and whether each figure meets its aim. */
+/** Starts and finishes every bench: the machine that it runs on, and if each figure meets its aim. */
 import { describeMachine, isQuiet, readLoad, readMachine, watchOthers } from "./machine.ts";
 
-/** What a figure has to be, in the unit in which it is told. */
+/** The aim of a figure, in the unit in which it is reported. */
 export type Aim = ({ atLeast: number } | { atMost: number } | { under: number }) & {
   unit?: string;
 };

@@ -5,7 +5,7 @@ import path from "node:path";
 
 const withinMs = 300_000;
 
-/** What runs in a browser: it is in the package as the built page. */
+/** Code for browsers: the package has it as the built page. */
 const page = "console/web";
 
 export type Compilation = {

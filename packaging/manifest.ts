@@ -20,7 +20,7 @@ const onRequest = "chdb";
 /** The repository takes an older one, since it brings its own; the same as bin/node-version.js refuses. */
 const oldestNode = ">=22.18";
 
-/** What the package exports, and the file of `src` that it is compiled from. */
+/** The package's exports, each with the file of `src` that it is compiled from. */
 export const entryPoints = {
   "./client": "client/client.ts",
   "./config": "definitions/define-config.ts",

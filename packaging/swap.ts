@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Manifest, packageManifest } from "./manifest.ts";
 
-/** Where the repository's own one is in the meantime. */
+/** Name of the repository's own file in the meantime. */
 const aside = "package.source.json";
 
 /** Puts the package's in place. One that an interrupted pack has left is no obstacle. */

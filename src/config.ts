@@ -29,7 +29,7 @@ const Config = z.strictObject({
   data_dir: z.string().regex(/\S/, { error: "must name a directory" }).default(".vedette"),
   /** "distributed": refuses to start with what only one process would have, because there are several. */
   deployment: z.enum(["single", "distributed"]).default("single"),
-  /** How long to announce the shutdown of this process before it stops accepting connections. */
+  /** Time between the announcement of this process's shutdown and the end of accepting connections. */
   shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
   log: z
     .strictObject({

@@ -35,7 +35,7 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
   });
 }
 
-/** Whether a timed job compares alert routes with their rows. */
+/** True if a timed job compares alert routes with their rows. */
 export function comparesRoutes({ incident }: Config): boolean {
   return incident.url !== "" && incident.api_key !== "" && incident.drift_check_minutes > 0;
 }

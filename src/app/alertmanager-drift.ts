@@ -28,7 +28,7 @@ export function watchAlertmanagers(
   return read;
 }
 
-/** Whether the settings name an alert manager. */
+/** True if the settings name an alert manager. */
 export function hasAlertmanager(config: Config): boolean {
   return environments.some((name) => isSet(config, name));
 }

@@ -60,7 +60,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
   });
 }
 
-/** What the settings say of the key of a topic. */
+/** Reads from the settings how the key of a topic is delivered. */
 function readTopics(config: Config): Pick<AlertDeliveryParts, "webhookUrlOf" | "channelsOf"> {
   const fleets = fleetsOf(config);
   const fleetOf = (key: string) =>

@@ -12,7 +12,7 @@ import type { Stops } from "./stops.ts";
 export type Analytics = {
   recorder: Recorder;
   reading: AnalyticsParts["analytics"];
-  /** What further threads of the API record to and read from; undefined: nothing is recorded. */
+  /** Shared with further threads of the API, which record to it and read from it; undefined: nothing is recorded. */
   shared: { outbox: Outbox; engine: Engine; retention: Retention } | undefined;
 };
 

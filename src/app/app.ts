@@ -37,7 +37,7 @@ type Start = {
   signal?: AbortSignal;
 };
 
-/** How long to wait for the running step of an aborted start. */
+/** Limit of the wait for the running step of an aborted start. */
 const abortWithinMs = 5_000;
 
 /**

@@ -1,4 +1,4 @@
-/** What every part of the program gets. */
+/** The parts that every part of the program gets. */
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -16,7 +16,7 @@ export type Base = {
   own: (name: string, url: string) => void;
   /** Every part adds its own metrics to it. */
   registry: Registry;
-  /** Whether this process is about to end. */
+  /** Announces that this process is about to end. */
   departure: Pick<Departure, "isAnnounced" | "announced">;
   /** Ends the program with this error, when it can no longer do its work. */
   fail: (error: Error) => void;

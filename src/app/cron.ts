@@ -36,7 +36,7 @@ export type CronParts = {
   registry: Registry;
   readActor: ReadActor;
   readRows: () => Promise<RoutingRows>;
-  /** Of analytics; undefined: the jobs that need it are off. */
+  /** The analytics store; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
   missingOfJob: MissingOfJob;
   /** Undefined: there is no certificate to renew. */

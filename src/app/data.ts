@@ -21,7 +21,7 @@ import type { Stops } from "./stops.ts";
 export type ApiDatabase = {
   database: Database;
   databaseUrl: string;
-  /** Of Postgres itself, even if `databaseUrl` is a pooler's. */
+  /** Address of Postgres itself, even if `databaseUrl` is a pooler's. */
   directUrl: string;
 };
 
@@ -89,9 +89,9 @@ const embeddedAnalytics: SessionLock = {
 /** Locks in the database for what only one process may do. */
 type SoleParts = {
   roles: readonly string[];
-  /** Of Postgres itself. */
+  /** Address of Postgres itself. */
   directUrl: string;
-  /** Whether `directUrl` may be a pooler's. */
+  /** True if `directUrl` may be a pooler's. */
   mayBePooled: boolean;
   stops: Stops;
 };
@@ -172,7 +172,7 @@ async function claimEncryptionKeys(
   }
 }
 
-/** Whether a process with these roles seals anything. */
+/** True if a process with these roles seals anything. */
 function isSealing({ acme }: Pick<Config, "acme">, roles: readonly string[]): boolean {
   return roles.includes("api") || (roles.includes("worker") && acme.names.length > 0);
 }

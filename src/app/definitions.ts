@@ -41,7 +41,7 @@ export type ProgramDefinitions = {
 
 type Judge = Pick<Monitor, "requireMeantSecrets">;
 
-/** What this start applies; undefined: nothing. Throws with one line for each fault of the file. */
+/** Reads the definitions that this start applies; undefined: none. Throws with one line for each fault of the file. */
 export async function readGiven(config: Config): Promise<StartRequest | undefined> {
   if (config.definitions.apply === "never") return undefined;
   const { set, removed, files } = await readFileDefinitions(config, undefined);

@@ -42,7 +42,7 @@ export type Finding = {
 
 class Unseen extends Error {}
 
-/** Of one request to another service, in all. */
+/** Limit of one request to another service, in all. */
 const limitMs = 5_000;
 const silent = createLog({ level: "silent", format: "json" });
 
@@ -230,5 +230,5 @@ function nextOf(section: string, message: string): string {
     : "vedette config print";
 }
 
-/** Of no database nothing is known. */
+/** Stands in for a missing database: it has no rows. */
 const nothing = { query: async () => ({ rows: [] }) } as unknown as Database;

@@ -26,7 +26,7 @@ import { type Fleet, type FleetWithLogins, fleetsOf } from "./fleets.ts";
 import { startSentinelKey } from "./own-keys.ts";
 import type { Stops } from "./stops.ts";
 
-/** How long a start waits for the first list of each fleet. */
+/** A start waits so long for the first list of each fleet. */
 const firstListMs = 2_000;
 
 export type RunningFleet = FleetWithLogins & Deploying & { listing: FleetListing; logs: FleetLogs };
@@ -42,7 +42,7 @@ export type RunningFleets = {
 
 type FleetParts = {
   database: Database;
-  /** Of this process; undefined: another process serves the API, at the address of the settings. */
+  /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   stops: Stops;
 };

@@ -15,7 +15,7 @@ export type Fleet = {
   registry: RegistryConfig;
   /** Receives its rollout messages; empty: there are none. */
   webhookUrl: string;
-  /** Who may change its rollouts; undefined: all whose roles allow it. */
+  /** People who may change its rollouts; undefined: all whose roles allow it. */
   operators?: readonly string[] | undefined;
 };
 
@@ -47,7 +47,7 @@ function withOverrides<Table extends object>(table: Table, own: Partial<Table>):
   return { ...table, ...Object.fromEntries(given) };
 }
 
-/** Whether a fleet's sentinels are processes of this machine. */
+/** True if a fleet's sentinels are processes of this machine. */
 export function hasProcessFleet({ fleet, fleets }: Drivers): boolean {
   return [fleet, ...Object.values(fleets)].some(({ driver }) => driver === "process");
 }

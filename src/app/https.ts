@@ -18,7 +18,7 @@ export type HttpsParts = {
   api: FastifyInstance;
   database: Database;
   stops: Stops;
-  /** Whether further threads listen at the same port. */
+  /** True if further threads listen at the same port. */
   reusePort: boolean;
 };
 

@@ -12,7 +12,7 @@ import type { Base } from "./base.ts";
 
 type Settings = Pick<Base, "config"> & { credentials: Pick<Base["credentials"], "check_key"> };
 
-/** Of our own API a root key that only verifies and limits is known. */
+/** Reads a check's secret. For our own API, a root key that only verifies and limits is known. */
 export function monitorSecrets({ config, credentials }: Settings): ReadSecret {
   const { base_url, key: KEY, root_key } = config.monitor;
   const ROOT_KEY = root_key || (base_url === "" ? credentials.check_key : "");

@@ -29,7 +29,7 @@ type MonitorParts = {
   database: Database;
   databaseUrl: string;
   results: Results;
-  /** Of this process; undefined: another process serves the API, at the address of the settings. */
+  /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   stops: Stops;
 };

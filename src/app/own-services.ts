@@ -53,7 +53,7 @@ export function postgresServer(url: string): string {
   return host.startsWith("/") ? "" : httpUrl({ host, port });
 }
 
-/** Where servers of Restate call each other. */
+/** Returns the address at which servers of Restate call each other. */
 function nodeUrlOf(url: string): string {
   return url && `http://${new URL(url).hostname}:5122`;
 }
@@ -65,7 +65,7 @@ function fleetUrls({ driver, http, docker, kubernetes }: Config["fleet"]): strin
   return driver === "http" && http.token === "" ? [http.url] : [];
 }
 
-/** As the driver reads it: without a port it is that of HTTP. */
+/** Returns the address as the driver reads it: without a port it is that of HTTP. */
 function engineUrl({ url, ca, cert, key }: Config["fleet"]["docker"]["hosts"][number]): string {
   return url.replace(/^tcp:/i, `${ca}${cert}${key}` === "" ? "http:" : "https:");
 }

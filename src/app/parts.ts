@@ -198,7 +198,7 @@ function secretOf(actorKey: Uint8Array, ingressToken: string): Uint8Array {
 }
 
 type Installation = {
-  /** Whether this process serves the public API, and so has the embedded analytics. */
+  /** True if this process serves the public API, and so has the embedded analytics. */
   servesApi: boolean;
   isEngineInstalled?: () => boolean;
 };

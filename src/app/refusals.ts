@@ -55,7 +55,7 @@ function faultsOf(setting: string, secret: string, advice: string): string[] {
   return [`${setting}: ${fault} and is refused: ${advice}`];
 }
 
-/** Whether a process with a role lacks a setting, and the line that says what to set. */
+/** A setting that processes of some roles require. `line` says what to set. */
 type Requirement = {
   lacks: (config: Config, has: { worker: boolean; control: boolean; api: boolean }) => boolean;
   line: string;

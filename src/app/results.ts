@@ -24,7 +24,7 @@ export type Results = {
   /** All checks that were ever watched and may have an open alert, even if no longer defined. */
   readWatched: ResultReader["watched"];
   viewChecks: ViewChecks;
-  /** For the gate of a rollout between waves. */
+  /** Reads the gate of a rollout between waves. */
   readGate: ReturnType<typeof createReadGate>;
   /** null: public pages are off. */
   findPublicPage: FindPublicPage | null;

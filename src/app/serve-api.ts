@@ -21,11 +21,11 @@ export type ServingParts = {
   /** The counters of limits, if threads share them. */
   cells?: Cells | undefined;
   analytics: Pick<Analytics, "recorder" | "reading">;
-  /** How many keys this thread caches at most. */
+  /** Most keys that this thread caches. */
   cachedKeys: number;
   /** See `createMissGuard`. */
   laneWidth?: number | undefined;
-  /** Whether further threads listen at the same port. */
+  /** True if further threads listen at the same port. */
   reusePort: boolean;
   port: number;
   stops: Stops;
@@ -73,7 +73,7 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
   return { api, url, port: taken };
 }
 
-/** How many keys each of so many threads caches. */
+/** Divides the cached keys among so many threads. */
 export function cachedKeysPerThread({ config }: Base, threads: number): number {
   const all = config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit);
   return Math.ceil(all / threads);

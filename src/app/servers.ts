@@ -9,7 +9,7 @@ import type { EndpointSettings } from "#worker/endpoint.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-/** Where it can be reached. `stop`: of one that was started here. `workerTls`: by which it knows the worker. */
+/** Addresses of Restate. `stop`: stops one that was started here. `workerTls`: the certificate by which it knows the worker. */
 export type Restate = {
   ingressUrl: string;
   adminUrl: string;
@@ -17,7 +17,7 @@ export type Restate = {
   workerTls?: EndpointSettings["tls"];
 };
 
-/** Where each can be reached, once it is ready; at once if it is one of the settings. */
+/** Addresses of each server, once it is ready; at once if it is one of the settings. */
 export type Servers = {
   /** postgres://…, maybe with a password. */
   database: Promise<string>;

@@ -24,7 +24,7 @@ export type Stops = {
 
 const usualLimitMs = 30_000;
 
-/** For a part that lets its callers finish: a call takes a minute at most. */
+/** Limit for a part that lets its callers finish: a call takes a minute at most. */
 export const callersLimitMs = 75_000;
 
 export function createStops(log: Log, signal?: AbortSignal): Stops {

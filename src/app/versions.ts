@@ -15,7 +15,7 @@ export type VersionParts = {
   revision: string;
 };
 
-/** So many wedged invocations are released at a time; the next poll finds the others. */
+/** Most wedged invocations that one poll releases; the next poll finds the others. */
 const mostAtOnce = 500;
 
 export function startVersionWatch(

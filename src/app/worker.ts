@@ -56,7 +56,7 @@ type WorkerParts = {
   /** Absent: Restate knows the worker by its address alone. */
   workerTls?: EndpointSettings["tls"];
   actorKey: Uint8Array;
-  /** Of this process; undefined: another process serves the API, at the address of the settings. */
+  /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   missingOfJob: MissingOfJob;
   definitions: ProgramDefinitions;

@@ -19,7 +19,7 @@ type CheckParts = {
   log: Log;
 };
 
-/** Of all kinds: the caller of a rollout waits for them. */
+/** Limit of all kinds together: the caller of a rollout waits for them. */
 const limitMs = 15_000;
 
 const detailLength = 500;

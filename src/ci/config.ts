@@ -30,7 +30,7 @@ export const ciConfig = {
       labels: labels(),
       commit: z
         .strictObject({
-          /** Of GitHub, or of a server that answers as it does. */
+          /** Address of GitHub's API, or of a server that answers like it. */
           api_url: optionalUrl().transform((url) => url || "https://api.github.com"),
           /** A secret. Empty: only public repositories, and few requests an hour. */
           token: secretText(),

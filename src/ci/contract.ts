@@ -1,4 +1,4 @@
-/** What is known about whether an image has passed CI. */
+/** Evidence of an image's CI result. */
 import { z } from "zod";
 
 /**
@@ -30,11 +30,11 @@ export type CiProblemCode = `ci_${Exclude<CiResult, "passed">}`;
 export const CiEvidence = z.object({
   kind: CiKind,
   result: CiResult,
-  /** Whether a rollout may start: it has passed, or the settings let this result pass. */
+  /** True if a rollout may start: it has passed, or the settings let this result pass. */
   passes: z.boolean(),
-  /** In words, at most 500 characters. */
+  /** Explanation in words, at most 500 characters. */
   detail: z.string(),
-  /** Where a person can look. */
+  /** A page for people. */
   url: z.string().optional(),
 });
 export type CiEvidence = z.infer<typeof CiEvidence>;

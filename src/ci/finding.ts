@@ -1,17 +1,17 @@
-/** What one kind of check found out about an image. */
+/** The result of one kind of check of an image. */
 import type { CiResult } from "./contract.ts";
 
 export type Finding = {
   result: CiResult;
-  /** In words; what others have said in it is cleaned and bounded. */
+  /** Explanation in words; text of others in it is cleaned and bounded. */
   detail: string;
   url?: string;
 };
 
 /**
- * What is attached to an image in its registry. `name` is for people: a tag, or the beginning of a digest. A `bundle`
- * is a Sigstore bundle as JSON. A `cosign` one is a layer of cosign's own tags (`sha256-<hex>.sig`, `.att`): the
- * signed payload or DSSE envelope, whose signature and certificate are in the annotations.
+ * A file attached to an image in its registry. `name` is for people: a tag, or the first digits of a digest. A
+ * `bundle` is a Sigstore bundle as JSON. A `cosign` one is a layer of cosign's own tags (`sha256-<hex>.sig`,
+ * `.att`): the signed payload or DSSE envelope, whose signature and certificate are in the annotations.
  */
 export type Attachment = { name: string; body: Buffer } & (
   | { kind: "bundle" }

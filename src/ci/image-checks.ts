@@ -28,7 +28,7 @@ type CheckSignatures = { checkSignature: Judge; checkProvenance: Judge };
 
 export type ImageChecks = Record<CiKind, () => Promise<Finding>>;
 
-/** Of one image that is pinned to its digest. What several kinds need is read once; `signal` ends the reading. */
+/** Creates the checks of one image, pinned to its digest. They share what they read; `signal` aborts the reading. */
 export function createImageChecks(settings: CiConfig, sources: ImageSources) {
   return (image: string, signal: AbortSignal): ImageChecks => {
     const labels = once(() => sources.readLabels(image, signal));

@@ -1,6 +1,6 @@
 /** Whoever has the evidence cannot be asked now. The message is for people and has no secret. */
 export class CiTrouble extends Error {
-  /** Whether it may be over in a moment. */
+  /** True if it may be over in a moment. */
   readonly isBrief: boolean;
 
   constructor(message: string, { isBrief = false } = {}) {

@@ -9,7 +9,7 @@ export function withConnection(command: Command): Command {
   );
 }
 
-/** Those of a command that needs no token. */
+/** Adds the options of a command that needs no token. */
 export function withAddress(command: Command): Command {
   return command
     .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
@@ -28,7 +28,7 @@ export function withSettings(command: Command, file = settingsFile): Command {
 export const settingsFile = "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)";
 export const definitionsFile = "the definitions (default: definitions.file, else vedette.config.*)";
 
-/** Those of a command about one of several fleets; `otherwise`: what it is about without the option. */
+/** Adds the option for one of several fleets; `otherwise`: the fleets that are meant without it. */
 export function withFleet(command: Command, otherwise = "the default one"): Command {
   const fleet = new Option("--fleet <name>", `which of several fleets (default: ${otherwise})`);
   fleet.argParser(parseFleet);

@@ -1,4 +1,4 @@
-/** How the command line calls a running Vedette. */
+/** Calls a running Vedette for the command line. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
@@ -52,7 +52,7 @@ export function connect(options: TargetOptions & { fleet?: string | undefined })
     /** The address of control, without a trailing slash. */
     url: target.url,
 
-    /** As the option names it; undefined: the default fleet. */
+    /** The fleet of the option; undefined: the default fleet. */
     fleet: options.fleet,
 
     cronStatus: (job: CronJobName) => cron(job, "Status"),

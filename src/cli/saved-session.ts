@@ -49,7 +49,7 @@ export function hasEnded({ ends_at }: SavedSession, nowMs: number): boolean {
   return !(Date.parse(ends_at) > nowMs);
 }
 
-/** Where the session of an address is stored. Throws without a home directory. */
+/** Returns the file of an address's session. Throws without a home directory. */
 export function requireFile(url: string, environment: Environment): string {
   const file = fileOf(url, environment);
   if (file !== undefined) return file;

@@ -71,18 +71,18 @@ async function announce(app: App, { config, log }: { config: Config; log: Log })
     log.info(readyFields(ready), "vedette is ready");
     return;
   }
-  // What a log is made of is kept, and read by others: there the link would sign them in.
+  // Others read logs: there the link would sign them in.
   const ticket = config.log.format === "json" ? undefined : await app.issueTicket();
   process.stdout.write(`${bannerLines(ready, ticket).join("\n")}\n`);
 }
 
-/** What a start says once the program is ready: a few lines on a terminal, fields of one line in a log. */
+/** Facts that a start prints once the program is ready: a few lines on a terminal, fields of one line in a log. */
 export type Ready = {
   endpoints: Endpoints;
   dataDir: string;
   /** The address of `control` for browsers; empty: the one at which it listens. */
   publicUrl: string;
-  /** Whether the sentinels are those of this machine, which take any image. */
+  /** True if the sentinels are those of this machine, which take any image. */
   isFleetLocal: boolean;
   /** Why no alert leaves the program; absent: some do. */
   nobody?: string | undefined;

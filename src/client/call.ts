@@ -12,7 +12,7 @@ export type Call = {
   /** Without a slash at its start. */
   path: string;
   body: object;
-  /** Of the whole call, in milliseconds. */
+  /** Limit of the whole call, in milliseconds. */
   limitMs: number;
   signal?: AbortSignal | undefined;
   idempotencyKey?: string | undefined;

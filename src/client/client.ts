@@ -1,4 +1,4 @@
-/** What a program of yours imports from `vedette/client`: the handlers of the rollout, over `control`. */
+/** The module that a program of yours imports as `vedette/client`: the handlers of the rollout, over `control`. */
 import type { z } from "zod";
 import { defaultFleet, FleetName } from "#fleet/contract.ts";
 import {
@@ -28,7 +28,7 @@ export type ClientOptions = {
   fleet?: string | undefined;
   /** Limit of a whole call, in milliseconds. By default 40 s; a day for a call that answers at the rollout's end. */
   timeoutMs?: number | undefined;
-  /** In place of the global one: for a proxy or a certificate authority of your own. */
+  /** Replaces the global `fetch`: for a proxy or a certificate authority of your own. */
   fetch?: typeof fetch | undefined;
 };
 
@@ -123,7 +123,7 @@ function gatewayOf({ url, token, timeoutMs, fetch: send = fetch }: Options): Gat
   };
 }
 
-/** Of a timer: a longer one would end at once. */
+/** Limit of a timer: a longer one would fire at once. */
 const longestMs = 2 ** 31 - 1;
 
 function checkLimitMs(limitMs: number): void {
@@ -157,7 +157,7 @@ function authorization(token: string | undefined): Record<string, string> {
 /** Proxies close connections that are silent for minutes: the call is taken up again before. */
 const attemptMs = 60_000;
 const pauseMs = 1_000;
-/** How long Vedette may be away, as for a restart. */
+/** Vedette may be away for so long, as for a restart. */
 const awayMs = 120_000;
 
 /**

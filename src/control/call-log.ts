@@ -8,7 +8,7 @@ export type Call = {
   /** Without its query. */
   path: string;
   status: number;
-  /** Whether the caller has been sent the whole response. */
+  /** True if the caller has been sent the whole response. */
   isSent: boolean;
   remote: string;
   durationMs: number;

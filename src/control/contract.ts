@@ -1,4 +1,4 @@
-/** What other parts know of the gateway's callers. */
+/** Facts about the gateway's callers that other parts know. */
 import { z } from "zod";
 import { isPersonal } from "#kernel/words.ts";
 

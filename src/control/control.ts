@@ -50,15 +50,15 @@ export type ControlSettings = {
   log: Log;
   /** Has how long calls take; absent: they are not measured. */
   registry?: Registry;
-  /** Whether this process is about to end: responses then close the connection, so that clients move on. */
+  /** True if this process is about to end: responses then close the connection, so that clients move on. */
   isLeaving?: () => boolean;
   /** The proxies whose X-Forwarded-For is trusted; absent: none. */
   trustedProxies?: readonly string[];
-  /** How long a caller may take to send its headers and its body. */
+  /** Limit of the time in which a caller sends its headers and its body. */
   receiveTimeoutMs?: number;
-  /** How long a connection may be idle while a response is sent; absent: the default. */
+  /** Longest silence of a connection while a response is sent; absent: the default. */
   silenceMs?: number;
-  /** How long closing waits for short responses; absent: the default. */
+  /** Closing waits so long for short responses; absent: the default. */
   closeGraceMs?: number;
   /** Fails with a `HungError` when the database, for which handlers wait, hangs; absent: nobody asks it. */
   askDatabase?: () => Promise<unknown>;
@@ -68,7 +68,7 @@ export type ControlSettings = {
   fleets?: readonly FleetOperators[];
   /** Pages that need no token; absent: there are none. */
   findPublicPage?: FindPublicPage;
-  /** Whether an idempotency key came with another body before; absent: bodies are not compared. */
+  /** True if an idempotency key came with another body before; absent: bodies are not compared. */
   isKeyReused?: IsKeyReused;
   /** Doors: they authenticate callers by tokens of their own. */
   doors?: readonly Door[];
@@ -191,7 +191,7 @@ function openIngress({ registry, ...settings }: ControlSettings): Ingress {
   return registry === undefined ? ingress : timeCalls(ingress, registry);
 }
 
-/** Whether a path responds only when a rollout has stopped or paused, or is an endless stream. */
+/** True if a path responds only when a rollout has stopped or paused, or is an endless stream. */
 function isLong(path: string): boolean {
   return isBlocking(path) || path === `${consolePath}${livePath}`;
 }
@@ -206,7 +206,7 @@ function trustedProxiesOf({ trustedProxies = [] }: ControlSettings): string[] | 
   return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }
 
-/** Whether a door or the console authenticates the caller of this path, and not the gateway. */
+/** True if a door or the console authenticates the caller of this path, and not the gateway. */
 function hasOwnDoor(
   request: FastifyRequest,
   { console }: ControlSettings,

@@ -11,5 +11,5 @@ export type Door = {
   answer?: (method: string, path: string) => Promise<ShortAnswer> | null;
 };
 
-/** As plain text. */
+/** An answer in plain text. */
 export type ShortAnswer = { status: number; body: string };

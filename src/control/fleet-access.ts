@@ -1,4 +1,4 @@
-/** Who may change the rollouts of a fleet, by the path of a call. */
+/** Decides who may change the rollouts of a fleet, by the path of a call. */
 import { type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { fleetOf, type Route } from "./routes.ts";

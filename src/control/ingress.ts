@@ -15,7 +15,7 @@ type IngressCall = {
   accounts?: readonly string[] | undefined;
   /** With it a repeated call attaches to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
-  /** Whether the answer may take hours. */
+  /** True if the answer may take hours. */
   blocks: boolean;
   /** Aborted when the caller disconnects. The work that the call started continues. */
   signal: AbortSignal;
@@ -29,11 +29,11 @@ export type Ingress = {
 };
 
 export type IngressLimits = {
-  /** How long one attempt waits for an answer before it attaches again. */
+  /** One attempt waits so long for an answer before it attaches again. */
   attemptMs: number;
-  /** Timeout of a call that does not block; also how long Restate may be unreachable before it takes a call. */
+  /** Timeout of a call that does not block; Restate may be unreachable for as long before it takes a call. */
   timeoutMs: number;
-  /** How long a caller may be blocked in total: rollouts of large fleets take hours. */
+  /** A caller may be blocked for so long in total: rollouts of large fleets take hours. */
   totalMs: number;
 };
 
@@ -100,7 +100,7 @@ export function createIngress(settings: IngressSettings): Ingress {
   return { call, close: () => agent.destroy().finally(watch.close) };
 }
 
-/** How long a call has lasted, and lasts from one question to the next, when the database is asked. */
+/** The database is asked at this age of a call, and again after as long. */
 const askDatabaseAfterMs = 500;
 const ownRefusalWithinMs = 500;
 
@@ -121,7 +121,7 @@ async function failOnceHung(
 
 type WaitOptions = {
   afterMs: number;
-  /** Whether Restate has, or may have, the call. */
+  /** True if Restate has, or may have, the call. */
   isTaken: boolean;
   blocks: boolean;
   /** True while Restate hangs. */

@@ -62,9 +62,9 @@ export const OidcSetting = z
     roles_claim: claimName("groups"),
     /** By value of that claim: what whoever has it may do. */
     roles: z.preprocess(readRoleMap, z.record(z.string().min(1).max(256), roleList)).default({}),
-    /** What somebody may do to whom no value gives a role. */
+    /** Roles of people to whom no value gives a role. */
     default_roles: roleList.default([]),
-    /** How long a session lasts. */
+    /** Length of a session. */
     session_hours: wholeNumber({ min: 1, max: 24, default: 12 }),
   })
   .refine(({ issuer, client_id }) => (issuer === "") === (client_id === ""), {

@@ -15,9 +15,9 @@ export type OpenResponses = {
 const silenceMs = 80_000;
 
 type TrackingSettings = {
-  /** Whether the response at a path may take hours. Closing does not wait for such a response. */
+  /** True if the response at a path may take hours. Closing does not wait for such a response. */
   isLong: (path: string) => boolean;
-  /** How long a connection may be idle during a short response. Absent: the default. */
+  /** Longest silence of a connection during a short response. Absent: the default. */
   silenceMs?: number | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** How the gateway refuses a request: one body for every refusal, without internal details. */
+/** Refuses requests of the gateway: one body for every refusal, without internal details. */
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -128,7 +128,7 @@ function requireRole(caller: Caller, route: Route): void {
   throw new ProblemError({ status: 403, code: "forbidden", detail });
 }
 
-/** What ends a rollout of a fleet that the settings have lost, and shows it. Whether there is one knows the worker. */
+/** Handlers that end or show a rollout of a fleet that the settings have lost. The worker knows if there is one. */
 const ofLostFleet = new Set(["Status", "History", "Cancel"]);
 
 /** Throws the 404 for a key that is no fleet's name. */

@@ -37,20 +37,20 @@ export type Route = {
   path: RegExp;
   input: z.ZodType;
   /**
-   * Whether the call changes something. Such a call carries an idempotency key, so that it is made
-   * once however often the connection to Restate breaks; a call that only reads is simply repeated.
+   * True if the call changes something. Such a call carries an idempotency key, so that it is made once however
+   * often the connection to Restate breaks; a call that only reads is simply repeated.
    */
   isWrite: boolean;
-  /** Whether the call answers only when its work is over, which may take hours. */
+  /** True if the call answers only when its work is over, which may take hours. */
   blocks: boolean;
   /**
-   * What the caller has to be allowed; absent: `operate` for a call that changes something, else `read`. `configure` for a
-   * call that changes what is watched, or where secrets and alerts go (docs/access.md, "What takes which role").
+   * The required role; absent: `operate` for a call that changes something, else `read`. `configure` for a call
+   * that changes what is watched, or where secrets and alerts go (docs/access.md, "What takes which role").
    */
   role?: Role;
 };
 
-/** As `FleetName` has it. Which fleets there are knows the worker: one may have a rollout that the settings have lost. */
+/** Matches `FleetName`. The worker knows which fleets there are: one may have a rollout that the settings have lost. */
 const fleetName = "[a-z][a-z0-9_-]{0,39}";
 
 const readers = new Set(["Status", "Plan", "History"]);
@@ -180,7 +180,7 @@ export const routes: readonly Route[] = [
   },
 ];
 
-/** Of every service. Most requests are pings and of the console, and are not compared with each row. */
+/** Start of the path of every service. Most requests are pings and of the console, and are not compared with each row. */
 const servicePrefix = "/vedette.";
 
 export function findRoute(path: string): Route | undefined {
@@ -188,12 +188,12 @@ export function findRoute(path: string): Route | undefined {
   return routes.find((route) => route.path.test(path));
 }
 
-/** What a caller has to be allowed for a call of this row. */
+/** Returns the role that a call of this row requires. */
 export function roleOf({ role, isWrite }: Route): Role {
   return role ?? (isWrite ? "operate" : "read");
 }
 
-/** Whether a call at this path is answered only when its work is over, which may take hours. */
+/** True if a call at this path is answered only when its work is over, which may take hours. */
 export function isBlocking(path: string): boolean {
   return findRoute(path)?.blocks === true && !isSend(path);
 }

@@ -21,8 +21,9 @@ type Parts = {
 };
 
 /**
- * In front of the framework's listener, on its own server. Must be called before any other listener is added. A further
- * server that it makes, for another address of `localhost`, answers everything by the framework.
+ * Answers short requests in front of the framework's listener, on its own server. Must be called before any other
+ * listener is added. A further server that it makes, for another address of `localhost`, answers everything by the
+ * framework.
  */
 export function serveShortAnswers(parts: Parts): void {
   const { server } = parts;
@@ -55,7 +56,7 @@ function createFindAnswer(doors: readonly Door[]): FindAnswer {
   };
 }
 
-/** What it throws would end the process. */
+/** Turns a throw into a rejection: thrown here, it would end the process. */
 function rejecting(answer: Answer): Answer {
   return (method, path) => {
     try {
@@ -125,7 +126,7 @@ function recordAtEnd({ request, response, requestId }: RecordedCall, parts: Part
   const { remoteAddress } = request.socket;
   const record = () => {
     const { statusCode: status, writableFinished: isSent } = response;
-    // Of thousands in a second nothing is made that is not logged.
+    // Nothing is made that is not logged: there may be thousands of requests in a second.
     if (isSent && status !== 401 && !log.isLevelEnabled("debug")) return;
     const asked = { headers: request.headers, socket: { remoteAddress } };
     const remote = remoteOf(asked, trustedProxies);

@@ -14,7 +14,7 @@ export const embeddedConfig = {
       /** Empty: the embedded server. */
       ingress_url: optionalUrl(),
       admin_url: optionalUrl(),
-      /** Where people and programs reach Restate: through the guard in front of the server itself. */
+      /** People and programs reach Restate here, through the guard in front of the server itself. */
       ingress_port: port(8480),
       admin_port: port(9470),
       /** With an external Restate: the host on which `control` serves the guard for it. Empty: none. */
@@ -31,7 +31,7 @@ export const embeddedConfig = {
   database: z
     .strictObject({
       url: postgresUrl(),
-      /** Where `url` is a connection pooler's: the Postgres behind it. Empty: `url` is Postgres itself. */
+      /** Address of the Postgres behind `url`, if that is a connection pooler. Empty: `url` is Postgres itself. */
       direct_url: postgresUrl(),
       port: port(5480),
     })

@@ -25,14 +25,14 @@ export type LockSettings = {
   /** Called before waiting for `watchMs`. */
   onWatch?: (watchMs: number) => void;
   touchEveryMs?: number;
-  /** How long to watch a lock whose holder is in another container or on another machine. */
+  /** Time to watch a lock whose holder is in another container or on another machine. */
   watchMs?: number;
   /** Aborted when the lock is no longer needed. */
   signal?: AbortSignal | undefined;
 };
 
 export class LockHeldError extends Error {
-  /** Of another container or machine. */
+  /** True if the holder is another container or machine. */
   readonly isElsewhere: boolean;
   readonly pid: number;
 

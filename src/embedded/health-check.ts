@@ -9,7 +9,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Endpoints } from "./contract.ts";
 
-/** Of the whole check; the image's own limit is 3 s. */
+/** Limit of the whole check; the image's own limit is 3 s. */
 const limitMs = 2_500;
 
 type Probe = (url: string) => Promise<void>;

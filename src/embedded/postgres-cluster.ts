@@ -135,8 +135,8 @@ function endSetup(pid: number | undefined): void {
 }
 
 /**
- * Whether the server of this directory says in its lock file that it listens on this port. A connection
- * proves nothing: another server may have taken the port between our choice and the start.
+ * True if the lock file of this directory's server says that it listens on this port. A connection proves nothing:
+ * another server may have taken the port between our choice and the start.
  */
 export function isListening(directory: string, port: number): boolean {
   try {

@@ -25,10 +25,10 @@ export async function clearStaleLock(directory: string, stopWithinMs: number): P
   if (owner === "other") rmSync(lock, { force: true });
 }
 
-/** What we can find out about a process; undefined: the machine doesn't show it, or not to us. */
+/** Known facts about a process; undefined: the machine doesn't show it, or not to us. */
 export type Traits = {
   executable: string | undefined;
-  /** Whether its working directory is the data directory. */
+  /** True if its working directory is the data directory. */
   isInside: boolean | undefined;
   startedAtMs: number | undefined;
 };
@@ -112,7 +112,7 @@ async function clearZombieLock(lock: string, zombie: ZombieLock): Promise<void> 
   if (!hasSessions(zombie.directory)) rmSync(lock, { force: true });
 }
 
-/** Whether any process works in the cluster's directory, as every process of Postgres does. */
+/** True if any process works in the cluster's directory, as every process of Postgres does. */
 function hasSessions(directory: string): boolean {
   return readdirSync("/proc").some(
     (entry) => /^\d+$/.test(entry) && isSameDirectory(`/proc/${entry}/cwd`, directory) === true,

@@ -4,7 +4,7 @@ import { chownSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 
 export type RunAs = {
-  /** What to put before the command. */
+  /** Words to put before the command. */
   prefix: string[];
   uid?: number;
   gid?: number;
@@ -13,10 +13,10 @@ export type RunAs = {
 type User = { uid: number; gid: number };
 
 /**
- * How to start Postgres. An ordinary user starts it as itself; root as `postgres`, or else as `nobody`.
- * When that user cannot reach a path of `needed` (a data directory below /root, a private temporary
- * directory) it gets one additional capability, the smallest that this machine grants. Throws an error
- * that says what to do when nothing works.
+ * Decides how to start Postgres. An ordinary user starts it as itself; root as `postgres`, or else as `nobody`.
+ * When that user cannot reach a path of `needed` (a data directory below /root, a private temporary directory) it
+ * gets one additional capability, the smallest that this machine grants. Throws an error that names the remedy when
+ * nothing works.
  */
 export function runPostgresAs(needed: { program: string; directory: string }): RunAs {
   if (process.getuid?.() !== 0) return { prefix: [] };
@@ -58,7 +58,7 @@ function withCapability({ uid, gid }: User, capability: string): string[] {
   ];
 }
 
-/** Whether the user may pass through every directory above the file. */
+/** True if the user may pass through every directory above the file. */
 function isReachable(file: string, user: User): boolean {
   const parent = path.dirname(file);
   if (parent === file) return true;

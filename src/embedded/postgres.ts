@@ -24,7 +24,7 @@ export type PostgresSettings = {
   dataDir: string;
   /** 0 takes a free port. */
   port: number;
-  /** Of the database user; must be that of the first start. */
+  /** Password of the database user; must be that of the first start. */
   password: string;
   /** Further `name=value` settings of the server; they override ours. */
   options?: string[];
@@ -80,7 +80,7 @@ type Service = {
   port: number;
   pidFile: string;
   settings: PostgresSettings;
-  /** Whether this server, and no other, listens on the port. */
+  /** True if this server, and no other, listens on the port. */
   isOurs: () => boolean;
   launch: () => ChildProcess;
 };

@@ -86,7 +86,7 @@ async function chooseAddresses(baseDir: string, settings: RestateSettings): Prom
   if (ingressPort === undefined || adminPort === undefined) return socketAddresses(baseDir);
   const ingress = await takePort(ingressPort, "restate.ingress_port");
   const admin = await takePort(adminPort, "restate.admin_port");
-  // For the traffic between servers of a cluster; required, but unused by a single server.
+  // This port is for the traffic between servers of a cluster: required, but unused by a single server.
   const fabric = await takePort(0, "");
   return {
     ingressUrl: `http://127.0.0.1:${ingress}`,

@@ -18,7 +18,7 @@ import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
-  /** For log lines and errors, for example `restate`. */
+  /** Name for log lines and errors, for example `restate`. */
   name: string;
   /** Names the running process, for the next start after a crash of ours. */
   pidFile: string;

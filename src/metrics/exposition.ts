@@ -4,7 +4,7 @@ import { AggregatorRegistry, type MetricObject, type Registry } from "prom-clien
 /** The metrics of some threads, of each as `getMetricsAsJSON` returns them. */
 export type ReadThreads = () => Promise<MetricObject[][]>;
 
-/** Those that threads have too are added up, or joined as their `aggregator` says; all others are the process's own. */
+/** Returns all metrics as text. Those of threads are added up, or joined as their `aggregator` says. */
 export async function textOf(registry: Registry, readThreads: ReadThreads): Promise<string> {
   const threads = (await readThreads()).filter((metrics) => metrics.length > 0);
   if (threads.length === 0) return registry.metrics();

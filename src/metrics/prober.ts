@@ -22,7 +22,7 @@ export type DependencyState = "up" | "down";
 export type Prober = {
   /** Polls it from now on, until `stop`. */
   watch: (dependency: Dependency) => Watch;
-  /** Of each dependency that has been polled and is still watched, at its last poll. */
+  /** Returns the last state of each dependency that has been polled and is still watched. */
   states: () => Record<string, DependencyState>;
 };
 

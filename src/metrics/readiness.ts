@@ -1,5 +1,5 @@
 /**
- * Whether a process should get requests, for the readiness probe of a container. That a dependency is away is
+ * Decides if a process should get requests, for the readiness probe of a container. An unavailable dependency is
  * reported, and counts only by a setting: it is away for all replicas at once, an `api` answers from its cache
  * meanwhile, and taking every replica out of a Service would turn slow answers into none.
  */

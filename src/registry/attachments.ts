@@ -55,7 +55,7 @@ type Layer = z.infer<typeof Layer>;
 
 export type ReadAttachments = (image: string, signal?: AbortSignal) => Promise<Attachments>;
 
-/** For an image that is pinned to its digest. Throws a `ProblemError` when its manifest cannot be read. */
+/** Reads attachments of images pinned to a digest. Throws a `ProblemError` when a manifest cannot be read. */
 export function createReadAttachments(
   client: RegistryClient,
   patience: Patience = {},
@@ -84,7 +84,7 @@ export function createReadAttachments(
 type Patiently = <T>(read: () => Promise<T>, more?: Patience) => Promise<T>;
 type NamedLayer = Layer & { from: string };
 
-/** Of all manifests that are attached; each says in its layers what it has. */
+/** Finds the layers of all attached manifests. */
 async function findLayers(
   wanted: Wanted,
   { digest, reading, patiently }: { digest: string; reading: Reading; patiently: Patiently },
@@ -183,7 +183,7 @@ function createReading() {
   return {
     settle,
 
-    /** Of those that could be read, the first 50. */
+    /** Reads the first 50, and returns those that could be read. */
     async each<One, T>(list: readonly One[], read: (one: One) => Promise<T>): Promise<T[]> {
       omitted += Math.max(0, list.length - most);
       const limit = pLimit(atOnce);
@@ -197,12 +197,12 @@ function createReading() {
       left -= bytes;
     },
 
-    /** How many were not read because they are too many, too large or gone; and why others were not. */
+    /** Counts those that were not read because they are too many, too large or gone; `troubles`: why others were not. */
     notes: () => ({ omitted, troubles }),
   };
 }
 
-/** Whether it is due to what was pushed, and not to the registry. */
+/** True if the cause is the content that was pushed, and not the registry. */
 function isOfImage(error: unknown): boolean {
   if (error instanceof TooLarge) return true;
   const { code = "" } = error instanceof ProblemError ? error : {};
@@ -267,7 +267,7 @@ function referrersIn({ body }: Answer): Referrer[] | undefined {
   return index?.manifests.filter(({ digest }) => Digest.safeParse(digest).success);
 }
 
-/** What the next page's link adds to our own address: a registry does not send us to others (RFC 8288). */
+/** Returns what the next page's link adds to our own address: a registry does not send us to others (RFC 8288). */
 function nextPage({ header }: Answer, digest: string): string | undefined {
   const [, target] = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/.exec(header("link") ?? "") ?? [];
   if (target === undefined) return undefined;

@@ -7,7 +7,7 @@ export type BearerChallenge = { scheme: "bearer"; realm: string; service: string
 
 export type Challenge = { scheme: "basic" } | BearerChallenge;
 
-/** Of one scheme, with the parameters that are its own. */
+/** One scheme with its own parameters. */
 type Offer = { scheme: string; fields: Map<string, string> };
 
 /**
@@ -78,9 +78,9 @@ export function checkRealm(realm: string, host: string, rules: RealmRules): URL 
 }
 
 /**
- * Whether a token service may belong to a registry: it is the same host, a subdomain of it, or its parent
- * domain or a host in that (registry.example.com: example.com, auth.example.com). Docker's is auth.docker.io
- * for registry-1.docker.io. A domain of one label (`io`) does not count.
+ * True if a token service may belong to a registry: it is the same host, a subdomain of it, or its parent domain or
+ * a host in that (registry.example.com: example.com, auth.example.com). Docker's is auth.docker.io for
+ * registry-1.docker.io. A domain of one label (`io`) does not count.
  */
 function isNeighbour(realm: string, registry: string): boolean {
   if (isLoopback(realm) || isLoopback(registry)) return isLoopback(realm) && isLoopback(registry);

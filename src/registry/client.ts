@@ -17,7 +17,7 @@ export type Exchange = (request: {
   accept?: string;
 }) => Promise<Answer>;
 
-/** For one image; later requests reuse the authorization of the first one. `signal` ends them all. */
+/** Opens an exchange for one image; later requests reuse the authorization of the first one. `signal` ends them all. */
 export type RegistryClient = (image: ImageName, signal?: AbortSignal) => Exchange;
 
 type Settings = Pick<RegistryConfig, "allowed" | "insecure" | "token_hosts">;

@@ -17,7 +17,7 @@ export const registryConfig = {
       /** A Docker `config.json` with credentials, or a pull secret of Kubernetes. Empty: none. */
       docker_config: optionalText(),
       /**
-       * How long a registry is asked again that does not have an image: one with replicas may have it some seconds after
+       * Time for which a missing image is requested again: a registry with replicas may have it some seconds after
        * the push. 0: not at all. `Plan` has to be answered in time, hence the limit.
        */
       not_found_wait_seconds: wholeNumber({ min: 0, max: 20, default: 5 }),

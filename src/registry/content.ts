@@ -40,7 +40,7 @@ export function parseObject(bytes: Buffer): unknown {
   return typeof value === "object" && value !== null ? value : undefined;
 }
 
-/** What is larger than we read is a matter of the image and not of its registry: `image_unreadable`. */
+/** Throws `image_unreadable` for content that is too large: it is a matter of the image and not of its registry. */
 export async function unlessTooLarge<T>(
   reading: Promise<T>,
   describe: (why: string) => string,

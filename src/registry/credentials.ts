@@ -79,7 +79,7 @@ function splitPair(pair: string): Credential | undefined {
   return colon > 0 ? { user: pair.slice(0, colon), password: pair.slice(colon + 1) } : undefined;
 }
 
-/** Of another type it counts as absent. */
+/** A value of another type counts as absent. */
 const Text = z.string().catch("");
 const Login = z
   .object({ auth: Text, username: Text, password: Text, identitytoken: Text })
@@ -106,7 +106,7 @@ function readDockerConfig(
     else if (found.has(name)) report(key, `an earlier entry is for ${name}, too`);
     else found.set(name, credential);
   }
-  // As the kubelet sorts them: of one host the longest path first, and a host before a pattern.
+  // The order is the kubelet's: of one host the longest path first, and a host before a pattern.
   const names = [...found.keys()].sort().reverse();
   return (registry, repository) => {
     const name = names.find((one) => isFor(one, registry, repository));
@@ -116,7 +116,7 @@ function readDockerConfig(
 
 /** Key, login and helper of each; one without a login stands for a file that has none. */
 function loginsOf({ credsStore, credHelpers, auths, ...others }: z.infer<typeof DockerConfig>) {
-  // In `.dockercfg` they have no table of their own.
+  // `.dockercfg` has them without a table of their own.
   const bare = Object.entries(others).filter(([key]) => /[.:]/.test(key));
   const logins = new Map(auths ? Object.entries(auths) : bare);
   const helpers = new Map(Object.entries(credHelpers ?? {}));

@@ -7,7 +7,7 @@ import { within } from "#kernel/unless-aborted.ts";
 import { isPlainHttp } from "./image-name.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
-/** Of a whole request. */
+/** Limit of a whole request. */
 const timeoutMs = 5_000;
 /** Registries take manifests of up to 4 MiB (OCI distribution specification, "Pushing manifests"). */
 const largestAnswer = 4 * 1_024 * 1_024;
@@ -28,7 +28,7 @@ export type Answer = {
   header: (name: string) => string | undefined;
   headers: (name: string) => string[];
   body: Buffer;
-  /** Of the host that answered: after a redirect another one than that of the request. */
+  /** Address of the host that answered: after a redirect another one than that of the request. */
   address: URL;
 };
 

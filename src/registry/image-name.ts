@@ -14,7 +14,7 @@ export type ImageName = ImageReference & {
   tagged: string;
 };
 
-/** So that the reference with its digest, which is deployed, fits the 512 characters of an image. */
+/** Limit that lets the reference with its digest, which is deployed, fit the 512 characters of an image. */
 const maxTagged = 440;
 
 /**
@@ -53,7 +53,7 @@ function isHost(text: string): boolean {
 }
 
 /**
- * Whether an image's registry and repository are allowed: `allowed` has registries and registry/repository
+ * True if an image's registry and repository are allowed: `allowed` has registries and registry/repository
  * prefixes, which match whole parts of the name; empty allows all.
  */
 export function isAllowed(image: ImageName, allowed: readonly string[]): boolean {
@@ -64,12 +64,12 @@ export function isAllowed(image: ImageName, allowed: readonly string[]): boolean
     .some((prefix) => name === prefix || name.startsWith(`${prefix}/`));
 }
 
-/** Whether to use plain http for this host[:port]: it is this machine, or listed. */
+/** True if this host[:port] is called by plain http: it is this machine, or listed. */
 export function isPlainHttp(host: string, insecure: readonly string[]): boolean {
   return insecure.includes(host) || isLoopback(host);
 }
 
-/** Whether a host[:port] is this machine. */
+/** True if a host[:port] is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host);
 }

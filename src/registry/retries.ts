@@ -9,7 +9,7 @@ import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 const retries = 3;
 const patienceMs = 30_000;
 const longestAskedWaitMs = 10_000;
-/** Of the whole: an attempt has several requests that may each take almost their timeout. */
+/** Limit of all attempts: each has several requests that may each take almost their timeout. */
 const wholeMs = patienceMs + longestAskedWaitMs;
 
 /** `notFoundWaitMs`: how long to ask again for what is not found; absent: not at all. */

@@ -1,4 +1,4 @@
-/** What the commands about alert routes do with the rows alone, without a server. */
+/** Implements the commands about alert routes that need the rows alone, without a server. */
 import { hintOf, pick } from "#kernel/nearest.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
@@ -38,7 +38,7 @@ export function simulateAlert({ sources, routes }: RoutingRows, alert: Alert) {
   return { simulation: simulate(alert, routes), hints };
 }
 
-/** For every API check and heartbeat, who is notified when it fails. */
+/** Finds for every API check and heartbeat who is notified when it fails. */
 export function walkAll(rows: RoutingRows, watched: readonly RoutedCheck[]): Walk[] {
   return watched.map((check) => walkToPage(check, rows));
 }

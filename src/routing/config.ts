@@ -11,9 +11,9 @@ export const incidentConfig = {
       api_key: secretText(),
       /** A TOML file with ids that cannot be looked up, mainly those of chat channels. */
       ids_file: optionalText(),
-      /** How often routes are compared with their rows; 0: never. */
+      /** Interval at which routes are compared with their rows; 0: never. */
       drift_check_minutes: wholeNumber({ min: 0, max: 10_080, default: 60 }),
-      /** How long after its creation a route may be missing in the service's lists. */
+      /** A route may be missing in the service's lists for so long after its creation. */
       list_lag_seconds: wholeNumber({ min: 0, max: 600, default: 30 }),
     })
     .prefault({}),

@@ -5,10 +5,10 @@ import { environments } from "#alerts/contract.ts";
 /** Any name: those that Prometheus and Alertmanager took before UTF-8 ones are not the only ones. */
 const LabelName = z.string().min(1, "is empty");
 
-/** How a source receives alerts; `alertmanager` and `checkly` are also part of its events' URL. */
+/** Ways in which a source receives alerts; `alertmanager` and `checkly` are also part of its events' URL. */
 const sourceKinds = ["alertmanager", "checkly", "email", "http", "status_page_views"] as const;
 
-/** Where alerts come from. Its id at the incident service is looked up by `title`. */
+/** A source of alerts. Its id at the incident service is looked up by `title`. */
 export const AlertSource = z.strictObject({
   name: z.string(),
   /** Its name at the incident service. */

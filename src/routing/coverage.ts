@@ -1,7 +1,7 @@
 /**
- * Which routes take each alert that a source can send. Conditions only compare labels with values that
- * they name, so all unnamed values of a label are equivalent and one of them represents the rest.
- * Trying every named value, one unnamed value and no value is therefore a proof, not a sample.
+ * Finds the routes that take each alert that a source can send. Conditions only compare labels with values that
+ * they name, so all unnamed values of a label are equivalent and one of them represents the rest. Trying every
+ * named value, one unnamed value and no value is therefore a proof, not a sample.
  */
 import type { AlertRoute, AlertSource } from "./contract.ts";
 import { simulate } from "./match.ts";
@@ -21,7 +21,7 @@ export type Coverage = {
   overlaps: (Region & { routes: string[] })[];
   /** The values that were tried, by label. */
   domain: Domain;
-  /** How many kinds of alerts that makes. */
+  /** Number of kinds of alerts that this makes. */
   tried: number;
 };
 
@@ -133,7 +133,7 @@ function describe(alike: readonly Labels[], domain: Domain): Domain[] {
   });
 }
 
-/** Whether `alike` has every combination also with every other value of the label. */
+/** True if `alike` has every combination also with every other value of the label. */
 function isIndifferent(name: string, alike: readonly Labels[], domain: Domain): boolean {
   const rest = ({ [name]: _, ...others }: Labels) => JSON.stringify(others);
   const counts = new Map<string, number>();

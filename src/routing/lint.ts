@@ -26,7 +26,7 @@ export type Table = {
 
 export type LintReport = {
   findings: Finding[];
-  /** How many kinds of alerts were simulated to find those that no route takes. */
+  /** Number of kinds of alerts that were simulated to find those that no route takes. */
   tried: number;
 };
 

@@ -1,4 +1,4 @@
-/** Which routes take an alert, as the incident service decides it: every route that matches acts. */
+/** Finds the routes that take an alert, as the incident service decides it: every route that matches acts. */
 import type { AlertRoute, Condition } from "./contract.ts";
 
 export type Alert = {
@@ -11,7 +11,7 @@ export type Alert = {
 type RouteVerdict = {
   route: string;
   matches: boolean;
-  /** For people: `severity is info, not critical`. */
+  /** The reason for people: `severity is info, not critical`. */
   because: string;
   escalation: string | null;
   channel: string;

@@ -1,4 +1,4 @@
-/** What the routes must fulfil after every edit; `vedette alerts lint` checks it. */
+/** Requirements of the routes after every edit; `vedette alerts lint` checks them. */
 
 /** Every such alert pages someone (docs/architecture.md, "Decisions"). */
 export const mustPage: readonly { source: string; labels: Record<string, string> }[] = [

@@ -14,7 +14,7 @@ const Wrong = z.object({
   about: z.enum(["sentinels", "alert", "rollout", "delivery", "fleet_list", "checks"]),
   /** Absent: it is about no single fleet. */
   fleet: z.string().optional(),
-  /** Of an alert: the id of its check. */
+  /** The id of an alert's check. */
   check: z.string().optional(),
   text: z.string(),
   /** The command that says more. */
@@ -32,7 +32,7 @@ export const StatusView = z.object({
   alerts: z.array(CheckView.omit({ strip: true })),
   /** Dead letters of the last 24 hours, and events whose last attempt failed; the newest 100 of each. */
   deliveries: z.array(AlertEventView),
-  /** How many checks and heartbeats have each status. */
+  /** Number of checks and heartbeats with each status. */
   checks: z.partialRecord(CheckView.shape.status, z.int()),
 });
 export type StatusView = z.infer<typeof StatusView>;

@@ -1,4 +1,4 @@
-/** What the main thread of a process and a further thread of its public API ask of each other. */
+/** The calls between the main thread of a process and a further thread of its public API. */
 import { type BirpcReturn, createBirpc } from "birpc";
 import type { MetricObject } from "prom-client";
 import type { Batch } from "#api/analytics/batch.ts";
@@ -27,7 +27,7 @@ export function createThreadMemory() {
   };
 }
 
-/** What a thread is started with. */
+/** The data that a thread is started with. */
 export type ThreadData = {
   config: Config;
   credentials: Credentials;
@@ -36,9 +36,9 @@ export type ThreadData = {
   memory: ThreadMemory;
   /** From 2 on; the main thread is the first. */
   number: number;
-  /** How many keys it caches at most. */
+  /** Most keys that it caches. */
   cachedKeys: number;
-  /** How many connections to Postgres it has at most. */
+  /** Most connections to Postgres that it has. */
   connections: number;
   /** The ports at which the main thread listens. */
   ports: { http: number; https: number | undefined };
@@ -46,7 +46,7 @@ export type ThreadData = {
   analytics: { database: string; retention: Retention } | undefined;
 };
 
-/** Where a batch is; of one that is held, `ticket` tells when it has left the memory. */
+/** Place of a batch. `ticket` is for asking when a held one has left the memory. */
 export type TakenBatch =
   | { state: "spooled" }
   | { state: "held"; ticket: number }
@@ -54,7 +54,7 @@ export type TakenBatch =
 
 export type QueryAnswer = { text: string } | { failure: EngineFailure; message: string };
 
-/** Of the main thread. */
+/** Calls that the main thread answers. */
 export type MainCalls = {
   /** The thread serves. */
   noteReady: () => void;
@@ -63,9 +63,9 @@ export type MainCalls = {
   query: (query: EngineQuery) => Promise<QueryAnswer>;
 };
 
-/** Of a further thread. */
+/** Calls that a further thread answers. */
 export type ThreadCalls = {
-  /** Its metrics, as prom-client has them in JSON. */
+  /** Returns its metrics, as prom-client has them in JSON. */
   metrics: () => Promise<MetricObject[]>;
   /** Answers the requests in flight and stops what it has started; the thread ends afterwards. */
   stop: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** How many threads serve the public API, and what each of them gets. */
+/** Decides how many threads serve the public API, and the share of each. */
 import { availableParallelism, totalmem } from "node:os";
 import { canSharePorts } from "#kernel/listen.ts";
 
@@ -11,7 +11,7 @@ const bytesPerThread = 512 * 1024 * 1024;
 /** Connections to Postgres that the further threads have together, and each of them at least and at most. */
 const connections = { together: 20, least: 3, most: 5 };
 
-/** How many threads serve the API, the main one included. Throws when the settings want more than the system can. */
+/** Counts the threads of the API with the main one. Throws when the settings want more than the system can. */
 export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
   if (threads > 1 && !canSharePorts(platform)) {
     throw new Error(
@@ -24,13 +24,13 @@ export function threadsOf({ threads }: { threads: number }, platform = process.p
   return Math.max(1, Math.min(usualMost, availableParallelism(), forMemory));
 }
 
-/** Of the container, if its memory is limited. */
+/** Returns the machine's memory, or the container's if that is limited. */
 function memoryBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** How many connections to Postgres each further thread has at most. */
+/** Returns the most connections to Postgres that each further thread has. */
 export function connectionsPerThread(threads: number): number {
   const { together, least, most } = connections;
   return Math.min(most, Math.max(least, Math.floor(together / Math.max(1, threads - 1))));

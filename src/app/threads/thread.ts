@@ -24,7 +24,7 @@ import {
   type ThreadData,
 } from "./contract.ts";
 
-/** Of lookups of keys that don't exist: a further thread has fewer connections than the main one. */
+/** Width of the lane for lookups of unknown keys: a further thread has fewer connections than the main one. */
 const laneWidth = 1;
 
 /** Nothing in memory is this thread's own. */
@@ -57,7 +57,7 @@ function createBase(): Base {
       isAnnounced: () => Atomics.load(states, stateWords.isLeaving) === 1,
       announced: new Promise(() => {}),
     },
-    // What a thread cannot go on without ends it, and with it the program.
+    // A thread that cannot continue ends, and the program with it.
     fail: (error) => {
       throw error;
     },

@@ -26,7 +26,7 @@ import { connectionsPerThread } from "./sizing.ts";
 
 const entry = programFile("#app/threads/thread.ts");
 
-/** How often the threads are told how the store is. */
+/** Interval at which the threads get the state of the store. */
 const lookEveryMs = 250;
 
 /** Left of the time for a stop to end a thread that has not stopped. */
@@ -37,7 +37,7 @@ const metricsWithinMs = 1_000;
 export type ThreadsParts = {
   memory: ThreadMemory;
   data: Omit<ThreadData, "memory" | "number" | "connections">;
-  /** How many threads serve the API, the main one included. */
+  /** Number of threads that serve the API, the main one included. */
   threads: number;
   analytics: Analytics["shared"];
   /** Replaces the threads' program, for tests. */
@@ -59,7 +59,7 @@ type Thread = {
   ready: Promise<void>;
   ended: Promise<void>;
   isReady: boolean;
-  /** As last read. */
+  /** The last reading. */
   metrics: MetricObject[];
 };
 
@@ -129,7 +129,7 @@ function startThread(
   return thread;
 }
 
-/** Whether the output is a terminal is known to the main thread alone. */
+/** Decides the log format here: the main thread alone knows if the output is a terminal. */
 function withFormat(config: Config): Config {
   const { format } = config.log;
   if (format !== "auto") return config;
@@ -144,7 +144,7 @@ async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void
   await worker.terminate();
 }
 
-/** As last read of one that doesn't answer, as its event loop is blocked: a counter must not fall. */
+/** Returns the last reading of a thread that doesn't answer, as its event loop is blocked: a counter must not fall. */
 async function readMetrics(thread: Thread): Promise<MetricObject[]> {
   const { calls, isReady, metrics: otherwise } = thread;
   if (!isReady) return otherwise;
@@ -153,7 +153,7 @@ async function readMetrics(thread: Thread): Promise<MetricObject[]> {
   return thread.metrics;
 }
 
-/** How busy each thread is: all of them busy means that more of them, or more processes, are needed. */
+/** Registers how busy each thread is: if all are busy, more threads or processes are needed. */
 function showThreads({ registry }: Base, running: readonly Thread[]): void {
   new Counter({
     name: "vedette_api_thread_busy_seconds_total",
@@ -180,14 +180,14 @@ function tellStoreState(states: Int32Array, analytics: AnalyticsParts): void {
   Atomics.store(states, stateWords.isStoreAway, analytics?.outbox.isAway() === true ? 1 : 0);
 }
 
-/** What a thread asks of the main one about analytics; never, while they are off. */
+/** Creates the calls by which a thread uses analytics; it makes none while they are off. */
 function createAnalyticsCalls(shared: AnalyticsParts): Omit<MainCalls, "noteReady"> {
   const leaving = new Map<number, Promise<void>>();
   let tickets = 0;
   return {
     takeBatch: async (batch): Promise<TakenBatch> => {
       if (shared === undefined) return { state: "dropped", reason: "analytics are off" };
-      // What comes from another thread is a plain array of bytes.
+      // The body arrives from another thread as a plain array of bytes.
       const body = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
       const placed = await shared.outbox.take({ ...batch, body });
       if (placed.state === "spooled") return placed;

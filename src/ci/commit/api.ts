@@ -14,11 +14,11 @@ export type Commit = { repository: Repository; sha: string };
 export type CommitApi = {
   /** Statuses and check runs; undefined: the API does not know the commit. */
   readStatuses: (commit: Commit) => Promise<CommitStatus[] | undefined>;
-  /** Whether the commit is the branch's newest one or before it; false also for a branch that is not there. */
+  /** True if the commit is the branch's newest one or before it; false also for a branch that does not exist. */
   isOnBranch: (commit: Commit, branch: string) => Promise<boolean>;
 };
 
-/** How a check run ended, where that is no failure. */
+/** Conclusions of a check run that are no failure. */
 const conclusions: Record<string, CommitStatus["state"]> = {
   success: "green",
   neutral: "void",
@@ -28,7 +28,7 @@ const conclusions: Record<string, CommitStatus["state"]> = {
   stale: "void",
 };
 
-/** Of statuses; `skipped` and `warning` are Gitea's. */
+/** States of statuses; `skipped` and `warning` are Gitea's. */
 const states: Record<string, CommitStatus["state"]> = {
   success: "green",
   pending: "pending",
@@ -56,7 +56,7 @@ const Statuses = z.object({
     .nullish(),
 });
 
-/** How many commits the second one has that the first one has not. */
+/** `total_commits` counts the commits of the second one that the first one lacks. */
 const Comparison = z.object({ total_commits: z.number() });
 
 const perPage = 100;
@@ -64,7 +64,7 @@ const mostPages = 10;
 
 export function createCommitApi(access: Access): CommitApi {
   const ask = createAsk(access);
-  // That of Gitea and Forgejo, which have statuses alone.
+  // Gitea and Forgejo have this path; they have statuses alone.
   const mayLackRuns = access.apiUrl.endsWith("/api/v1");
   return {
     async readStatuses({ repository: { owner, name }, sha }) {
@@ -151,7 +151,7 @@ function statusesIn(body: unknown): Page {
   };
 }
 
-/** What we don't know is no success. */
+/** Maps an unknown word to no success. */
 function stateOf(
   known: Record<string, CommitStatus["state"]>,
   word: string,

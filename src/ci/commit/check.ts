@@ -1,11 +1,11 @@
-/** Whether the commit that an image was built from has passed CI. */
+/** Checks that the commit from which an image was built has passed CI. */
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Commit, CommitApi } from "./api.ts";
 import { isSameRepository, readRepository } from "./repository.ts";
 import { judgeStatuses } from "./statuses.ts";
 
-/** Of an image, as the OCI image specification names them ("Annotations"). */
+/** Labels of an image (OCI image specification, "Annotations"). */
 const revisionLabel = "org.opencontainers.image.revision";
 const sourceLabel = "org.opencontainers.image.source";
 

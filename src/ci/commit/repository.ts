@@ -20,12 +20,12 @@ export function readRepository(address: string): Repository | undefined {
   return { url: `${url.protocol}//${url.host}/${owner}/${name}`, owner, name };
 }
 
-/** Whether two addresses name one repository. Owners and names have no case, as at GitHub. */
+/** True if two addresses name one repository. Owners and names have no case, as at GitHub. */
 export function isSameRepository(one: Repository, other: Repository): boolean {
   return one.url.toLowerCase() === other.url.toLowerCase();
 }
 
-/** Whether an API may be that of a repository's host: `api.github.com`, or the same host, or a neighbour of it. */
+/** True if an API may be that of a repository's host: `api.github.com`, or the same host, or a neighbour of it. */
 export function isApiOf(repository: string, apiUrl: string): boolean {
   const [host, api] = [URL.parse(repository)?.hostname ?? "", URL.parse(apiUrl)?.hostname ?? ""];
   return host === api || api === `api.${host}`;

@@ -1,4 +1,4 @@
-/** Whether a commit's statuses and check runs are green. Pure. */
+/** Decides if a commit's statuses and check runs are green. Pure. */
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { someOf } from "#kernel/nearest.ts";

@@ -1,4 +1,4 @@
-/** Whether what is attached to an image is the signature, or the provenance, that the settings require. */
+/** Decides if an image's attachments have the signature or the provenance that the settings require. */
 import path from "node:path";
 import { z } from "zod";
 import type { Finding } from "#ci/finding.ts";
@@ -116,7 +116,7 @@ function finish(result: Finding["result"], detail: string): Finding {
   return { result, detail: cleanWords(detail, maxDetail) };
 }
 
-/** What SLSA provenance says about a build: https://slsa.dev/spec/v1.0/provenance and v0.2. */
+/** The facts that SLSA provenance states about a build: https://slsa.dev/spec/v1.0/provenance and v0.2. */
 type Provenance = {
   builder: string;
   source: string;
@@ -124,7 +124,7 @@ type Provenance = {
   run: string | undefined;
 };
 
-/** Whether statements of this type are provenance that we can read. */
+/** True if statements of this type are provenance that we can read. */
 function isProvenance(predicateType: string): boolean {
   return predicateType === slsaProvenance || predicateType === slsaProvenance02;
 }
@@ -142,7 +142,7 @@ type Parts = { [Name in keyof Provenance]: Provenance[Name] | undefined };
 
 const text = z.string().min(1).optional().catch(undefined);
 
-/** What is missing or of another type is undefined: builders differ in all but the name of the builder. */
+/** Reads absent parts, and parts of another type, as undefined: builders differ in all but the builder's name. */
 const lenient = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object(shape).optional().catch(undefined);
 

@@ -1,7 +1,7 @@
 /** Comparison with allowed names, in which `*` stands for any characters. */
 
 /**
- * Whether the whole of `text` fits one of the patterns. Case counts. Of a pattern with an `@` what is before it fits what is
+ * True if the whole of `text` fits one of the patterns. Case counts. Of a pattern with an `@` what is before it fits what is
  * before the first one of the text: a branch may be called `x@refs/heads/main`.
  */
 export function matchesAny(text: string, patterns: readonly string[]): boolean {

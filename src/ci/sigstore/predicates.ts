@@ -1,6 +1,6 @@
 /** Types of signed statements (https://github.com/in-toto/attestation/blob/main/spec/v1/predicate.md). */
 
-/** What `cosign sign` writes since its version 3. */
+/** `cosign sign` writes this type since its version 3. */
 export const cosignSignature = "https://sigstore.dev/cosign/sign/v1";
 
 /** https://slsa.dev/spec/v1.0/provenance and https://slsa.dev/spec/v0.2/provenance */

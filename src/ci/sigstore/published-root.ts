@@ -22,8 +22,8 @@ export type PublishedRootParts = {
 };
 
 /**
- * How long a copy counts without a look at the mirror; how long it counts when the mirror is away, after which somebody
- * may be keeping news from us, such as of a stolen key; when to try the mirror again; how long it may take.
+ * A copy is used for `freshMs` without asking the mirror, and for `staleMs` while the mirror is away: after that,
+ * somebody may be hiding news from us, such as of a stolen key. `againMs`: the pause after a failed attempt.
  */
 const freshMs = 24 * 60 * 60_000;
 const staleMs = 7 * freshMs;

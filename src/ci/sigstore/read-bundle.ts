@@ -9,7 +9,7 @@ import { Unfit } from "./unfit.ts";
 /** `content` is what a signature without a statement is about: cosign's payload, or the image's manifest. */
 export type Signed = { bundle: Bundle; content: Buffer; form: "payload" | "manifest" };
 
-/** Whether an attachment is of a kind that may be signed. */
+/** True if an attachment is of a kind that may be signed. */
 export function isKnown(attachment: Attachment): boolean {
   return attachment.kind === "bundle" || isKnownLayer(attachment);
 }

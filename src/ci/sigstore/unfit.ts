@@ -4,7 +4,7 @@ import { cleanWords } from "#kernel/log-text.ts";
 /** Its message is for people, and may quote what others wrote: it is cleaned where it is shown. */
 export class Unfit extends Error {}
 
-/** What went wrong, in words. The library throws errors of every class on hostile input: some are mere accidents. */
+/** Explains a failed verification. The library throws errors of every class on hostile input: some are mere accidents. */
 export function explain(error: unknown): string {
   const isAccident = error instanceof TypeError || error instanceof RangeError;
   if (!(error instanceof Error) || isAccident) return "is malformed";

@@ -1,5 +1,5 @@
 /**
- * Who signed a bundle.
+ * Finds the signer of a bundle.
  *
  * A certificate is valid for minutes, so it has to be known when it signed, and not from the bundle itself. It always
  * needs a timestamp: a log's promise, which the log signs together with its time, or one of a timestamp authority. The

@@ -32,7 +32,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
 
 type Labels = Record<string, string>;
 
-/** As in Prometheus: any name, in quotes if there is an = in it, and any text, which may be empty. */
+/** Reads a label as Prometheus does: any name, in quotes if there is an = in it, and any text, which may be empty. */
 function addLabel(text: string, labels: Labels): Labels {
   const [, quoted = "", bare, value = ""] =
     /^(?:"((?:[^"\\]|\\.)*)"|([^=]+))=(.*)$/s.exec(text) ?? [];

@@ -21,7 +21,7 @@ export type CheckChange = {
   check: string;
   from: CheckView["status"];
   to: CheckView["status"];
-  /** Whether its alert opened or resolved with it. */
+  /** The change of its alert at that time. */
   alert: "opened" | "resolved" | null;
   reason: string | null;
 };

@@ -43,7 +43,7 @@ function toValue({ value }: CompletedOption): string[] {
   return ["--exclusive", ...(value.length === 0 ? [] : [`--arguments ${quote(value.join(" "))}`])];
 }
 
-/** As one word of fish, in whose quotes a backslash escapes. */
+/** Quotes one word of fish, in whose quotes a backslash escapes. */
 function quote(text: string): string {
   return `'${text.replace(/[\\']/g, "\\$&")}'`;
 }

@@ -14,7 +14,7 @@ export type CompletedCommand = {
   path: string;
   subcommands: { name: string; description: string }[];
   options: CompletedOption[];
-  /** What its first argument may be; empty if that is any text, or there is none. */
+  /** Choices of its first argument; empty if that is any text, or there is none. */
   argument: readonly string[];
 };
 
@@ -70,7 +70,7 @@ function patternOf(words: readonly string[]): string {
   return words.map(quote).join(" | ");
 }
 
-/** As one word of a shell, whatever it contains. Not for fish, which reads backslashes in quotes. */
+/** Quotes one word of a shell, whatever it contains. Not for fish, which reads backslashes in quotes. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -62,7 +62,7 @@ function nounOf(section: string, count: number): string {
   return count === 1 ? section.replace(/s$/, "") : section;
 }
 
-/** As YAML that is a file of definitions itself. */
+/** Prints the rows as YAML that is a file of definitions itself. */
 export async function printRows({ config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
   const { set, removed, files } = await readFileDefinitions(settings, config);

@@ -1,4 +1,4 @@
-/** What `vedette init` writes. Everything is commented out that is not the default. */
+/** Files that `vedette init` writes. Everything is commented out that is not the default. */
 
 export const definitionsText = `// What is watched, and who is alerted: docs/definitions.md of Vedette says more.
 // After an edit: vedette config check, then vedette config plan and vedette config apply.

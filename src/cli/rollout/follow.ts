@@ -10,7 +10,7 @@ import type {
   rolloutHandlers,
 } from "#rollout/contract.ts";
 
-/** How long the program may be unreachable while a rollout is followed: a restart takes seconds. */
+/** The program may be unreachable for so long while a rollout is followed: a restart takes seconds. */
 const unreachableForMs = 120_000;
 
 export type Poll = {
@@ -80,7 +80,7 @@ export async function callAndPoll<Wanted extends Begin>(
   }
 }
 
-/** Whether a status belongs to what the call started, and not to an earlier rollout or another call. */
+/** True if a status belongs to what the call started, and not to an earlier rollout or another call. */
 export function hasBegun(begin: Begin, before: RolloutStatus, now: RolloutStatus): boolean {
   if (begin.handler === "RollbackAll") return now.state === "rolling_back";
   if (begin.handler === "Resume") return before.state === "paused" && now.state !== "paused";
@@ -89,7 +89,7 @@ export function hasBegun(begin: Begin, before: RolloutStatus, now: RolloutStatus
   return now.rollout_id !== before.rollout_id && isOurs;
 }
 
-/** Whether the rollout has ended or waits for an operator. */
+/** True if the rollout has ended or waits for an operator. */
 export function isStopped({ state }: Pick<RolloutStatus, "state">): boolean {
   return state !== "in_progress" && state !== "rolling_back";
 }

@@ -62,7 +62,7 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
   };
 }
 
-/** For example `wave 2/5: 12 of 40 on the new image, 0 failed, 4 in flight`. */
+/** Describes a status, such as `wave 2/5: 12 of 40 on the new image, 0 failed, 4 in flight`. */
 export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
   const wait = waitOf(status);
@@ -93,8 +93,8 @@ function waitOf({ state, reason }: RolloutStatus): string | undefined {
 }
 
 /**
- * How many sentinels of each wave are done. Waves run in order, but a failed one may have left sentinels out
- * (Resume skips them): then the count of the wave starts at `doneBefore`.
+ * Returns the number of finished sentinels of each wave. Waves run in order, but a failed one may have left
+ * sentinels out (Resume skips them): then the count of the wave starts at `doneBefore`.
  */
 export function fillWaves(
   waves: readonly WaveSize[],
@@ -148,7 +148,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
   };
 }
 
-/** How many sentinels were done when the wave started, derived from a status of some moments later. */
+/** Counts the sentinels that were finished when the wave started, derived from a status of some moments later. */
 function doneBeforeWave(waves: readonly WaveSize[], status: RolloutStatus): number {
   const covered = waves[status.current_wave - 2]?.covered ?? 0;
   return status.failed === 0 ? covered : Math.min(covered, status.succeeded + status.failed);

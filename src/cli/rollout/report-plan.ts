@@ -32,7 +32,7 @@ export function reportPlan(plan: RolloutPlan): string {
   return [head, ...(plan.waves.length > 0 ? [table] : []), ...said].join("\n");
 }
 
-/** What is waited for before a wave and after it. */
+/** Lists the waits before a wave and after it. */
 function stepsOf({ needs_approval: needs, soak_seconds: soak }: RolloutPlan["waves"][number]) {
   const steps = [
     ...(needs ? ["after an approval"] : []),
@@ -41,7 +41,7 @@ function stepsOf({ needs_approval: needs, soak_seconds: soak }: RolloutPlan["wav
   return steps.join(", ");
 }
 
-/** Whether nothing but the waves themselves takes time: no window, no soak. */
+/** True if nothing but the waves themselves takes time: no window, no soak. */
 function startsAtOnce({ waves }: RolloutPlan): boolean {
   const inAMinuteMs = Date.now() + 60_000;
   return waves.every(
@@ -62,7 +62,7 @@ function hindranceLines({ hindrances }: RolloutPlan): string[] {
   return ["Rollout refuses this image, which other fleets take first:", ...named];
 }
 
-/** So many are named, of many. */
+/** Most sentinels that are named. */
 const namedLeftOut = 10;
 
 function leftOutLines({ left_out: named, left_out_count: count, policy }: RolloutPlan): string[] {

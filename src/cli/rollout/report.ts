@@ -26,7 +26,7 @@ const colours: Record<RolloutStatus["state"], Colour> = {
   rolling_back: "yellow",
 };
 
-/** How many failed sentinels are listed; the others are counted. */
+/** Most failed sentinels that are listed; the others are counted. */
 const namedFailures = 20;
 
 export function reportStatus(status: RolloutStatus): string {
@@ -128,7 +128,7 @@ function named(title: string, list: { id: string; reason: string }[], count: num
   return [`  ${title}`, ...lines, ...more];
 }
 
-/** How to see what one of them has printed. An id that a shell would take for more than a word is left out. */
+/** Names the command that prints the log of one. An id that a shell would split into words is left out. */
 function logOf(failed: readonly { id: string }[]): string[] {
   const id = failed.map((one) => one.id).find((one) => /^[\w./:@-]+$/.test(one));
   return id === undefined ? [] : [`    why: npx vedette sentinels log ${id}`];
@@ -148,7 +148,7 @@ function nextSteps(status: RolloutStatus): string[] {
       "      npx vedette rollout cancel     ends it and changes nothing",
     ];
   }
-  // What is in flight is about to take the image.
+  // Sentinels in flight are about to take the image.
   if (state === "cancelled" && succeeded + inFlight > 0) {
     return [`Next: npx vedette rollout rollback   ${restores}`];
   }

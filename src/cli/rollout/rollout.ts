@@ -52,7 +52,7 @@ const pollEveryMs = 500;
 /** Shorter: the terminal shows nothing until the rollout has started, and the command then returns. */
 const beginPollEveryMs = 100;
 
-/** How long it waits for the fleet's list, which shows whether there is anything to do. */
+/** Limit of the wait for the fleet's list, which shows if there is anything to do. */
 const firstWaveWithinMs = 2_000;
 
 export async function startRollout(image: string, options: StartOptions): Promise<number> {
@@ -241,7 +241,7 @@ export async function skipWait(options: GlobalOptions & { reason: string }): Pro
 
 type ApproveOptions = GlobalOptions & { reason?: string; wave?: number; rollout?: string };
 
-/** What waits now, unless the options name it: another one by then is not approved. */
+/** Approves the pending wave, unless the options name one: a wave that is pending later is not approved. */
 export async function approveWave(options: ApproveOptions): Promise<number> {
   const { reason } = options;
   const connection = connect(options);

@@ -1,4 +1,4 @@
-/** How many sentinels each wave has, for progress bars. undefined is no error: progress then shows as lines. */
+/** Reads the size of each wave, for progress bars. undefined is no error: progress then shows as lines. */
 import type { Connection } from "#cli/connection.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 

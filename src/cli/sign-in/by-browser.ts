@@ -69,7 +69,7 @@ export function openBrowser(address: string): Promise<boolean> {
 }
 
 type Callback = {
-  /** What the provider has added to the address. */
+  /** The parameters that the provider has added to the address. */
   query: string;
   /** Shows the person a sentence, and ends the request. */
   answer: (words: string) => void;

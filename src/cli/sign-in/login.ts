@@ -42,7 +42,7 @@ async function signIn(url: string, { device = false, port, browser }: LoginOptio
   }
 }
 
-/** Of the session that is replaced here, and that nobody could end afterwards. */
+/** Prepares the end of the session that is replaced here: nobody could end it afterwards. */
 function prepareEnd(url: string): () => Promise<void> {
   try {
     const earlier = readSession(url, process.env);

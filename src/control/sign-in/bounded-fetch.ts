@@ -14,7 +14,7 @@ export type FetchLimits = {
 
 const fetchLimits: FetchLimits = { timeoutMs: 5_000, maxBytes: 512 * 1_024 };
 
-/** As the library calls it. */
+/** Options as the library passes them. */
 type FetchOptions = {
   method: string;
   headers: Record<string, string>;

@@ -1,4 +1,4 @@
-/** Who somebody is, and what they may do, by what the identity provider says of them. */
+/** Derives a person's name and roles from the claims of the identity provider. */
 import type { Operator } from "#control/config.ts";
 import { OperatorName } from "#control/contract.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
@@ -7,7 +7,7 @@ import { isClean } from "#kernel/clean-text.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import { type Caller, roles as everyRole, type Role } from "#kernel/roles.ts";
 
-/** Of an ID token and the UserInfo endpoint: any JSON. */
+/** Claims of an ID token and the UserInfo endpoint: any JSON. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 type ClaimSettings = Pick<OidcSettings, "name_claim" | "roles_claim" | "roles" | "default_roles">;
@@ -61,7 +61,7 @@ export function identifyPerson(
 
 type Named = { name: string } | { refusal: ClaimRefusal };
 
-/** Of an account that signs in for the first time. */
+/** Chooses the name of an account that signs in for the first time. */
 function chooseName(named: Named, settings: PeopleSettings): Named {
   if ("refusal" in named) return named;
   const refusal = refuseName(named.name, settings);
@@ -177,7 +177,7 @@ function noRole(name: string, { roles_claim: claim }: ClaimSettings): ClaimRefus
   return { code: "no_role", detail };
 }
 
-/** For the console, which shows things. */
+/** Refuses a caller without the role `read` at the console. */
 export function notForPeople({ actor, roles }: Caller): ClaimRefusal {
   const detail = `${actor} may only ${roles.join(", ")}. The console takes somebody who may read.`;
   return { code: "may_not_read", detail, name: actor };

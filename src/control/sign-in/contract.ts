@@ -1,4 +1,4 @@
-/** What the command line and `control` say to each other when somebody signs in. */
+/** The messages between the command line and `control` when somebody signs in. */
 import { z } from "zod";
 import { Role } from "#kernel/roles.ts";
 
@@ -22,7 +22,7 @@ export const BeginRequest = z.strictObject({
 export const BeginAnswer = z.object({
   provider: z.string(),
   authorization_url: z.url({ protocol: /^https?$/ }).max(8_192),
-  /** Which answer of the provider belongs to this sign-in. */
+  /** Identifies the provider's answer to this sign-in. */
   state: z.string(),
   flow: SealedFlow,
   expires_in: z.number(),
@@ -33,7 +33,7 @@ export type BeginAnswer = z.infer<typeof BeginAnswer>;
 export const FinishRequest = z.strictObject({
   flow: SealedFlow,
   verifier: Verifier,
-  /** What the provider has added to the redirect address. */
+  /** The parameters that the provider has added to the redirect address. */
   query: z.string().max(8_192),
 });
 
@@ -71,7 +71,7 @@ export const PollAnswer = z.object({
   interval,
 });
 
-/** Who a token, or a session, belongs to. */
+/** The person of a token or a session. */
 export const WhoAmI = z.object({
   actor: z.string(),
   roles: z.array(Role),

@@ -1,4 +1,4 @@
-/** What every way of signing in has in common: the provider's answers, limits, the session, the log. */
+/** The common part of every way of signing in: the provider's answers, limits, the session, the log. */
 
 import { isIPv6 } from "node:net";
 import { LRUCache } from "lru-cache";
@@ -114,9 +114,9 @@ function createRequireWithin({ log, nowMs }: Pick<Core, "log" | "nowMs">): Core[
 }
 
 /**
- * How often something may happen in a minute. `begin`: of an address; more than an office behind one needs, and
- * few for a provider. `finish`: of one sign-in, so that nobody's can be used up by others; an address has as many
- * as it has begun. `poll`: of an address, as it is passed on to the provider; as many as 25 who wait need.
+ * Limits for each minute. `begin`: of an address; more than an office behind one needs, and few for a provider.
+ * `finish`: of one sign-in, so that nobody's can be used up by others; an address has as many as it has begun.
+ * `poll`: of an address, as it is passed on to the provider; as many as 25 waiting people need.
  */
 const limits = { begin: 60, finish: 10, poll: 300 } as const;
 
@@ -140,7 +140,7 @@ export function createLimit(count: number) {
   };
 }
 
-/** What one visitor has: an IPv4 address, or the /64 of an IPv6 address, in which everybody has many. */
+/** Returns the network of one visitor: an IPv4 address, or the /64 of an IPv6 address, in which everybody has many. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -155,7 +155,7 @@ export function networkOf(address: string): string {
   return `${groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":")}::/64`;
 }
 
-/** How somebody signs in, as the log has it. */
+/** The way of signing in, as the log has it. */
 export type How = "console" | "command line" | "device";
 
 /** OpenID Connect Core 1.0, 2. */
@@ -197,7 +197,7 @@ function requireReader(identified: Recognition, how: How): Recognition {
   return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };
 }
 
-/** For a log. */
+/** Returns the subject for a log. */
 function subjectOf({ sub }: Claims): string {
   return cleanText(typeof sub === "string" ? sub : "", longestSubject);
 }

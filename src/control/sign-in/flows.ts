@@ -8,7 +8,7 @@ import type { Core } from "./core.ts";
 import type { Flow } from "./provider.ts";
 import { expired } from "./refusals.ts";
 
-/** How long a person may take at the provider. */
+/** A person may take so long at the provider. */
 export const flowMs = 600_000;
 
 const SealedFlow = z.object({

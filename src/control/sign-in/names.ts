@@ -86,7 +86,7 @@ const findName = "SELECT name FROM sign_in_names WHERE issuer = $1 AND subject =
 
 const findHolder = "SELECT subject AS name FROM sign_in_names WHERE issuer = $1 AND name = $2";
 
-// Of two processes one inserts. The name of another account violates the other unique index.
+// One of two processes inserts. The name of another account violates the other unique index.
 const takeName = `
   INSERT INTO sign_in_names (issuer, subject, name) VALUES ($1, $2, $3)
   ON CONFLICT (issuer, subject) DO UPDATE SET last_at = now()

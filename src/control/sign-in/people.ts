@@ -25,7 +25,7 @@ export type PersonSession = z.infer<typeof PersonSession>;
 
 export type People = {
   begin: (person: Caller & { subject?: string | undefined }, nowMs: number) => PersonSession;
-  /** What the session's person may do; undefined: the settings have changed since, and it has ended. */
+  /** Returns the session's caller; undefined: the settings have changed since, and it has ended. */
   find: (session: PersonSession) => Caller | undefined;
 };
 
@@ -63,7 +63,7 @@ export function createPeople(settings: Settings): People {
   };
 }
 
-/** Of the session, and of everything that decides about its name and its roles. */
+/** Creates a mark of the session, and of everything that decides about its name and its roles. */
 function createMark(session: Omit<PersonSession, "mark">, settings: Settings): string {
   const { id, actor, subject, roles, endsAtMs } = session;
   const text = JSON.stringify([id, actor, subject, roles, endsAtMs, ...groundsOf(actor, settings)]);
@@ -80,7 +80,7 @@ function groundsOf(actor: string, { oidc, operators }: Settings): unknown[] {
   return [issuer, client_id, name_claim, roles_claim, session_hours, granted, rowParts];
 }
 
-/** What the command line sends instead of a token. A console's cookie is none, and none is a cookie. */
+/** Seals the command line's token. A console's cookie is none, and none is a cookie. */
 export type Bearers = {
   seal: (session: PersonSession) => string;
   /** undefined: this is none of ours, or it has expired. */

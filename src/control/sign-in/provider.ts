@@ -97,7 +97,7 @@ export function createProvider(oidc: OidcSettings, options: DiscoveryOptions = {
 
 type Tokens = Client.TokenEndpointResponse & Client.TokenEndpointResponseHelpers;
 
-/** Those of the ID token, and of the UserInfo endpoint if the ID token lacks the name or the roles. */
+/** Reads the claims of the ID token, and of the UserInfo endpoint if the ID token lacks the name or the roles. */
 async function readClaims(
   { client, found }: ProviderHandle,
   { oidc, tokens }: { oidc: OidcSettings; tokens: Tokens },
@@ -155,7 +155,7 @@ type ProviderHandle = { client: Library; found: Client.Configuration };
 
 type DiscoveryOptions = { nowMs?: () => number; limits?: FetchLimits; reach?: Reach };
 
-/** How long the provider's addresses are used without being read again. */
+/** The provider's addresses are used for so long without being read again. */
 const freshForMs = 3_600_000;
 
 /** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */

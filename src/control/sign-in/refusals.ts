@@ -46,8 +46,8 @@ export function namesAway(): ProblemError {
 export class ProviderTrouble extends Error {}
 
 /**
- * What the identity provider, or the library that reads its answers, objects to. `fault` is for the log:
- * it has no part of an answer, which might have tokens.
+ * Describes an objection of the identity provider, or of the library that reads its answers. `fault` is for the
+ * log: it has no part of an answer, which might have tokens.
  */
 export function describeFailure(
   error: unknown,

@@ -26,7 +26,7 @@ export type SignIn = {
   link: (caller: Caller) => Promise<Caller>;
 };
 
-/** How long a call waits for the names of accounts. Sessions and tokens go on while Postgres is away. */
+/** A call waits so long for the names of accounts. Sessions and tokens work while Postgres is away. */
 const limitMs = 1_000;
 
 export function createSignIn(parts: CoreParts & { logouts: Logouts }): SignIn {

@@ -103,7 +103,7 @@ function findSenders(
 }
 
 /**
- * Of one environment, or of all that are in use when they share one. Throws with missing settings.
+ * Exports for one environment, or for all that are in use when they share one. Throws with missing settings.
  * Without a version for that of the alert manager at its url.
  */
 export async function exportForAlertmanager(

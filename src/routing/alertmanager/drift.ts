@@ -1,4 +1,4 @@
-/** Whether alert managers are in step with the routes, as the running program reports it. */
+/** Reports if alert managers are in step with the routes, from the running program. */
 import { Gauge, type Registry } from "prom-client";
 import { describeComparison } from "./describe.ts";
 import type { Comparison } from "./keep.ts";
@@ -7,7 +7,7 @@ export type Drift = {
   environment: string;
   /** `unknown`: the file or the alert manager cannot be read, or a setting is missing. */
   state: "in_step" | "drifted" | "unknown";
-  /** What differs, for people. */
+  /** The differences, for people. */
   lines: string[];
 };
 

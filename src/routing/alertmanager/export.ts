@@ -85,7 +85,7 @@ rotate\` writes the file; only Alertmanager's user should be able to read it.
 `;
 }
 
-/** Which receiver each kind of alert has to reach, computed from the rows and not from the tree. */
+/** The receiver that a kind of alert has to reach, computed from the rows and not from the tree. */
 type Expectation = { receiver: string; labels: Record<string, string> };
 
 /** Throws a RangeError when a source has more kinds of alerts than can be tried. */

@@ -63,7 +63,7 @@ async function compareRunning(
 
 export type SyncOrder = ManagedAlertmanager & {
   reload: () => Promise<void>;
-  /** How long it may take until it runs the file's configuration. */
+  /** Time until it runs the file's configuration. */
   withinMs: number;
 };
 

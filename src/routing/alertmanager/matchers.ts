@@ -15,7 +15,7 @@ export function writeMatcher(condition: Condition): string {
   }
 }
 
-/** In quotes only if need be: an Alertmanager before 0.27 takes none around a name. */
+/** Quotes a label only if need be: an Alertmanager before 0.27 takes no quotes around a name. */
 export function writeLabel(label: string): string {
   return isPlain(label) ? label : quoteLabel(label);
 }
@@ -31,12 +31,12 @@ export function findQuoted({ sources }: AlertRoute, of: readonly string[]): stri
   return conditions.find(({ label }) => !isPlain(label))?.label;
 }
 
-/** Of a version such as 0.28.1. */
+/** True for a version, such as 0.28.1, that reads names in quotes. */
 export function takesQuotes(version: string): boolean {
   return version.localeCompare("0.27", "en", { numeric: true }) >= 0;
 }
 
-/** As Alertmanager reads text: the quote and the backslash are escaped, and a line end is `\n`. */
+/** Quotes text as Alertmanager reads it: the quote and the backslash are escaped, and a line end is `\n`. */
 export function quoteLabel(value: string): string {
   const escaped = value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
   return `"${escaped}"`;

@@ -57,7 +57,7 @@ export async function askVersion(address: string): Promise<string | undefined> {
   return /"version"\s*:\s*"v?(\d{1,9}\.\d{1,9}[.\d]{0,9})/.exec(answer?.text ?? "")?.[1];
 }
 
-/** As in Alertmanager's metrics: the first 48 bits of the file's MD5, little-endian. */
+/** Hashes a configuration as Alertmanager's metrics do: the first 48 bits of the file's MD5, little-endian. */
 export function hashConfig(text: string): number {
   return createHash("md5").update(text).digest().readUIntLE(0, 6);
 }

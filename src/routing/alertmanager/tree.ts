@@ -7,7 +7,7 @@ import { writeMatcher } from "./matchers.ts";
 /** A source that gets its alerts from an Alertmanager, and how they are sent to it. */
 export type Delivery = {
   source: AlertSource & { environment: Environment };
-  /** Where its events are posted. */
+  /** Its events are posted here. */
   url: string;
   /** The path of the token's file, as Alertmanager sees it. */
   credentialsFile: string;

@@ -17,7 +17,7 @@ import type { Reply } from "./transport.ts";
 /** `owned`: the route's new record of ownership; null: no longer ours; absent: unchanged. */
 export type ApplyStep = { result: RouteResult; owned?: OwnedRoute | null };
 
-/** How often reading and writing a route are repeated when others write it at the same time. */
+/** Reading and writing a route are repeated so often when others write it at the same time. */
 export const maxRounds = 8;
 
 export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<ApplyStep> {

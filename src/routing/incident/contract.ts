@@ -42,7 +42,7 @@ export const SharedName = z.object({
   ids: z.array(z.string()),
   /** The id of the route that is ours; null: none is known to be. */
   ours: z.string().nullable(),
-  /** What to do about it, for people. */
+  /** The next step, for people. */
   advice: z.string(),
 });
 export type SharedName = z.infer<typeof SharedName>;
@@ -67,7 +67,7 @@ export const Backup = z.object({
   format: z.literal("vedette-alert-backup-1"),
   incident_url: z.string(),
   made_at: z.iso.datetime(),
-  /** As they were read, with id and version. */
+  /** The routes as they were read, with id and version. */
   alert_routes: z.array(Content),
 });
 export type Backup = z.infer<typeof Backup>;
@@ -110,10 +110,10 @@ export type RouteResult = z.infer<typeof RouteResult>;
 
 const applyFields = {
   apply_id: z.string(),
-  /** Who applies. */
+  /** The actor who applies. */
   by: z.string(),
   started_at: z.iso.datetime(),
-  /** How many routes the apply processes. */
+  /** Number of routes that the apply processes. */
   total: z.int(),
   routes: z.array(RouteResult),
   /** The name under which `Backup` returns the routes as they were before; null: no write was needed. */
@@ -124,7 +124,7 @@ const applyFields = {
 export const ApplyResult = z.object({
   ...applyFields,
   outcome: z.enum(["applied", "stopped"]),
-  /** As far as lists show it by then; later drift checks report the others. */
+  /** Names shared by several routes, as far as lists show them by then; later drift checks report the others. */
   doubled: z.array(SharedName).default([]),
   ended_at: z.iso.datetime(),
 });
@@ -133,7 +133,7 @@ export type ApplyResult = z.infer<typeof ApplyResult>;
 /** A route of ours. Comparing it with what we wrote last shows changes by others. */
 export const OwnedRoute = z.object({
   id: z.string(),
-  /** What we wrote last. */
+  /** The content that we wrote last. */
   declared: Content,
   /** The digest of its content when we disabled it because its row was gone; null: we have not. */
   disabled_digest: z.string().nullable(),
@@ -152,7 +152,7 @@ export const DriftReport = z.object({
   checked_at: z.iso.datetime(),
   /** `unknown`: the routes could not be compared, for the reason given. */
   state: z.enum(["in_step", "drifted", "unknown"]),
-  /** Those that differ from their rows. */
+  /** Routes that differ from their rows. */
   routes: z.array(DriftedRoute),
   doubled: z.array(SharedName).default([]),
   reason: z.string().optional(),

@@ -55,7 +55,7 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   return { kind: "update", found, content: contentOver(found.content, goal) };
 }
 
-/** Whether an apply that ended before it could record its creation has made this route. */
+/** True if an apply that ended before it could record its creation has made this route. */
 export function isMadeByUs({ owned, open, route }: RouteOrder, found: FoundRoute): boolean {
   if (open === null || owned?.id === found.id) return false;
   return isNamed(found, route.name) && isInStep(found.content, open.declared, route.aliases);

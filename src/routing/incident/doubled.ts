@@ -6,7 +6,7 @@ import type { Attempt } from "./steps.ts";
 /** The name of a row, and the id of the route that is ours; null: none is. */
 export type NameOwner = { name: string; ours: string | null };
 
-/** How many ids are listed: more would not help the person who deletes the surplus routes. */
+/** Most ids that are listed: more would not help the person who deletes the surplus routes. */
 const maxIds = 20;
 
 /** A disabled route beside ours takes no alerts, and does not count. */

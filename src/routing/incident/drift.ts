@@ -4,7 +4,7 @@ import type { DriftReport, OwnedRoute, Plan } from "#routing/incident/contract.t
 import { isInStep } from "./overlay.ts";
 import type { PlanOutcome } from "./plan.ts";
 
-/** How many changes of one route are reported: with more it is simply another route. */
+/** Most changes of one route that are reported: with more it is simply another route. */
 const maxChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;

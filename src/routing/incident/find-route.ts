@@ -33,7 +33,7 @@ export async function findRoute(
   return { kind: "failed", reason };
 }
 
-/** How many are read at most: it only matters whether there are several. */
+/** Most routes that are read: it only matters if there are several. */
 const maxNamesakes = 20;
 
 /** The routes that have the name now. Each is read by id, because the list lags behind. */

@@ -15,7 +15,7 @@ export function contentOfNew(goal: Goal): Content {
   return contentOver(newRoute, goal);
 }
 
-/** Whether writing would change what the route means. */
+/** True if writing would not change what the route means. */
 export function isReached(current: Content, goal: Goal): boolean {
   return digestOf(contentOver(current, goal)) === digestOf(current);
 }

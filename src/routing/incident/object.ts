@@ -37,7 +37,6 @@ export type ObjectParts = {
   incidentUrl: string;
   /** The time of the next drift check; undefined: there are none. */
   nextCheckAtMs: ((nowMs: number) => number) | undefined;
-  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   backups: BackupStore;
   readActor: ReadActor;

@@ -27,7 +27,6 @@ export type ApplyServiceParts = {
   readRows: () => Promise<Rows>;
   /** Reads the file each time. Throws with what is wrong with it. */
   readGivenIds: () => GivenIds;
-  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   backups: BackupStore;
   showDrift: ShowDrift;
@@ -112,7 +111,7 @@ function note(ctx: ObjectContext, applyId: string, { result, owned }: ApplyStep)
   ctx.sendClient(alertRoutesObject, ctx.key).note(noted);
 }
 
-/** How long the database may be unavailable before the apply ends; nothing is written until then. */
+/** The database may be unavailable for so long before the apply ends; nothing is written until then. */
 const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
 
 async function saveBackup(

@@ -28,7 +28,7 @@ const maxPages = 400;
 /** Per page: a service without paging returns all items at once. */
 const maxItems = 100_000;
 
-/** For all pages together: Restate would restart a longer step again and again. */
+/** Limit of all pages together: Restate would restart a longer step again and again. */
 const listTimeoutMs = 45_000;
 
 export function createReader(send: Send) {

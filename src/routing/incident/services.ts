@@ -18,7 +18,6 @@ export type AlertRoutesParts = {
   checkEveryMs: number;
   /** The time of the next drift check; undefined: there are none. */
   nextCheckAtMs: ((nowMs: number) => number) | undefined;
-  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   readRows: () => Promise<Rows>;
   database: Database;

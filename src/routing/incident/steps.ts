@@ -1,4 +1,4 @@
-/** How the steps of a sync run, durably in a worker and directly in a command, and their retries. */
+/** Runs the steps of a sync, durably in a worker and directly in a command, and retries them. */
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "#kernel/backoff.ts";
 
@@ -42,7 +42,7 @@ export function retryStep<T>(
   return retry(tools, () => tools.steps.run(name, attempt));
 }
 
-/** As `retryStep`, for attempts that run their own steps. */
+/** Retries like `retryStep`, for attempts that run their own steps. */
 export async function retry<T>(
   { steps, retryLimits: { retries, longestWaitMs } }: Tools,
   attempt: () => Promise<Attempt<T>>,

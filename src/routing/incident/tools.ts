@@ -5,7 +5,7 @@ import type { Tools } from "./steps.ts";
 
 export type ApplyTools = Tools & {
   service: Service;
-  /** How long after its creation a route may be missing in lists. */
+  /** A route may be missing in lists for so long after its creation. */
   listLagMs: number;
   /** Records that a route is about to be created. */
   intend: (creation: { name: string; declared: Content }) => Promise<void>;

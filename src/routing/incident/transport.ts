@@ -68,7 +68,7 @@ export function refuseAll(message: string): Send {
   });
 }
 
-/** For readers: throws for anything but GET before it is sent. */
+/** Returns a `send` for readers: it throws for anything but GET before it is sent. */
 export function readOnly(send: Send): Send {
   return async (call) => {
     if (call.method !== "GET") throw new Error(`${call.method} by a reader`);

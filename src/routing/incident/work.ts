@@ -45,7 +45,7 @@ export async function begin(
   return { applyId, invocation };
 }
 
-/** How long the end of an invocation that has ended may take to show. */
+/** Time for the end of an invocation that has ended to show. */
 const attachMs = 250;
 
 async function isRunning(ctx: ObjectContext, { invocation }: ApplyInProgress): Promise<boolean> {

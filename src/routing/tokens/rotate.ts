@@ -117,7 +117,7 @@ async function putBack(
   return new RotationError(`${messageOf(cause)}; ${state}`, { cause });
 }
 
-/** Whether the file has the old token again, although restoring it failed after the rename. */
+/** True if the file has the old token again, although restoring it failed after the rename. */
 function isInPlace({ webhook, previous }: TokenReplacement): boolean {
   try {
     return readSecret(webhook.file) === previous;

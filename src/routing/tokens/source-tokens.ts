@@ -29,7 +29,7 @@ type Settings = {
   url: string;
   apiKey: string;
   timeoutMs?: number;
-  /** How many attempts are made while errors look temporary. */
+  /** Number of attempts while errors look temporary. */
   attempts?: number;
 };
 
@@ -160,7 +160,7 @@ async function send({
 
 const Envelope = z.object({ request_id: z.string().max(200) });
 
-/** Of the body only the request id is quoted: the rest may repeat the token that was sent. */
+/** Makes an error that quotes only the request id of the body: the rest may repeat the token that was sent. */
 function refusal({ status, body }: Answer, what: string): IncidentServiceError {
   const { data } = Envelope.safeParse(body);
   const request = data === undefined ? "" : `, request ${data.request_id}`;
