@@ -9,7 +9,7 @@ export type LimitAnswer = { passed: boolean; remaining: number; resetMs: number 
 export type TakeAnswer = { passed: boolean; answers: LimitAnswer[] };
 
 export type Limiter = {
-  /** All or nothing: when one does not pass, none is counted. Answers are in the order of `requests`. */
+  /** Counts all or nothing: when one does not pass, none is counted. Answers are in the order of `requests`. */
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer | Promise<TakeAnswer>;
   close: () => Promise<void>;
 };

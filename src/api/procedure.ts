@@ -16,7 +16,7 @@ export type Call = {
   remoteIp: string;
   userAgent: string;
   headers: IncomingHttpHeaders;
-  /** When the request was received, unix milliseconds. */
+  /** Time when the request was received, unix milliseconds. */
   nowMs: number;
 };
 

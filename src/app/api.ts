@@ -37,7 +37,7 @@ export async function startApi(base: Base, parts: StartParts): Promise<Api> {
   return threads === 1 ? startAlone(base, parts) : startShared(base, parts, threads);
 }
 
-/** With the main thread only. */
+/** Serves with the main thread only. */
 async function startAlone(base: Base, parts: StartParts): Promise<Api> {
   const { analytics, database, databaseUrl, directUrl, stops } = parts;
   const invalidations = listenForInvalidations(databaseUrl, base.log, directUrl);
@@ -53,7 +53,7 @@ async function startAlone(base: Base, parts: StartParts): Promise<Api> {
   return { url, populate: () => {} };
 }
 
-/** With further threads, which share limits and invalidations by memory, and the port. */
+/** Serves with further threads, which share limits and invalidations by memory, and the port. */
 async function startShared(base: Base, parts: StartParts, threads: number): Promise<Api> {
   const { analytics, database, databaseUrl, metrics, stops } = parts;
   const { host, port } = base.config.api;

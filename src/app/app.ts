@@ -67,7 +67,7 @@ export async function startApp(config: Config, of: Start): Promise<App> {
   }
 }
 
-/** Also aborted when the program fails, with its error, because a start may take minutes. */
+/** Returns a signal that is also aborted when the program fails, with its error, because a start may take minutes. */
 function abortedBy(failed: Promise<Error>, stopping: AbortSignal | undefined): AbortSignal {
   const failing = new AbortController();
   void failed.then((error) => failing.abort(error));

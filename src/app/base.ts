@@ -14,7 +14,7 @@ export type Base = {
   /** The services of the settings; every part that listens adds its own. Nothing that others name may lead there. */
   services: readonly OwnService[];
   own: (name: string, url: string) => void;
-  /** Every part adds its own metrics to it. */
+  /** Registry to which every part adds its metrics. */
   registry: Registry;
   /** Announces that this process is about to end. */
   departure: Pick<Departure, "isAnnounced" | "announced">;

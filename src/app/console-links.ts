@@ -7,7 +7,7 @@ import { httpUrl } from "#kernel/address.ts";
 
 export type ConsoleLinks = {
   to: LinkTo;
-  /** To be called when `control` listens in this process. */
+  /** Must be called when `control` listens in this process. */
   noteControl: (url: string) => void;
 };
 

@@ -130,7 +130,7 @@ async function refuseOtherKeys(
   refuseForeign(await compareRing(database, createBaseKeyRing(base).marks));
 }
 
-/** With the embedded database there is no other process: its earlier keys are lost, but it has to start. */
+/** Continues with the embedded database, which no other process has: its earlier keys are lost, but it has to start. */
 function refuse({ config, log }: Base, verdict: Verdict): void {
   try {
     refuseForeign(verdict);

@@ -19,7 +19,7 @@ export type Fleet = {
   operators?: readonly string[] | undefined;
 };
 
-/** With the logins of its registries. */
+/** A fleet with the logins of its registries. */
 export type FleetWithLogins = Fleet & { findCredential: FindCredential };
 
 type Settings = Pick<Config, "fleet" | "fleets" | "rollout" | "registry" | "slack">;

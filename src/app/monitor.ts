@@ -113,7 +113,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   };
 }
 
-/** By default our own API. */
+/** Returns the target of checks, by default our own API. */
 function targetOf(base: Base, ownApiUrl: string | undefined): Target {
   const { api, monitor } = base.config;
   const baseUrl = monitor.base_url || (ownApiUrl ?? httpUrl(api));

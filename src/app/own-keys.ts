@@ -47,7 +47,7 @@ export async function startCheckKey(base: Base, database: Database): Promise<voi
   await ensureNarrow(base, database, { name: "check_key", origin: "checks" });
 }
 
-/** Each process of a shared database has one of its own. */
+/** Ensures a key of this process: each process of a shared database has its own. */
 function ensureNarrow(base: Base, database: Database, key: Pick<StoredKey, "name" | "origin">) {
   const others = isOwnDatabase(base) ? "end" : "join";
   return ensureKept(base, database, { ...key, others, graceSeconds: 0 });

@@ -184,7 +184,7 @@ function prepareSignIn(
   });
 }
 
-/** With another ingress token all earlier tickets are void, as its sessions are. */
+/** Prepares tickets, which another ingress token makes void, as it does sessions. */
 function prepareTickets(
   { credentials }: Pick<Base, "credentials">,
   { actorKey, database }: Pick<SignInParts, "actorKey" | "database">,
@@ -192,7 +192,7 @@ function prepareTickets(
   return createTickets(database, secretOf(actorKey, credentials.ingress_token));
 }
 
-/** Nobody makes a session with the ingress token alone; and with another one, all sessions end. */
+/** Derives a secret, so that the ingress token alone makes no session, and another one ends all sessions. */
 function secretOf(actorKey: Uint8Array, ingressToken: string): Uint8Array {
   return createHmac("sha256", actorKey).update(`vedette sign-in ${ingressToken}`).digest();
 }
@@ -203,7 +203,7 @@ type Installation = {
   isEngineInstalled?: () => boolean;
 };
 
-/** By job; of a job that is on there is none. */
+/** Returns why each job is off; nothing for jobs that are on. */
 export function createMissingOfJob(config: Config, here: Installation): MissingOfJob {
   const analytics = missingOfAnalytics(config, here);
   const missing: Record<CronJobName, string[]> = {

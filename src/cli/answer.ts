@@ -35,7 +35,7 @@ export class ConnectionError extends Error {
 
 export type Question = {
   method: "GET" | "POST" | "DELETE";
-  /** After the address of control, with a slash. */
+  /** Path after the address of control, with a slash. */
   path: string;
   token?: string;
   body?: object;

@@ -57,7 +57,7 @@ function codeOf(error: unknown): string {
   return cause === undefined ? "failed" : codeOf(cause);
 }
 
-/** Without the option for help if there is no such command: commander would print the help of all. */
+/** Removes the option for help if there is no such command: commander would print the help of all. */
 function withoutHelpOfNone(program: Command, argv: string[]): string[] {
   const [node = "", file = "", ...words] = argv;
   const given = words[0] === "help" ? words.slice(1) : words;

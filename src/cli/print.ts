@@ -12,7 +12,7 @@ export function complain(text: string): void {
 /** The refusal of options that no parser of one option refuses. */
 export const usageError = (message: string) => Object.assign(new Error(message), { code: "usage" });
 
-/** One document on one line. */
+/** Prints one document on one line. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${toJsonLine(value)}\n`);
 }
@@ -36,7 +36,7 @@ export function forTerminal(text: string): string {
 
 const unfit = /[\u007f-\u009f\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Only the colours that are used here: none that could hide text. */
+/** Matches the colours that are used here: none that could hide text. */
 const colour = /\[(?:[0-2]|2[0-9]|3[1-79])m$/;
 
 const unfitOrColour = new RegExp(

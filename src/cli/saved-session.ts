@@ -56,7 +56,7 @@ export function requireFile(url: string, environment: Environment): string {
   throw new Error("there is nowhere to keep a session: set HOME or XDG_CONFIG_HOME");
 }
 
-/** By the XDG Base Directory Specification, which ignores a relative XDG_CONFIG_HOME. */
+/** Follows the XDG Base Directory Specification, which ignores a relative XDG_CONFIG_HOME. */
 function fileOf(url: string, environment: Environment): string | undefined {
   const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = environment;
   if (!path.isAbsolute(named) && home === "") return undefined;

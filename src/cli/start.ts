@@ -132,7 +132,7 @@ export function readyFields(ready: Ready): Record<string, unknown> {
   };
 }
 
-/** Without the gateway in this process the command would have no address to call; a fleet of one's own has other images. */
+/** False if no gateway of this process can be called, and for a fleet of one's own, which has other images. */
 function hasExample({ endpoints: { control }, isFleetLocal }: Ready): boolean {
   return control !== undefined && isFleetLocal;
 }

@@ -65,7 +65,7 @@ function requireOwnAddress(url: string, options: TargetOptions, environment: Env
   );
 }
 
-/** No refusal: http is usual within a cluster or a private network. */
+/** Warns, and does not refuse: http is usual within a cluster or a private network. */
 function warnOfHttp({ protocol, hostname, origin }: URL): void {
   if (protocol !== "http:" || isThisMachine(hostname)) return;
   complain(`${origin}: over http the token can be read on its way: use https`);
@@ -143,7 +143,7 @@ function findRunning(dataDir: string): string | undefined {
 const controlUrl = Endpoints.pick({ control: true, process: true });
 const ingressToken = Credentials.pick({ ingress_token: true });
 
-/** By the address that it listens at: that port of another loopback address may be another program's. */
+/** Compares the address that it listens at: the same port of another loopback address may be of another program. */
 function findLocal(dataDir: string, href: string): Target {
   const url = new URL(href);
   const own = URL.parse((isThisMachine(url.hostname) && findRunning(dataDir)) || "");

@@ -58,7 +58,7 @@ function writeManifest(directory: string, files: readonly string[]): void {
   renameSync(`${file}.new`, file);
 }
 
-/** One that leads nowhere, too: what is written to a link arrives elsewhere. */
+/** True also for a dead link: what is written to a link arrives elsewhere. */
 function exists(directory: string, name: string): boolean {
   return lstatSync(path.join(directory, name), { throwIfNoEntry: false }) !== undefined;
 }

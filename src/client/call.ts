@@ -2,14 +2,14 @@
 import { VedetteError } from "./vedette-error.ts";
 
 export type Gateway = {
-  /** Without a slash at its end. */
+  /** An address without a slash at its end. */
   url: string;
   headers: Record<string, string>;
   send: typeof fetch;
 };
 
 export type Call = {
-  /** Without a slash at its start. */
+  /** A path without a slash at its start. */
   path: string;
   body: object;
   /** Limit of the whole call, in milliseconds. */

@@ -183,7 +183,7 @@ async function callToEnd(gateway: Gateway, call: Call): Promise<unknown> {
 
 type Absence = { seenMs: number; signal: AbortSignal | undefined };
 
-/** When Vedette was seen last. Throws the error when that is too long ago. */
+/** Returns when Vedette was last reachable. Throws the error when that is too long ago. */
 async function waitForReturn(error: unknown, { seenMs, signal }: Absence): Promise<number> {
   const nowMs = performance.now();
   if (judge(error) === "open") return nowMs;

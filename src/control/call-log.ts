@@ -5,7 +5,7 @@ import { findRoute } from "./routes.ts";
 
 export type Call = {
   requestId: string;
-  /** Without its query. */
+  /** The path without its query. */
   path: string;
   status: number;
   /** True if the caller has been sent the whole response. */

@@ -43,7 +43,7 @@ export type Operator = {
 type Operators = Readonly<Record<string, Operator>>;
 type Tokens = { ingress_token: string; operators: Operators };
 
-/** With one token two names would be one caller, and whose it is would depend on their order. */
+/** Refuses a shared token: two names would be one caller, and whose it is would depend on their order. */
 function requireOwnTokens({ ingress_token, operators }: Tokens, context: z.RefinementCtx): void {
   const ofIngress = createHash("sha256").update(ingress_token).digest("hex");
   const known = new Set([ofIngress]);

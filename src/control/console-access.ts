@@ -10,7 +10,7 @@ import { findRoute, roleOf } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
 type Parts = {
-  /** By a token alone. */
+  /** Identifies a caller by a token alone. */
   identify: Identify;
   ingress: Ingress;
   log: Log;

@@ -201,7 +201,7 @@ async function publicPageOf(request: FastifyRequest, { findPublicPage }: Control
   return (await findPublicPage?.(pathOf(request))) ?? null;
 }
 
-/** Without named proxies X-Forwarded-For is ignored. */
+/** Returns the trusted proxies; without them X-Forwarded-For is ignored. */
 function trustedProxiesOf({ trustedProxies = [] }: ControlSettings): string[] | false {
   return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }

@@ -13,7 +13,7 @@ type IngressCall = {
   /** The caller's name, as history records it. */
   actor: string;
   accounts?: readonly string[] | undefined;
-  /** With it a repeated call attaches to the first one; undefined for a call that only reads. */
+  /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** True if the answer may take hours. */
   blocks: boolean;

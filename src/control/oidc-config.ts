@@ -60,7 +60,7 @@ export const OidcSetting = z
     name_claim: claimName("email"),
     /** The claim with the person's groups or roles, also by a path: `realm_access.roles`. */
     roles_claim: claimName("groups"),
-    /** By value of that claim: what whoever has it may do. */
+    /** Roles by value of that claim. */
     roles: z.preprocess(readRoleMap, z.record(z.string().min(1).max(256), roleList)).default({}),
     /** Roles of people to whom no value gives a role. */
     default_roles: roleList.default([]),

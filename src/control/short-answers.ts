@@ -67,7 +67,7 @@ function rejecting(answer: Answer): Answer {
   };
 }
 
-/** Without a body, which has to be read to its end first, and without wishes about the connection but to keep or close it. */
+/** True if there is no body to read first, and no wish about the connection but to keep or close it. */
 function isPlain({ socket, httpVersion, headers }: IncomingMessage): boolean {
   // With too many requests ahead of it, it was refused already.
   if (socket.destroyed || httpVersion !== "1.1") return false;

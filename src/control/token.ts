@@ -26,7 +26,7 @@ export function createIdentify(tokens: Tokens): Identify {
 /** A caller, with a mark that changes with its token and its roles, and reveals nothing about the token. */
 export type MarkedCaller = Caller & { mark: string };
 
-/** By name. Sessions that were signed in with another mark are invalid. */
+/** Returns the callers by name. Sessions that were signed in with another mark are invalid. */
 export function markedCallers(tokens: Tokens): Map<string, MarkedCaller> {
   const marked = [...knownOf(tokens)].map(([caller, value]): [string, MarkedCaller] => [
     caller.actor,
@@ -56,7 +56,7 @@ function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, 
   }
 }
 
-/** By its token, and by whom it signs in, an operator's row is known under another name, too. */
+/** Lists an operator row's other names: those by its token, and of the person that it signs in. */
 export function rowAccounts({ token, sign_in }: Partial<Operator>): string[] {
   const known = [token, sign_in?.toLowerCase()].filter((text) => text !== undefined);
   return known.map((text) => `row:${markOf({ actor: "", roles }, Buffer.from(text))}`);

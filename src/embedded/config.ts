@@ -17,7 +17,7 @@ export const embeddedConfig = {
       /** People and programs reach Restate here, through the guard in front of the server itself. */
       ingress_port: port(8480),
       admin_port: port(9470),
-      /** With an external Restate: the host on which `control` serves the guard for it. Empty: none. */
+      /** Host on which `control` serves the guard for an external Restate. Empty: none. */
       front_host: optionalText(),
       /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one has its own. */
       identity_keys: textList(),

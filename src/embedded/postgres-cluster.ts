@@ -100,7 +100,7 @@ export function removeDrafts(directory: string): void {
 /** Errors of removing a directory that another process is writing to. */
 const transient = new Set(["ENOTEMPTY", "EEXIST", "EBUSY"]);
 
-/** It takes seconds on an idle machine, minutes on a busy one. */
+/** The set-up takes seconds on an idle machine, minutes on a busy one. */
 const setUpWithinMs = 300_000;
 
 type Setup = Pick<NewCluster, "runAs" | "signal" | "onLaunch">;

@@ -50,7 +50,7 @@ export function judgeHolder(
   return Math.abs(startedAtMs - lockedAtMs) > sameStartMs ? "other" : "unknown";
 }
 
-/** From /proc; where that isn't readable, from the command line of the process. */
+/** Reads /proc; where that isn't readable, the command line of the process. */
 function readTraits({ pid, startedAt }: ProcessIdentity, directory: string): Traits {
   const startedAtMs = readWallClock(startedAt);
   const executable = readLink(`/proc/${pid}/exe`);
@@ -84,7 +84,7 @@ function readWallClock(startedAt: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** When the server that wrote the lock started: its third line. */
+/** Reads when the server that wrote the lock started: its third line. */
 function readLockTime(lock: string): number | undefined {
   const seconds = Number(readFileSync(lock, "utf8").split("\n")[2]);
   return Number.isInteger(seconds) && seconds > 0 ? seconds * 1_000 : undefined;

@@ -23,7 +23,7 @@ import { endLeftover, type SupervisedServer, superviseServer } from "./supervise
 
 export type RestateSettings = {
   dataDir: string;
-  /** On loopback; 0 takes a free port. Both absent: unix sockets, which only this user can open. */
+  /** Port on loopback; 0 takes a free port. Both absent: unix sockets, which only this user can open. */
   ingressPort?: number;
   adminPort?: number;
   /** PEM file with the private key that signs every request to the worker. */

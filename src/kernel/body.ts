@@ -127,7 +127,7 @@ function refuseBroken(cause: Error): never {
   throw Object.assign(cause, { statusCode: 400 });
 }
 
-/** At most the first `maxBytes` of a body, or what came before its connection broke. Never throws. */
+/** Reads at most the first `maxBytes` of a body, or what came before its connection broke. Never throws. */
 export async function readBeginning(body: Body, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -16,7 +16,7 @@ export class ContentCodingError extends Error {
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** By name. `firstByte` is that of the coded body. */
+/** Decoders by name. `firstByte` is that of the coded body. */
 const decoders: Record<string, (firstByte: number) => Transform> = {
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
@@ -27,7 +27,7 @@ const decoders: Record<string, (firstByte: number) => Transform> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
 };
 
-/** More are nobody's, and each costs memory. */
+/** Limit of codings: nobody sends more, and each costs memory. */
 const mostCodings = 5;
 
 /** The content codings of a body in the order in which they were applied; of a plain body none. */

@@ -10,7 +10,7 @@ export type CronFields = {
   hours: number[];
   days: number[];
   months: number[];
-  /** From 0, Sunday. */
+  /** Days from 0, Sunday. */
   weekdays: number[];
   /** A day has to be one of `days` and of `weekdays`; false: of one of them. */
   needsBoth: boolean;

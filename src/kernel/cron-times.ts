@@ -86,7 +86,7 @@ function nextMinute(ms: number): number {
   return Math.floor(ms / minuteMs) * minuteMs + minuteMs;
 }
 
-/** After so many days the calendar is the same again, weekdays included. */
+/** The calendar, weekdays included, repeats after so many days. */
 const calendarDays = 146_097;
 
 /** The first minute from `clock` on that fits, as a clock shows it: counted as if it were UTC. */

@@ -27,7 +27,7 @@ function describe(error: unknown, url: string): string | undefined {
   return found?.[1].replace(/\{(\w+)\}/g, (_, name: string) => place[name] ?? "");
 }
 
-/** By what code and message say; poolers, and what migrates, have no code of their own. The first that fits counts. */
+/** Faults by code and message; poolers and migration programs have no code of their own. The first that fits counts. */
 const faults: Readonly<Record<string, string>> = {
   ECONNREFUSED:
     "nothing listens at {server} (ECONNREFUSED): start Postgres there, or correct host and port",

@@ -40,7 +40,7 @@ export type HangWatchSettings = {
   onHung?: (error: HungError) => void;
 };
 
-/** With the default together below the five seconds within which callers are answered, with room for a busy machine. */
+/** The default together stays below the five seconds in which callers are answered, with room for a busy machine. */
 const pollEveryMs = 250;
 const signWithinMs = 2_500;
 

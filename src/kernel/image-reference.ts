@@ -53,7 +53,7 @@ function parse(text: string): ImageReference | undefined {
   };
 }
 
-/** Before containerd, kubelets reported `docker-pullable://name@digest`. */
+/** Removes the scheme: kubelets reported `docker-pullable://name@digest` before containerd. */
 function withoutScheme(text: string): string {
   return text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, "");
 }

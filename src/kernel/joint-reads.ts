@@ -11,7 +11,7 @@ const maxGroups = 4;
 /** The most names of one group: all of them wait for the slowest, and fail with it. */
 export const maxNames = 20;
 
-/** After so long a read no longer keeps others waiting: its connection may be dead, and others may be free. */
+/** A read no longer keeps others waiting after this: its connection may be dead, and others may be free. */
 const usualSlowMs = 250;
 
 /** `found`: what was read, by name. */

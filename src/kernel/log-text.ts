@@ -6,12 +6,12 @@ import { maskSecrets } from "./mask-secrets.ts";
 const maxBytes = 16_384;
 const maxLine = 1_000;
 
-/** More of a raw log is not looked at: escape sequences take room, too. */
+/** Limit of a raw log: escape sequences take room, too. */
 export const maxRawLog = 65_536;
 
 /**
- * At most the last `lines` lines of it, and 16 KiB: without escape sequences, control characters and empty lines at the
- * end, and with secrets masked. Between each two is a newline.
+ * Returns at most the last `lines` lines, and 16 KiB, with secrets masked: without escape sequences, control
+ * characters and empty lines at the end. Between each two is a newline.
  */
 export function cleanLog(raw: string, { lines }: { lines: number }): string {
   if (lines < 1) return "";
@@ -26,7 +26,7 @@ export function cleanWords(words: string, maxLength: number): string {
   return cleanText(maskSecrets(stripEscapes(words.slice(0, maxRawLog))), maxLength);
 }
 
-/** Without the line that the cut has gone through, unless it is the only one. */
+/** Drops the line that the cut has gone through, unless it is the only one. */
 function endOf(raw: string): string {
   if (raw.length <= maxRawLog) return raw;
   const end = raw.slice(-maxRawLog);

@@ -3,7 +3,7 @@ import { maskPrivateKeys } from "./mask-private-keys.ts";
 
 const mask = "***";
 
-/** By these beginnings people and programs recognize our secrets: a new kind of secret takes its own from here. */
+/** The first characters of our secrets, for people and programs: a new kind of secret takes its own from here. */
 export const secretPrefixes = { rootKey: "vedette_root_", session: "vds_" } as const;
 
 /** Prefixes of webhooks' signing secrets (Standard Webhooks), and of tokens of GitHub, GitLab and Slack. */

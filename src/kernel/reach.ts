@@ -99,7 +99,7 @@ export function serviceAt(name: string, url: string): OwnService[] {
     : [{ name, host: withoutBrackets(address.hostname), port }];
 }
 
-/** With the addresses at which other machines reach what listens at all of a machine's: by default this one's. */
+/** Adds the addresses at which other machines reach a server that listens at all of a machine's addresses. */
 export function seenFromElsewhere(services: readonly OwnService[], host?: string): OwnService[] {
   const own = ownAddresses().filter(
     (one) => describeClosed(one, ["metadata", "loopback"]) === undefined,
@@ -155,7 +155,7 @@ export function describeClosed(address: string, networks: readonly Network[]): s
   return isIn("private", privateRanges) ? "of a private network" : undefined;
 }
 
-/** With the IPv6 addresses that stand for IPv4: of NAT64 (RFC 6052) and 6to4 (RFC 3056); IPv4-mapped ones need no range. */
+/** Adds IPv6 addresses that stand for IPv4: of NAT64 (RFC 6052) and 6to4 (RFC 3056); IPv4-mapped ones need no range. */
 function withEmbedded(ranges: readonly string[]): string[] {
   return ranges.flatMap((range) => {
     const [address = "", bits = 32] = range.split("/");

@@ -40,7 +40,7 @@ const drainMs = 250;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** It has nothing to read. At a limit, or when we end, it is killed with all that it started. */
+/** Runs a program without input. At a limit, or when we end, it is killed with all that it started. */
 export function runProgram(program: Program, limits: ProgramLimits): Promise<ProgramEnd> {
   const { promise, resolve } = Promise.withResolvers<ProgramEnd>();
   const child = start(program);

@@ -86,7 +86,7 @@ export function findFaultyHosts(
 
 /** Destination of a text with secrets. */
 export type Use = {
-  /** With the secrets filled in; undefined: it cannot be read, and nobody knows who would receive them. */
+  /** Address with the secrets filled in; undefined: it cannot be read, and nobody knows who would receive them. */
   address: URL | undefined;
   /** The host as the row has it, without the secrets that may be part of it. */
   shown: string;

@@ -97,7 +97,7 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-/** Only names and codes: a message could quote the URL. */
+/** Describes a failure by names and codes only: a message could quote the URL. */
 function describeFailure(error: unknown): string {
   const original = error instanceof IncomingWebhookRequestError ? error.original : error;
   if (!(original instanceof Error)) return "not reached";

@@ -1,7 +1,7 @@
 /** Describes the fault of an address that people write, without quoting it: it may have a secret. */
 
 export type WantedUrl = {
-  /** Without `://`; absent: any, as Postgres' client takes them. */
+  /** Schemes without `://`; absent: any, as Postgres' client takes them. */
   schemes?: readonly string[];
   example: string;
   /** Advice instead of a user or password in it; absent: it may have them. */
@@ -17,7 +17,7 @@ export const baseUrl = (example: string, insteadOfUser?: string): WantedUrl => (
   ...{ schemes: httpSchemes, example, insteadOfUser, isBase: true },
 });
 
-/** Each `{{NAME}}` of a secret as a letter. */
+/** Replaces each `{{NAME}}` of a secret by a letter. */
 export const fillPlaceholders = (text: string) => text.replace(/\{\{[^{}]*\}\}/g, "x");
 
 /** undefined: nothing. The first of several faults, since one often makes the next. */

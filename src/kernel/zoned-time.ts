@@ -7,7 +7,7 @@ export function dayAt(timeZone: string, ms: number): number {
   return Math.floor((ms + offsetAt(timeZone, ms)) / dayMs);
 }
 
-/** From 0, Monday, to 6, Sunday. */
+/** Returns 0, Monday, to 6, Sunday. */
 export function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }

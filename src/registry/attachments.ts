@@ -109,7 +109,7 @@ function tagOf(digest: string): string {
   return digest.replace(":", "-");
 }
 
-/** Also what has no type of its own: some clients write that of the configuration, which is empty, into the list. */
+/** True also without a type of its own: some clients write that of the configuration, which is empty, into the list. */
 function mayBeSignature(artifactType: string): boolean {
   const others = [
     "",

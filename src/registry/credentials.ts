@@ -151,7 +151,7 @@ function toCredential(value: unknown, helper: string): Credential | string {
   return `${detail}; set ${variablePrefix}<HOST>`;
 }
 
-/** With or without padding, of either alphabet, in several lines. A line end after the password is no part of it. */
+/** Decodes either alphabet, with or without padding, in several lines. A line end after the password is cut off. */
 function decodePair(auth: string): Credential | undefined {
   const text = auth.replace(/\s/g, "");
   if (!/^[\w+/-]+={0,2}$/.test(text)) return undefined;

@@ -14,7 +14,7 @@ export const manifestTypes = [
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
 
-/** After these a GET is answered no better than the HEAD was: no access, and too many requests. */
+/** A GET after these is answered no better than the HEAD was: no access, and too many requests. */
 const limiting = [401, 408, 429, 503];
 
 /**

@@ -46,7 +46,7 @@ const RouteSource = z.strictObject({
 
 /** An alert that any of the sources lets through is escalated and posted. */
 export const AlertRoute = z.strictObject({
-  /** Without blanks around it, which the incident service would take off. */
+  /** A name without blanks around it, which the incident service would take off. */
   name: z.string().trim().min(1, "is empty"),
   sources: z.array(RouteSource),
   /** The name of an escalation path; null: nobody is paged. */

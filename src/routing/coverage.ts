@@ -72,7 +72,7 @@ export function coverSource(
 type Labels = Record<string, string>;
 type Domain = Record<string, string[]>;
 
-/** Every label that matters for the source, with every value that may make a difference. */
+/** Returns every label that matters for the source, with every value that may make a difference. */
 function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
   const conditions = routes
     .flatMap((route) => route.sources)
@@ -87,7 +87,7 @@ function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
   return Object.fromEntries([...names].map((name) => [name, valuesOf(name)]));
 }
 
-/** Every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
+/** Returns every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
 export function combineDomain(domain: Domain, spend: Spend = () => true): Labels[] {
   const size = Object.values(domain).reduce((product, values) => product * values.length, 1);
   if (size > maxCombinations || !spend(domain, size)) {

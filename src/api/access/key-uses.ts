@@ -1,4 +1,4 @@
-/** When root keys were last used: collected in memory and written in batches, so that a call costs no write. */
+/** Collects the uses of root keys in memory and writes them in batches, so that a call costs no write. */
 import { createWriteLastUsed } from "#api/access/last-used.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "#kernel/database.ts";
 
-/** When a key was last used, unix milliseconds. */
+/** The last use of a key, unix milliseconds. */
 export type LastUse = { keyId: string; timeMs: number };
 
 const batchSize = 25_000;

@@ -4,7 +4,7 @@ import { flag, secretUrl, wholeNumber } from "#kernel/setting.ts";
 export const analyticsConfig = {
   clickhouse: z
     .strictObject({
-      /** With user, password and database as needed; empty: the embedded engine. */
+      /** An address with user, password and database as needed; empty: the embedded engine. */
       url: secretUrl(),
     })
     .prefault({}),

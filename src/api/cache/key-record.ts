@@ -169,7 +169,7 @@ LEFT JOIN workspaces f ON f.id = k.for_workspace_id
 LEFT JOIN apis a ON a.key_space_id = k.key_space_id
 LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL`;
 
-/** With more it is read alone: bytes of JSON, permissions, roles with their permissions. */
+/** Limits of records that are read together: bytes of JSON, permissions, roles with their permissions. */
 const ordinary = { meta: 2_000, permissions: 100, roles: 100 };
 
 /** First by the size that it has on the disk, where it may be compressed: most of those too long are not read for it. */

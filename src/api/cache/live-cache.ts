@@ -37,7 +37,7 @@ type Entry<Value> = {
   touched: number;
   /** `#kept` when the record last moved to the front of those in use. */
   kept: number;
-  /** When it was loaded, and when it expires; by `performance.now()`. */
+  /** Times of its load and of its expiry, by `performance.now()`. */
   loadedAt: number;
   staleAt: number;
 };

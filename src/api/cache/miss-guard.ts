@@ -42,7 +42,7 @@ export type MissGuard = ReturnType<typeof createMissGuard>;
 
 type Askers = ReturnType<typeof createAskers>;
 
-/** With `max`, each would take the memory for all of them now. */
+/** Creates a cache without `max`: with it, each would take the memory for all of them now. */
 const createAskers = () =>
   new LRUCache<string, Bucket>({ maxSize: maxAskers, sizeCalculation: () => 1 });
 

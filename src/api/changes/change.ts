@@ -26,7 +26,7 @@ export type MakeChange = <Result>(
 const transientCodes = new Set(["40P01", "40001", "23503"]);
 const maxTries = 4;
 
-/** When the promise fulfils, the change is committed and this process no longer answers by older data. */
+/** Resolves when the change is committed and this process no longer answers by older data. */
 export function createMakeChange(parts: {
   database: Database;
   invalidations: Invalidations;

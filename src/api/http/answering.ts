@@ -1,4 +1,4 @@
-/** From a request to a procedure and back: check the body, then the key, then the permission. */
+/** Answers a request by a procedure: checks the body, then the key, then the permission. */
 import { validateHeaderValue } from "node:http";
 import fastJsonStringify, { type Schema } from "fast-json-stringify";
 import type { FastifyRequest } from "fastify";
@@ -115,7 +115,7 @@ function lowerNames(headers: Headers = {}): Headers {
   );
 }
 
-/** Anything else would be sent as the answer. */
+/** Wraps anything else, which would be sent as the answer. */
 function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
 }
@@ -124,7 +124,7 @@ function envelope({ data, pagination }: Answer<unknown>, requestId: string) {
   return { meta: { requestId }, data, pagination };
 }
 
-/** By the schema of the procedure's answer, which is faster than `JSON.stringify`. */
+/** Serializes by the schema of the procedure's answer, which is faster than `JSON.stringify`. */
 function createSerialize(procedure: Procedure): (body: unknown) => string {
   const body = z.object({
     meta: z.object({ requestId: z.string() }),

@@ -4,7 +4,7 @@ import type { Fault } from "#api/error.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Nobody reads more than these, and a body may have a million. */
+/** Most faults that are listed: a body may have a million. */
 const faultsAtMost = 100;
 
 /** The first faults of a refused body, in the order in which they were found. */

@@ -24,7 +24,7 @@ export type RefusedRequest = {
 /** Makes the answer to a request for which this was thrown. Logs what is no fault of the caller. */
 export type Refuse = (error: Error, request: RefusedRequest) => WireAnswer;
 
-/** By Fastify. Its type is complete: Fastify would add a charset to some. */
+/** Sends by Fastify. The type is complete: Fastify would add a charset to some. */
 export function send(reply: FastifyReply, { status, headers, type, body }: WireAnswer): void {
   try {
     if (headers !== undefined) reply.headers(headers);

@@ -55,7 +55,7 @@ function mayReroll(old: KeyDetails): Requirement {
   return old.sealed === null ? create : allOf(create, onKey(old, "encrypt_key"));
 }
 
-/** When the old key expires: at once, or at the end of the minute in which `expirationMs` has passed. */
+/** Returns when the old key expires: at once, or at the end of the minute in which `expirationMs` has passed. */
 function retirement(nowMs: number, expirationMs: number): Date {
   if (expirationMs === 0) return new Date(nowMs);
   return new Date(Math.ceil((nowMs + expirationMs) / minuteMs) * minuteMs);

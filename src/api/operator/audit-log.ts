@@ -21,7 +21,7 @@ const Targets = z.array(
 const Row = z.object({
   id: z.string(),
   time: z.date(),
-  /** To the microsecond, for the cursor. */
+  /** Time to the microsecond, for the cursor. */
   exactTime: z.string(),
   workspaceId: z.string(),
   event: z.string(),

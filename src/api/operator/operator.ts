@@ -99,7 +99,7 @@ const spaceColumns = {
   defaultBytes: "default_bytes",
 } as const;
 
-/** Every `api` process goes by it within a second. Throws when there is no such API. */
+/** Changes an API: every `api` process applies it within a second. Throws when there is no such API. */
 async function changeApi(
   database: Database,
   actor: string,

@@ -28,7 +28,7 @@ export type ListedRootKey = {
   origin: Origin | null;
   state: "active" | "disabled" | "expired" | "revoked" | "workspace_disabled";
   createdAt: Date;
-  /** To the minute, some seconds late. Null: no use is known. */
+  /** The last use, to the minute, some seconds late. Null: no use is known. */
   lastUsedAt: Date | null;
   /** Null: never. */
   expiresAt: Date | null;
@@ -68,7 +68,7 @@ export function createRootKeyAdmin(database: Database, actor: string) {
       return isAll ? rows : rows.filter(({ state }) => !["revoked", "expired"].includes(state));
     },
 
-    /** Every process refuses it within a second. Throws when there is no such root key. */
+    /** Revokes a root key: every process refuses it within a second. Throws when there is no such root key. */
     revoke: (id: string): Promise<void> =>
       inTransaction(database, async (transaction) => {
         const { workspaceId, name } = await lockRootKey(transaction, id);
@@ -226,7 +226,7 @@ const actions: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** With wildcards: `unkey:v1:<workspace>:<path>#<action>`. */
+/** Matches a URN with wildcards: `unkey:v1:<workspace>:<path>#<action>`. */
 const urn = /^unkey:v1:[\w*]+:[\w*/]+#[a-z_*]+$/;
 
 /** Throws for the first permission that no procedure requires, and names the valid ones. */

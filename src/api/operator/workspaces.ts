@@ -37,7 +37,7 @@ export function createWorkspaceAdmin(database: Database, actor: string) {
       return id;
     },
 
-    /** By name; the number of keys is as last counted. */
+    /** Lists all by name; the number of keys is as last counted. */
     list: async (): Promise<Workspace[]> => {
       const { rows } = await database.query<
         Record<"requests" | "quota" | "keys", string | null> & Workspace
@@ -57,7 +57,7 @@ export function createWorkspaceAdmin(database: Database, actor: string) {
       }));
     },
 
-    /** Every `api` process goes by it within a second. Throws when there is no such workspace. */
+    /** Changes a workspace: every `api` process applies it within a second. Throws when there is no such workspace. */
     change: async (id: string, change: WorkspaceChange): Promise<void> => {
       const { enabled, requestsPerMinute, monthlyQuota } = change;
       await inTransaction(database, async (transaction) => {

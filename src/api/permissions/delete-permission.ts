@@ -45,7 +45,7 @@ async function removePermission(
   });
 }
 
-/** With the lock, a transaction that gives a key one of these roles either waits or has committed its link. */
+/** Locks the roles: a transaction that gives a key one of them either waits or has committed its link. */
 async function lockRolesWith({ transaction }: Change, permissionId: string): Promise<void> {
   await transaction.query(
     `SELECT 1 FROM roles r WHERE r.id IN (

@@ -97,7 +97,7 @@ export async function findRoleIds(
   throw new ApiError("unkey/data/role_not_found", `Role '${unknown}' was not found.`);
 }
 
-/** Without names that differ only in case; the first spelling is kept. */
+/** Removes names that differ only in case; the first spelling stays. */
 function unique(names: readonly string[]): string[] {
   return [
     ...new Map(names.toReversed().map((name) => [name.toLowerCase(), name])).values(),

@@ -50,14 +50,14 @@ export function createNamespaceStore(parts: {
   };
   return {
     cache,
-    /** By name or id. Throws the 404 when there is none or it was deleted; only limits distinguish the two. */
+    /** Finds by name or id. Throws the 404 when there is none or it was deleted; only limits distinguish the two. */
     require: async (call: Call, nameOrId: string): Promise<Namespace> => {
       const found = await findAny(call, nameOrId);
       if (found !== undefined && !found.isDeleted) return found;
       const detail = "The requested rate limit namespace does not exist.";
       throw new ApiError("unkey/data/ratelimit_namespace_not_found", detail);
     },
-    /** By name or id; created when there is none and the caller may (else the 403). */
+    /** Finds by name or id, or creates one if the caller may (else the 403). */
     ensure: (call: Call, name: string): Namespace | Promise<Namespace> => {
       const found = find(call, name);
       if (found === undefined) return make(call, name);

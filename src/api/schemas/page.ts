@@ -1,7 +1,7 @@
 /** Pages of a list: one row more than the limit is read, and shows where the next page begins. */
 import type { Pagination } from "./resources.ts";
 
-/** To read and write more at once would delay all other requests. */
+/** Most bytes of a page: more at once would delay all other requests. */
 export const pageBytes = 4 * 1024 * 1024;
 
 /** `bytes`: about how large this row is in the answer; absent: small. */

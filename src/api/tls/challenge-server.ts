@@ -17,7 +17,7 @@ const tokenPattern = /^[\w-]{1,256}$/;
  */
 const lane = { width: 2, length: 2_000 };
 
-/** Not listening yet: the caller calls `listen` and `close`. Plain HTTP, without authentication. */
+/** Creates a server of plain HTTP without authentication; the caller calls `listen` and `close`. */
 export function createChallengeServer({ store, log }: ChallengeParts): FastifyInstance {
   const app = fastify({
     bodyLimit: 1_024,

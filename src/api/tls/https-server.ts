@@ -32,7 +32,7 @@ type ListenAt = { host: string; port: number; reusePort?: boolean };
 
 const handshakeTimeoutMs = 10_000;
 
-/** Until there is a certificate, handshakes fail. */
+/** Starts the server; until there is a certificate, handshakes fail. */
 export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise<HttpsServer> {
   const inUse: CertificateInUse = { context: undefined };
   const server = createServerFor(parts.api, async () => {
@@ -58,7 +58,7 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
 /** The certificate that this thread has found; undefined: none yet. */
 type CertificateInUse = { context: SecureContext | undefined };
 
-/** With the same limits for slow and broken clients as the API's HTTP server. */
+/** Sets the same limits for slow and broken clients as the API's HTTP server. */
 function createServerFor(
   api: FastifyInstance,
   readContext: () => Promise<SecureContext | undefined>,

@@ -17,7 +17,7 @@ export type RenewParts = {
   pollEveryMs?: number;
   /** Limit of the wait for an order. */
   orderTimeoutMs?: number;
-  /** When an order that nobody waits for is given up: until then no other begins. */
+  /** Age at which an order that nobody waits for is given up: until then no other starts. */
   orderAtMostMs?: number;
 };
 

@@ -16,7 +16,7 @@ export type ThreadMemory = ReturnType<typeof createThreadMemory>;
 /** The words of `ThreadMemory.states`. */
 export const stateWords = { isLeaving: 0, storeState: 1, isStoreAway: 2 } as const;
 
-/** By their number in `storeState`. */
+/** States by their number in `storeState`. */
 export const storeStates = ["starting", "ready", "away", "absent"] as const;
 
 export function createThreadMemory() {
@@ -34,7 +34,7 @@ export type ThreadData = {
   dataDir: string;
   databaseUrl: string;
   memory: ThreadMemory;
-  /** From 2 on; the main thread is the first. */
+  /** Numbers start at 2; the main thread is the first. */
   number: number;
   /** Most keys that it caches. */
   cachedKeys: number;

@@ -137,7 +137,7 @@ function withFormat(config: Config): Config {
   return { ...config, log: { ...config.log, format: isTerminal ? "pretty" : "json" } };
 }
 
-/** One that is still starting is waited for: it may have accepted connections already. */
+/** Stops a thread once it has started: it may have accepted connections already. */
 async function stopThread({ worker, calls, ready, ended }: Thread): Promise<void> {
   const stopped = () => Promise.race([ended, ready.then(() => calls.stop())]);
   await inTime(stopped, { limitMs: callersLimitMs - terminatedWithinMs, otherwise: undefined });

@@ -12,7 +12,7 @@ const sourceLabel = "org.opencontainers.image.source";
 type CommitRules = {
   /** Addresses of the repositories whose commits count. */
   repositories: readonly string[];
-  /** On one of which it has to be; empty: on any, or on none. */
+  /** The commit must be on one of them; empty: on any, or on none. */
   branches: readonly string[];
   required: readonly string[];
 };

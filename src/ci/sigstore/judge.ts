@@ -40,7 +40,7 @@ export function judgeProvenance(inspections: Inspections, settings: SigstoreConf
 
 type Wanted = { what: string; isOne: (inspection: Inspection) => boolean };
 
-/** One that is accepted is enough: whoever may push can add others, which must not stop a rollout. */
+/** Accepts if one of them is accepted: whoever may push can add others, which must not stop a rollout. */
 function judge({ list, omitted }: Inspections, { what, isOne }: Wanted, accept: Accept): Finding {
   const candidates = list.filter(isOne);
   const reasons: string[] = [];

@@ -18,7 +18,7 @@ function splitAtFirst(text: string): [string, string?] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Not by a regular expression: several `*` would make one slow, and the text is the signer's. */
+/** Matches without a regular expression: several `*` would make one slow, and the text is the signer's. */
 function matches(text: string, pattern: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

@@ -53,7 +53,7 @@ function checkSizes({ verificationMaterial }: Bundle): void {
 
 type WithCertificates = Exclude<Bundle["verificationMaterial"]["content"], { $case: "publicKey" }>;
 
-/** Only the first is looked at: the others have to be those of the trusted root. */
+/** Returns the first certificate: the others have to be those of the trusted root. */
 function certificatesOf(content: WithCertificates): { rawBytes: Buffer }[] {
   return content.$case === "certificate"
     ? [content.certificate]

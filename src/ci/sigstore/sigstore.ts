@@ -63,7 +63,7 @@ function createInspect(settings: SigstoreConfig, parts: PublishedRootParts): Ins
   };
 }
 
-/** One inspection for both kinds, as long as somebody has the attachments: they do not change. */
+/** Shares one inspection between both kinds, as long as somebody has the attachments: they do not change. */
 function sharing(inspect: Inspect): Inspect {
   const known = new WeakMap<
     readonly Attachment[],
@@ -119,7 +119,7 @@ const RootFile = z.looseObject({
 });
 type RootFile = z.infer<typeof RootFile>;
 
-/** One root, or several, one a line, as `gh attestation trusted-root` prints them: each of them is trusted. */
+/** Reads one root, or several, one a line, as `gh attestation trusted-root` prints them: each of them is trusted. */
 function readRootFile(file: string): RootFile {
   const text = readText(file, "ci.sigstore.trusted_root");
   try {

@@ -164,7 +164,7 @@ function reportEvent(event: AlertEventDetail): string {
   ].join("\n");
 }
 
-/** Only an event of a channel that is sent to directly has an `@` in its id. */
+/** Describes an event without a destination. An `@` in its id shows a channel that is sent to directly. */
 function describeNowhere({ event_id, channel }: AlertEventDetail): string {
   return event_id.includes("@")
     ? `There is no channel ${plain(channel)} now; an alert goes where its row said when it happened.`

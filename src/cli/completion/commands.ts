@@ -6,7 +6,7 @@ import type { Shell } from "./completion.ts";
 
 const shells: Shell[] = ["bash", "zsh", "fish"];
 
-/** To be added last: it knows the commands that are there when it is called. */
+/** Must be added last: it knows the commands that are there when it is called. */
 export function addCompletionCommand(program: Command, exit: Exit): void {
   program
     .command("completion")

@@ -81,7 +81,7 @@ export function describeStatus(status: RolloutStatus): string {
   return `${position}: ${succeeded} of ${total} on the new image, ${failed} failed, ${in_flight} in flight${more}`;
 }
 
-/** Once it stands still, what runs where: whoever was paged asks that first. Empty: all went well. */
+/** Says what runs where once it stands still: whoever was paged asks that first. Empty: all went well. */
 export function standingOf({ state, failed, standing = [] }: RolloutStatus): StandingPart[] {
   return state === "paused" || (state === "cancelled" && failed > 0) ? standing : [];
 }

@@ -200,7 +200,7 @@ function paint(colour: Colour, text: string): string {
   return styleText(colour, text, { stream: process.stdout });
 }
 
-/** Each command of the text with the option; undefined: the default fleet, which needs none. */
+/** Adds the option to each command of the text; undefined: the default fleet, which needs none. */
 export function withFleetOption(text: string, fleet: string | undefined): string {
   if (fleet === undefined) return text;
   return text.replace(/\bvedette rollout [a-z]+/g, (command) => `${command} --fleet ${fleet}`);

@@ -26,7 +26,7 @@ export async function logout(options: GlobalOptions): Promise<number> {
   return 1;
 }
 
-/** One that is damaged is deleted like any other; what was in it ends by itself. */
+/** Returns undefined for a damaged session: its file is deleted like any other, and it ends by itself. */
 function readOrDiscard(url: string): SavedSession | undefined {
   try {
     return readSession(url, process.env);

@@ -16,7 +16,7 @@ export function readToken(authorization: string | undefined): string {
 
 type Refusal = { status: number; detail: string };
 
-/** Every refusal has the same shape; clients of Restate read `message`. */
+/** Answers a refusal. Each has the same shape; clients of Restate read `message`. */
 export function answerRefusal(response: ServerResponse, { status, detail }: Refusal): void {
   if (response.headersSent) {
     response.destroy();

@@ -95,7 +95,7 @@ function readName(claims: Claims, { name_claim: claim }: ClaimSettings): Named {
   return isFit ? { name } : { refusal: unfit(claim, "it has unfit characters, or too many") };
 }
 
-/** Nobody takes an operator's name, or one that stands for nobody in particular. */
+/** Refuses an operator's name, and one that stands for nobody in particular. */
 function refuseName(name: string, { oidc, operators }: PeopleSettings): ClaimRefusal | undefined {
   const [fault] = OperatorName.safeParse(name).error?.issues ?? [];
   if (fault !== undefined) return unfit(oidc.name_claim, whyUnfit(name, fault.message));
@@ -137,7 +137,7 @@ function unfit(claim: string, why: string): ClaimRefusal {
   return { code: "unfit_name", detail };
 }
 
-/** Anything but the characters is in the words of the rule. */
+/** Explains why a name is refused: its characters, else `fault` in the words of the rule. */
 function whyUnfit(name: string, fault: string): string {
   if (/^[a-z0-9][a-z0-9._@-]*$/.test(name)) return `it ${fault}`;
   return "it has other characters than a-z, 0-9, and after the first one also . _ @ -";
@@ -157,7 +157,7 @@ function notLinked(name: string): ClaimRefusal {
   return { code: "not_linked", detail, name };
 }
 
-/** It was another account's first: of somebody else with this address before, or one that was made anew. */
+/** Refuses a name that was another account's first: of an earlier owner of this address, or one that was made anew. */
 export function nameOfAnother(name: string): ClaimRefusal {
   const detail =
     `${name} is the name of another account of the identity provider, which has signed in here before. If it ` +

@@ -75,7 +75,7 @@ export const PollAnswer = z.object({
 export const WhoAmI = z.object({
   actor: z.string(),
   roles: z.array(Role),
-  /** By a session of a sign-in, or by a token. */
+  /** The caller has a session of a sign-in, or a token. */
   by: z.enum(["sign-in", "token"]),
   /** null: a token has no end. */
   ends_at: z.string().nullable(),

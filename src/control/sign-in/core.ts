@@ -97,7 +97,7 @@ export function createCore(parts: CoreParts): Core {
   };
 }
 
-/** Only the first refusal of a minute is a line in the log: whoever is refused may go on for long. */
+/** Logs only the first refusal of a minute: refused callers may continue for long. */
 function createRequireWithin({ log, nowMs }: Pick<Core, "log" | "nowMs">): Core["requireWithin"] {
   const { begin, finish, poll } = limits;
   const counters = {

@@ -32,7 +32,7 @@ export type People = {
 type Settings = {
   oidc: OidcSettings;
   operators: Readonly<Record<string, Operator>>;
-  /** Without it nobody makes a session, not even with the key of the console's cookies. */
+  /** Signs sessions: not even the key of the console's cookies makes one. */
   secret: Uint8Array;
 };
 

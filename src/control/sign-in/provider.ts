@@ -199,7 +199,7 @@ async function readProvider(
   return { client, found };
 }
 
-/** By the method that the provider has; without a word of it that is Basic (RFC 8414, 2). */
+/** Chooses a method that the provider has; without a word of it that is Basic (RFC 8414, 2). */
 function authenticate(client: Library, secret: string): Client.ClientAuth {
   const methods = {
     basic: client.ClientSecretBasic(secret),

@@ -70,7 +70,7 @@ async function decideAndWrite(
   return { tried: attempt, waitMs: isUnsure ? tools.listLagMs : 0, last: written };
 }
 
-/** With the found route as owned, if an earlier apply created it and ended before it could record that. */
+/** Marks the found route as owned if an earlier apply created it and ended before it could record that. */
 function ownedAsMade(order: RouteOrder, found: FoundRoute | null): RouteOrder {
   if (found === null || !isMadeByUs(order, found)) return order;
   return { ...order, owned: toOwned(found, order.open?.declared ?? {}) };

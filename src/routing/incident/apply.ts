@@ -26,7 +26,7 @@ export type ApplyOrder = {
   /** Our routes when the apply began, by name. */
   owned: Readonly<Record<string, OwnedRoute>>;
   startedAtMs: number;
-  /** By name, routes that earlier applies were about to create, with an unknown outcome. */
+  /** Routes, by name, that earlier applies were about to create, with an unknown outcome. */
   creations: OpenCreations;
 };
 

@@ -24,13 +24,13 @@ export type ThreeWayChange = z.infer<typeof ThreeWayChange>;
 export const RoutePlan = z.object({
   name: z.string().min(1),
   action: z.enum(["create", "update", "none"]),
-  /** At the incident service; null: there is no route of this name. */
+  /** Id at the incident service; null: there is no route of this name. */
   id: z.string().min(1).nullable(),
   /** The route when the plan was made; null: there was none. */
   base: z.object({ version: z.int(), digest: z.string(), content: Content }).nullable(),
   /** The wanted content, without the fields that Vedette does not manage. */
   declared: Content,
-  /** By the subject of a declared condition, the operations that mean the same for its type. */
+  /** Operations, by the subject of a declared condition, that mean the same for its type. */
   aliases: z.record(z.string(), z.array(z.string())).optional(),
   changes: z.array(FieldChange),
 });
@@ -144,7 +144,7 @@ export type OwnedRoute = z.infer<typeof OwnedRoute>;
 const DriftedRoute = z.object({
   name: z.string(),
   why: z.enum(["changed", "deleted", "not_applied"]),
-  /** From the present value to the row's; the first 50. Absent when there is nothing to compare. */
+  /** Changes from the present value to the row's; the first 50. Absent when there is nothing to compare. */
   changes: z.array(FieldChange).optional(),
 });
 
@@ -167,7 +167,7 @@ export const RoutesStatus = z.object({
   /** The time of the next drift check; null: there are none. */
   next_check_at: z.iso.datetime().nullable(),
   owned: z.record(z.string(), OwnedRoute),
-  /** By name, routes that an apply was about to create, with an unknown outcome: since when. */
+  /** Routes, by name, that an apply was about to create, with an unknown outcome. */
   creations: z.record(z.string(), z.object({ begun_at: z.iso.datetime() })).default({}),
 });
 export type RoutesStatus = z.infer<typeof RoutesStatus>;

@@ -4,7 +4,7 @@ import type { Content, Json, RoutePlan } from "#routing/incident/contract.ts";
 
 /** The ids of names at the incident service. */
 export type Ids = {
-  /** By the name of a row of `sources`. */
+  /** Ids by the name of a row of `sources`. */
   sources: ReadonlyMap<string, string>;
   /** Attributes, by the label that they hold. */
   attributes: ReadonlyMap<string, string>;

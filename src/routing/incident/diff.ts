@@ -2,7 +2,7 @@
 import type { Content, FieldChange, Json, ThreeWayChange } from "#routing/incident/contract.ts";
 import { canonical, compareText, isObject } from "./content.ts";
 
-/** Every field that differs in meaning; null: it is absent, or has its default. */
+/** Lists every field that differs in meaning; null: it is absent, or has its default. */
 export function diffContent(before: Content, after: Content): FieldChange[] {
   const [one, other] = [flatten(before), flatten(after)];
   return pathsOf(one, other).flatMap((path) => {
@@ -13,7 +13,7 @@ export function diffContent(before: Content, after: Content): FieldChange[] {
 
 type Versions = { base: Content; theirs: Content; ours: Content };
 
-/** Each field that someone else, or we, have changed since the common base. */
+/** Lists each field that someone else, or we, have changed since the common base. */
 export function diffThreeWays({ base, theirs, ours }: Versions): ThreeWayChange[] {
   const [old, one, other] = [flatten(base), flatten(theirs), flatten(ours)];
   return pathsOf(old, one, other).flatMap((path) => {

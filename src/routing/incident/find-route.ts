@@ -14,7 +14,7 @@ export type RouteQuery = {
   others?: readonly string[];
 };
 
-/** By id if one is planned, else ours, else by name. Fails when several have the name: it never guesses. */
+/** Finds a route by id if one is planned, else ours, else by name. Fails when several have the name: it never guesses. */
 export async function findRoute(
   service: Service,
   { name, id = null, oursId = null, others = [] }: RouteQuery,

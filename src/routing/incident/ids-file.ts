@@ -7,13 +7,13 @@ import { readToml } from "#kernel/toml.ts";
 const Names = z.record(z.string(), z.string().min(1)).default({});
 
 const IdsFile = z.strictObject({
-  /** By the name of a row of `sources`; else looked up by its title. */
+  /** Ids by the name of a row of `sources`; the others are looked up by title. */
   sources: Names,
-  /** By label; else looked up by name. */
+  /** Ids by label; the others are looked up by name. */
   attributes: Names,
-  /** By name; else looked up. */
+  /** Ids by name; the others are looked up. */
   escalation_paths: Names,
-  /** By name with its `#`: the service has no list of them. */
+  /** Ids by name with its `#`: the service has no list of them. */
   channels: Names,
   /** The service's names of operations; only the first two are in its reference. */
   operations: z

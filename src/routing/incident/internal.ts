@@ -20,12 +20,12 @@ export type ApplyWork = {
   by: string;
   startedAtMs: number;
   request: ApplyRequest;
-  /** When the apply began. */
+  /** Routes owned at the start of the apply. */
   owned: OwnedRoutes;
   creations: OpenCreations;
 };
 
-/** By name, routes that an apply was about to create. Deleted once the outcome is known. */
+/** Routes, by name, that an apply was about to create. Deleted once the outcome is known. */
 export type OpenCreations = Record<string, { begun_at: string; declared: Content }>;
 
 export type Creation = { name: string; declared: Content };

@@ -92,7 +92,7 @@ function planRoute(name: string, goal: Goal, found: FoundRoute | undefined): Rou
 
 type RouteName = { name: string; id: string | undefined };
 
-/** By id, since people rename routes; by name when the id is gone. */
+/** Finds a route by id, since people rename routes; by name when the id is gone. */
 function findRemote(
   routes: readonly FoundRoute[],
   { name, id }: RouteName,

@@ -81,7 +81,7 @@ type Search = {
   list?: readonly NamedId[];
 };
 
-/** By name; when there is no exact match, regardless of case. */
+/** Finds an entry by name; when there is no exact match, regardless of case. */
 function findNamed(list: readonly NamedId[], name: string): readonly NamedId[] {
   const exact = list.filter((item) => item.name === name);
   if (exact.length > 0) return exact;

@@ -22,9 +22,9 @@ export type Reply =
   | { kind: "absent"; reason: string }
   /** The service refuses the request. */
   | { kind: "refused"; status: number; reason: string }
-  /** It did nothing because of its rate limit: retry later. */
+  /** The call did nothing because of its rate limit: retry later. */
   | { kind: "later"; reason: string; afterMs?: number }
-  /** It is unknown whether it was carried out. */
+  /** The outcome of the call is unknown. */
   | { kind: "lost"; reason: string };
 
 const timeoutMs = 15_000;

@@ -25,7 +25,7 @@ export type Rotation = { webhooks: (Webhook & { outcome: "replaced" | "unchanged
 /** Nothing was changed, or everything was restored, or `message` says what was not. */
 class RotationError extends Error {}
 
-/** After a crash it can be run again: files that have the new token already are not touched. */
+/** Rotates the tokens. It can be run again after a crash: files that have the new token already are not touched. */
 export async function rotate(
   webhooks: readonly Webhook[],
   parts: RotationParts,
@@ -88,7 +88,7 @@ async function prepare(
   return changes;
 }
 
-/** Only characters that are valid in an HTTP header and on one line of a file. */
+/** Refuses characters that are invalid in an HTTP header or on one line of a file. */
 function checkToken(token: string): string {
   if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token;
   throw new Error("the incident service sent a token with characters that no header allows");

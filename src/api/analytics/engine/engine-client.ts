@@ -195,5 +195,5 @@ function keepDigits(_key: string, value: unknown, context?: { source: string }):
   return isRounded && /^-?\d+$/.test(source) ? rawJson(source) : value;
 }
 
-/** Not in TypeScript's types yet. */
+/** TypeScript's types do not have it yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown };

@@ -6,9 +6,9 @@ export type EngineFailure =
   | "invalid"
   | "timeout"
   | "memory"
-  /** It reads or returns too many rows. */
+  /** The query reads or returns too many rows. */
   | "rows"
-  /** Its result is too large. */
+  /** The query's result is too large. */
   | "size"
   | "quota"
   /** The store cannot be reached, or is not ready yet. */

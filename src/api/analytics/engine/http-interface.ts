@@ -58,7 +58,7 @@ function literal(value: string): string {
   return isPlain ? value : `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** After how many milliseconds a statement is certainly stuck. */
+/** Returns after how many milliseconds a statement is certainly stuck. */
 export function hardLimitMs({ settings }: StatementRequest): number {
   const limit = Number(settings["max_execution_time"] ?? 0);
   return limit > 0 ? (limit + 5) * 1_000 : 10 * 60_000;

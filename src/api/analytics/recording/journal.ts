@@ -85,7 +85,7 @@ export class JournalPage {
   #unwritten = "";
   #next: Promise<void> | undefined;
   #tail = Promise.resolve();
-  /** After a failure nothing more is written: a line after a torn one could not be read. */
+  /** True after a failure: a line after a torn one could not be read. */
   #isClosed = false;
 
   constructor(settings: Required<JournalSettings>) {

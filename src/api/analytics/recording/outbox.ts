@@ -1,4 +1,4 @@
-/** From full batches to the store: by way of the spool, or of the memory while the spool has no space. One for all threads of a process. */
+/** Takes full batches to the store by the spool, or by memory while the spool is full. One for all threads. */
 import type { Batch } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
 import { type InsertBatch, Sender } from "./sender.ts";

@@ -45,7 +45,7 @@ export class Spool {
   /** Bytes of the first segment that have been stored. */
   #offset: number;
   #nextNumber: number;
-  /** Only a segment of this run is written to: those before it may end in a torn record. */
+  /** A segment of this run; earlier ones are not written to: they may end in a torn record. */
   #writing: Segment | undefined;
   #peeked: { batch: Batch; end: number } | undefined;
   readonly damaged: readonly Damage[];

@@ -25,7 +25,7 @@ const plain = [
 const wrapping = ["Nullable", "Array"];
 const byLowerCase = new Map([...plain, ...wrapping].map((name) => [name.toLowerCase(), name]));
 
-/** With the brackets; called after the word CAST. */
+/** Reads the brackets after the word CAST. */
 export function readCast(cursor: Cursor, read: () => Piece): Piece {
   cursor.expectMark("(");
   const from = read();

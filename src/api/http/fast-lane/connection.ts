@@ -46,7 +46,7 @@ export class FastConnection {
   #known: Head | undefined;
   /** Received and not answered: the beginning of a request, or what came while one was answered. */
   #received: Buffer | undefined;
-  /** It is a request of which a part is there. */
+  /** A request that has arrived in part. */
   #awaited: StartedRequest | undefined;
   #answering: StartedRequest | undefined;
   #hasServed = false;
@@ -62,7 +62,7 @@ export class FastConnection {
     socket.on("close", this.#leave);
   }
 
-  /** One that is new is not: its first request may be on its way, and nobody tries that again. */
+  /** Closes an idle connection, but not a new one: its first request may be in flight and would not be retried. */
   closeIfIdle(): void {
     const isAnswered = this.#answering === undefined && this.#socket.writableLength === 0;
     const isBusy = !isAnswered || this.#received !== undefined;
@@ -97,12 +97,12 @@ export class FastConnection {
     this.#socket.setTimeout(restWithinMs);
   }
 
-  /** Not from a caller that does not read its answers. */
+  /** False for a caller that does not read its answers. */
   #mayRead(): boolean {
     return this.#parts.isOpen() && this.#socket.writableLength === 0;
   }
 
-  /** Until the request before has its answer. */
+  /** Holds the bytes until the request before has its answer. */
   #hold(bytes: Buffer): void {
     this.#received = bytes;
     this.#socket.pause();
@@ -183,7 +183,7 @@ export class FastConnection {
     else this.#refuse("ERR_HTTP_REQUEST_TIMEOUT");
   };
 
-  /** By the code of the error that Node's server would have found. */
+  /** Refuses with the code of the error that Node's server would have found. */
   #refuse(code: string): void {
     const { server } = this.#parts;
     const socket = this.#socket;

@@ -6,7 +6,7 @@ import type { CounterOf, CountRequest } from "#api/metrics.ts";
 /** `count`: counts a request in the metrics; undefined: none are. */
 export type FastRoute = { begin: BeginAnswer; count: CountRequest | undefined };
 
-/** By path. */
+/** The routes by path. */
 export type FastRoutes = ReadonlyMap<string, FastRoute>;
 
 export function createFastRoutes(

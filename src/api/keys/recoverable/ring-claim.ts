@@ -81,7 +81,7 @@ export async function claimRing(
   return verdict;
 }
 
-/** To be called before something is sealed. Throws when no other process could open it. */
+/** Must be called before something is sealed. Throws when no other process could open it. */
 export async function requireOwnRing(
   transaction: ClientBase,
   marks: readonly KeyMark[],

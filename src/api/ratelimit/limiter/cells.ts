@@ -213,7 +213,7 @@ export class Cells {
     return soonest;
   }
 
-  /** When no window needs a cell any more; of a free one never. */
+  /** Returns when no window needs a cell any more; never for a free one. */
   #endOf(at: number): number {
     const { numbers } = this.memory;
     const first = (at - 1) * numbersOfCell;
@@ -241,7 +241,7 @@ export class Cells {
     return this.memory.owners[owner - 1] ?? 0;
   }
 
-  /** By one cell more or less, so that the most of all changes by one at most. */
+  /** Counts one cell more or less, so that the most of all changes by one at most. */
   #resize(part: number, owner: number, by: 1 | -1): void {
     const { memory } = this;
     const before = this.#countOf(owner);

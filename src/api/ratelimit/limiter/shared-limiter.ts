@@ -25,7 +25,7 @@ const probeEveryMs = 250;
 /** A start waits so long for Redis. */
 const startTimeoutMs = 1_500;
 
-/** When the promise fulfils, Redis has answered, or this process has begun alone. */
+/** Resolves when Redis has answered, or when this process has started alone. */
 export async function startSharedLimiter(parts: SharedLimiterParts): Promise<Limiter> {
   const { counters, local } = parts;
   const link = watchLink(parts);
