@@ -16,7 +16,7 @@ import type { VerifyParts } from "./keys/parts.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import { readCredits, spendCredits } from "./keys/verify/credits.ts";
 import { createFindKey } from "./keys/verify/find-key.ts";
-import { countCaches, showInvalidations } from "./metrics.ts";
+import { countCaches, registerInvalidations } from "./metrics.ts";
 import type { ApiParts, NamespaceParts } from "./parts.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
@@ -36,12 +36,12 @@ export function createApi(parts: ApiParts): FastifyInstance {
     outage,
   });
   const registry = parts.registry ?? new Registry();
-  showInvalidations(invalidations.isLive, registry);
+  registerInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
   const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations, outage });
   countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
-    authenticate: createAuthenticate(keyCache, parts.noteUse),
+    authenticate: createAuthenticate(keyCache, parts.recordUse),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,

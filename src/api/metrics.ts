@@ -138,7 +138,7 @@ export function countCaches(caches: Record<string, Counters>, registry: Registry
 }
 
 /** Registers a gauge: 0 while this process receives no invalidations, and cached records therefore expire quickly. */
-export function showInvalidations(isLive: () => boolean, registry: Registry): void {
+export function registerInvalidations(isLive: () => boolean, registry: Registry): void {
   new Gauge({
     name: "vedette_api_invalidations_live",
     help: "1 while this process hears what other processes change, else 0.",

@@ -2,7 +2,7 @@
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
-import type { NoteUse } from "./access/key-uses.ts";
+import type { RecordUse } from "./access/key-uses.ts";
 import type { AnalyticsParts } from "./analytics/parts.ts";
 import type { AnalyticsRecorder } from "./analytics/recording/recorder.ts";
 import type { Invalidations } from "./cache/invalidation.ts";
@@ -42,7 +42,7 @@ export type ApiParts = {
   /** See `ServerParts`. */
   hasFastLane?: boolean;
   /** Called at each use of a root key. */
-  noteUse?: NoteUse;
+  recordUse?: RecordUse;
   /** See `ServerParts`. */
   isLeaving?: () => boolean;
 };

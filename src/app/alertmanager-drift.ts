@@ -4,7 +4,7 @@ import { type Environment, environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
 import { findManaged } from "#routing/alertmanager/commands.ts";
 import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
-import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
+import { type Drift, readDrifts, registerDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 
@@ -24,7 +24,7 @@ export function watchAlertmanagers(
       compare(await findManaged({ ...config, ...(await readRows()) }, environment)),
   }));
   const read = () => readDrifts(checks);
-  showDrifts(read, registry);
+  registerDrifts(read, registry);
   return read;
 }
 

@@ -1,8 +1,8 @@
 /** Wires the public API of a process: in its main thread, and in further ones. */
 import {
-  hearInvalidations,
   type Invalidations,
   listenForInvalidations,
+  receiveInvalidations,
 } from "#api/cache/invalidation.ts";
 import {
   createInvalidationRelay,
@@ -87,8 +87,8 @@ async function startShared(base: Base, parts: StartParts, threads: number): Prom
 function startInvalidations(base: Base, memory: ThreadMemory, parts: StartParts): Invalidations {
   const { databaseUrl, directUrl: listenUrl, stops } = parts;
   const relay = createInvalidationRelay(memory.invalidations);
-  const hearing = hearInvalidations({ databaseUrl, listenUrl, log: base.log, ...relay });
-  stops.add("invalidations heard", hearing.close);
+  const listener = receiveInvalidations({ databaseUrl, listenUrl, log: base.log, ...relay });
+  stops.add("invalidations heard", listener.close);
   const invalidations = createThreadInvalidations(memory.invalidations);
   stops.add("invalidations", invalidations.close);
   return invalidations;

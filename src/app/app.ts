@@ -20,7 +20,7 @@ import { servicesOf } from "./own-services.ts";
 import type { Parts } from "./parts.ts";
 import { refuseSettings } from "./refusals.ts";
 import type { Role } from "./roles.ts";
-import { beginServers } from "./servers.ts";
+import { startServers } from "./servers.ts";
 import { createStops, type Stops } from "./stops.ts";
 
 export type App = Omit<Parts, "populate"> & {
@@ -99,14 +99,14 @@ async function startAll(
   };
   const metrics = await startMetrics(base, stops);
   base.own("metrics", metrics.url);
-  const servers = beginServers(base, stops);
+  const servers = startServers(base, stops);
   // Loading keeps this process busy, and so would delay what begins the server.
   await servers.launched;
   const { startParts } = await import("./parts.ts");
   const parts = await startParts(base, of.roles, { metrics, servers, stops });
   const { endpoints, issueTicket, readNobody } = parts;
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
-  metrics.noteStarted();
+  metrics.recordStart();
   parts.populate();
   // A failed program skips the delay: another process may have taken over its work already.
   const stop = () =>

@@ -8,7 +8,7 @@ import { httpUrl } from "#kernel/address.ts";
 export type ConsoleLinks = {
   to: LinkTo;
   /** Must be called when `control` listens in this process. */
-  noteControl: (url: string) => void;
+  setControl: (url: string) => void;
 };
 
 type Settings = { alerts: Pick<Config["alerts"], "console_url">; control: ControlAddress };
@@ -27,7 +27,7 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
       check: (checkId) => toPage(`checks/${encodeURIComponent(checkId)}`),
       rollout: ({ rolloutId, fleet }) => toPage(`history/${rolloutId}?fleet=${fleet}`),
     },
-    noteControl: (url) => {
+    setControl: (url) => {
       listening = urlOf({ ...control, port: Number(new URL(url).port) });
     },
   };

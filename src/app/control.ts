@@ -95,7 +95,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   stops.add("control", () => control.close());
   const url = await listening(control.listen({ host, port }), { port, setting: "control.port" });
   base.own("control", url);
-  parts.links.noteControl(url);
+  parts.links.setControl(url);
   return url;
 }
 

@@ -34,15 +34,15 @@ export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
   readRows: () => Promise<RoutingRows>;
   readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
-  createService: (readActor: ReadActor, monitor: Judge) => EndpointOptions["services"];
+  createService: (readActor: ReadActor, monitor: SecretCheck) => EndpointOptions["services"];
   /** Must be called after the services are registered at Restate, and before the checks are started. */
-  start: (ingressUrl: string, monitor: Judge) => Promise<void>;
+  start: (ingressUrl: string, monitor: SecretCheck) => Promise<void>;
 };
 
-type Judge = Pick<Monitor, "requireMeantSecrets">;
+type SecretCheck = Pick<Monitor, "requireMeantSecrets">;
 
 /** Reads the definitions that this start applies; undefined: none. Throws with one line for each fault of the file. */
-export async function readGiven(config: Config): Promise<StartRequest | undefined> {
+export async function readStartRequest(config: Config): Promise<StartRequest | undefined> {
   if (config.definitions.apply === "never") return undefined;
   const { set, removed, files } = await readFileDefinitions(config, undefined);
   const source = files.length === 0 ? "standard" : "file";
@@ -95,7 +95,7 @@ export function createDefinitions(
 }
 
 /** The secrets of rows that may not go to where they would. */
-function findMisdirected(set: DefinitionSet, { config }: Base, monitor: Judge): Finding[] {
+function findMisdirected(set: DefinitionSet, { config }: Base, monitor: SecretCheck): Finding[] {
   const readSecret = withUnset(createReadSecret({}, config.definitions.secrets_dir));
   const checks = new Map(toMonitored(set).apiChecks.map((check) => [check.id, check]));
   return [

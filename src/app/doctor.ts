@@ -48,10 +48,10 @@ const silent = createLog({ level: "silent", format: "json" });
 
 export async function examine(of: { config?: string; dataDir?: string }): Promise<Finding[]> {
   const findings: Finding[] = [];
-  /** Records the text that `look` answers, or what it throws; undefined: it threw. */
-  const note = async <T>(about: string, next: string, look: () => T | Promise<T>) => {
+  /** Records the text that `read` answers, or what it throws; undefined: it threw. */
+  const add = async <T>(about: string, next: string, read: () => T | Promise<T>) => {
     try {
-      const found = await look();
+      const found = await read();
       if (typeof found === "string") findings.push({ about, grade: "ok", text: found });
       return found;
     } catch (error) {
@@ -62,9 +62,9 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
       return undefined;
     }
   };
-  await note("Node", "", () => process.versions.node);
-  await note("libatomic", "apt-get install libatomic1", findLibatomic);
-  const config = await note("settings", "edit vedette.toml, or the environment", () => {
+  await add("Node", "", () => process.versions.node);
+  await add("libatomic", "apt-get install libatomic1", findLibatomic);
+  const config = await add("settings", "edit vedette.toml, or the environment", () => {
     const read = readConfig({ file: of.config, environment: process.env });
     refuseSettings(read, roles);
     return read;
@@ -72,29 +72,29 @@ export async function examine(of: { config?: string; dataDir?: string }): Promis
   if (config === undefined) return findings;
   const dataDir = path.resolve(of.dataDir ?? config.data_dir);
   const isHeld = holderOf(dataDir) !== undefined;
-  const running = await note("program", "vedette start", () => unseen(() => readRunning(dataDir)));
-  await note("data directory", `ls -ld ${dataDir}`, () => findDataDir(dataDir));
-  await note("ports", "ss -ltnp", () => findPorts(config, isHeld || running !== undefined));
-  await note("Restate", "vedette start", () => findRestate(config, running?.metrics));
-  const database = await note("Postgres", "vedette start", () => findPostgres(config, dataDir));
+  const running = await add("program", "vedette start", () => unseen(() => readRunning(dataDir)));
+  await add("data directory", `ls -ld ${dataDir}`, () => findDataDir(dataDir));
+  await add("ports", "ss -ltnp", () => findPorts(config, isHeld || running !== undefined));
+  await add("Restate", "vedette start", () => findRestate(config, running?.metrics));
+  const database = await add("Postgres", "vedette start", () => findPostgres(config, dataDir));
   if (database !== undefined) findings.push({ about: "Postgres", grade: "ok", text: "it answers" });
   for (const fleet of fleetsOf(config)) {
     const overview = readFleet(fleet.name, database);
     const setting = settingOf(fleet.name, `fleet.${fleet.fleet.driver}`);
     const list = `check that the fleet runs, and the settings ${setting}`;
-    await note(`list of fleet ${fleet.name}`, list, async () => findList(await overview));
-    await note("registry", "curl -I https://…/v2/", () =>
+    await add(`list of fleet ${fleet.name}`, list, async () => findList(await overview));
+    await add("registry", "curl -I https://…/v2/", () =>
       findRegistries(fleet, { config, overview }),
     );
   }
-  const rows = await note("rows", "vedette config check", () => findRows(config, database));
+  const rows = await add("rows", "vedette config check", () => findRows(config, database));
   await database?.end();
   return [...findings, ...(rows ?? [])];
 }
 
-function unseen<T>(look: () => T): T {
+function unseen<T>(read: () => T): T {
   try {
-    return look();
+    return read();
   } catch (error) {
     throw new Unseen((error as Error).message);
   }

@@ -7,7 +7,7 @@ import { createMetricsServer } from "#metrics/server.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-export type Metrics = Pick<Readiness, "noteStarted"> & {
+export type Metrics = Pick<Readiness, "recordStart"> & {
   url: string;
   /** Polls it until the parts that were started after this call have stopped. */
   watch: (dependency: Dependency) => void;
@@ -30,7 +30,7 @@ export async function startMetrics(base: Base, stops: Stops): Promise<Metrics> {
   const url = await listening(server.listen({ host, port }), { port, setting: "metrics.port" });
   return {
     url,
-    noteStarted: readiness.noteStarted,
+    recordStart: readiness.recordStart,
     include: (read) => {
       readThreads = read;
     },

@@ -10,13 +10,13 @@ import { namingSetting } from "#kernel/database-fault.ts";
 import { createLog } from "#kernel/log.ts";
 import { requireKnownSchema } from "#kernel/schema-version.ts";
 import { databaseSettings } from "./data.ts";
-import { keepRotated } from "./own-keys.ts";
+import { storeRotated } from "./own-keys.ts";
 
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
 
 export type Operator = ReturnType<typeof createOperator> & {
   /** Stores a rotated key in the data directory of this machine, if that has the old one. */
-  keepRotated: (rotated: RootKeyRotation) => ReturnType<typeof keepRotated>;
+  storeRotated: (rotated: RootKeyRotation) => ReturnType<typeof storeRotated>;
 };
 
 /** Runs `work` and closes the database. */
@@ -37,7 +37,7 @@ export async function withOperator<Result>(
     const actor = `operator:${userInfo().username}`;
     return await work({
       ...createOperator({ database, actor, encryptionKeys }),
-      keepRotated: (rotated) => keepRotated(dataDir, rotated),
+      storeRotated: (rotated) => storeRotated(dataDir, rotated),
     });
   } finally {
     await database.end();

@@ -5,10 +5,10 @@ import { hashKey } from "#api/cache/key-record.ts";
 import { ensureOwnKey, type OwnKey, type OwnKeyState } from "#api/operator/installation-keys.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
 import {
-  keepSecret,
   loadCredentials,
   type RootKeyName,
   renewSecret,
+  storeSecret,
 } from "#embedded/credentials.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
@@ -22,7 +22,7 @@ export async function startRootKey(base: Base, database: Database): Promise<void
   const { config, log } = base;
   const graceSeconds = config.api.root_key_grace_seconds;
   const isSet = config.api.root_key !== "";
-  const keyState = await ensureKept(base, database, {
+  const keyState = await ensureStored(base, database, {
     name: "root_key",
     origin: isSet ? "setting" : "generated",
     others: isSet || isOwnDatabase(base) ? "end" : "yield",
@@ -50,20 +50,20 @@ export async function startCheckKey(base: Base, database: Database): Promise<voi
 /** Ensures a key of this process: each process of a shared database has its own. */
 function ensureNarrow(base: Base, database: Database, key: Pick<StoredKey, "name" | "origin">) {
   const others = isOwnDatabase(base) ? "end" : "join";
-  return ensureKept(base, database, { ...key, others, graceSeconds: 0 });
+  return ensureStored(base, database, { ...key, others, graceSeconds: 0 });
 }
 
 /**
  * Replaces the old key in the credentials of `dataDir` by the rotated one. Returns its name there; undefined
  * when `dataDir` has another key, or none.
  */
-export function keepRotated(dataDir: string, rotated: RootKeyRotation): RootKeyName | undefined {
+export function storeRotated(dataDir: string, rotated: RootKeyRotation): RootKeyName | undefined {
   if (!existsSync(path.join(dataDir, "credentials.json"))) return undefined;
   const kept = loadCredentials(dataDir);
   const name = (["root_key", "sentinel_key", "check_key"] as const).find(
     (one) => hashKey(kept[one]) === rotated.oldHash,
   );
-  if (name !== undefined) keepSecret(dataDir, name, rotated.key);
+  if (name !== undefined) storeSecret(dataDir, name, rotated.key);
   return name;
 }
 
@@ -74,7 +74,7 @@ function isOwnDatabase({ config }: Base): boolean {
 type StoredKey = Omit<OwnKey, "key"> & { name: RootKeyName };
 
 /** Replaces a stored key that has ended by a new one, unless it comes from the settings. */
-async function ensureKept(base: Base, database: Database, kept: StoredKey): Promise<OwnKeyState> {
+async function ensureStored(base: Base, database: Database, kept: StoredKey): Promise<OwnKeyState> {
   const { name, ...own } = kept;
   const { credentials, dataDir } = base;
   const keyState = await ensureOwnKey(database, { ...own, key: credentials[name] });

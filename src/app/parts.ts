@@ -24,7 +24,7 @@ import type { Base } from "./base.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { openData } from "./data.ts";
-import { createDefinitions, readGiven } from "./definitions.ts";
+import { createDefinitions, readStartRequest } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createWhyNobody } from "./monitor-secrets.ts";
@@ -59,7 +59,7 @@ export async function startParts(
   { metrics, servers, stops }: StartParts,
 ): Promise<Parts> {
   // Read first: a fault in the file is found before the database is changed, or Restate begun.
-  const given = wanted.includes("worker") ? await readGiven(base.config) : undefined;
+  const given = wanted.includes("worker") ? await readStartRequest(base.config) : undefined;
   // A process that serves the public API only doesn't use Restate.
   const usesRestate = wanted.some((role) => role !== "api");
   let restate: Promise<Restate> | undefined;
@@ -68,7 +68,7 @@ export async function startParts(
     url: await servers.database,
     stops,
     onAllowed: () => {
-      if (usesRestate) restate = servers.beginRestate();
+      if (usesRestate) restate = servers.startRestate();
     },
   });
   base.own("Postgres", postgresServer(databaseUrl));

@@ -32,7 +32,7 @@ export async function startMonitorRunner(
   const witness = createLocationWitness(monitor, log);
   let leftOut = 0;
   /** Logs only when the number changes. */
-  const noteLeftOut = (off: readonly RunnableCheck[]) => {
+  const logLeftOut = (off: readonly RunnableCheck[]) => {
     if (off.length > 0 && off.length !== leftOut) {
       const names = off.flatMap((check) => missingSettings(check, readSecret));
       const missing = [...new Set(names)].slice(0, 20);
@@ -42,7 +42,7 @@ export async function startMonitorRunner(
   };
   let unknownBefore = "";
   /** Logs only when they change. */
-  const noteUnknown = (kinds: readonly string[]) => {
+  const logUnknown = (kinds: readonly string[]) => {
     if (kinds.length > 0 && kinds.join() !== unknownBefore) {
       log.warn({ kinds }, "checks of kinds that this version does not know are left out");
     }
@@ -50,7 +50,7 @@ export async function startMonitorRunner(
   };
   const fetchWork = async () => {
     const { work, unknownKinds } = await client.fetchWork();
-    noteUnknown(unknownKinds);
+    logUnknown(unknownKinds);
     if (work.location !== location) {
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
@@ -67,7 +67,7 @@ export async function startMonitorRunner(
       (check) => missingSettings(check, readSecret).length === 0,
     );
     const checks = byRunning.get(true) ?? [];
-    noteLeftOut(byRunning.get(false) ?? []);
+    logLeftOut(byRunning.get(false) ?? []);
     return { ...work, base_url: baseUrl, checks };
   };
   return startRunner({

@@ -63,7 +63,7 @@ export async function serveApi(base: Base, parts: ServingParts): Promise<ServedA
     registry,
     logsRequests: config.api.log_requests,
     hasFastLane: config.api.fast_lane,
-    noteUse: uses.note,
+    recordUse: uses.record,
     isLeaving: base.departure.isAnnounced,
   });
   const at = { host: config.api.host, port, ...(reusePort && { reusePort }) };

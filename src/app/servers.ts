@@ -24,17 +24,17 @@ export type Servers = {
   /** Resolves once Postgres, or what sets it up, runs by itself, or has failed. */
   launched: Promise<unknown>;
   /** Begins Restate. Must not be called before it is sure that this program may use the database. */
-  beginRestate: () => Promise<Restate>;
+  startRestate: () => Promise<Restate>;
 };
 
 /** A server that cannot start fails the program at once, whatever else is starting. */
-export function beginServers(base: Base, stops: Stops): Servers {
+export function startServers(base: Base, stops: Stops): Servers {
   const launched = Promise.withResolvers<void>();
-  const database = failing(base, beginPostgres(base, stops, launched.resolve));
+  const database = failing(base, launchPostgres(base, stops, launched.resolve));
   return {
     database,
     launched: Promise.race([launched.promise, database.catch(() => {})]),
-    beginRestate: () => failing(base, beginRestate(base, stops)),
+    startRestate: () => failing(base, launchRestate(base, stops)),
   };
 }
 
@@ -43,16 +43,16 @@ function failing<Server>({ fail }: Base, server: Promise<Server>): Promise<Serve
   return server;
 }
 
-async function beginPostgres(base: Base, stops: Stops, onLaunch: () => void): Promise<string> {
+async function launchPostgres(base: Base, stops: Stops, onLaunch: () => void): Promise<string> {
   const { config, log, dataDir, credentials } = base;
   const { url, port } = config.database;
   if (url !== "") return url;
   const password = credentials.database_password;
   const settings = { dataDir, port, password, log, signal: stops.signal, onLaunch };
-  return (await stops.begin("Postgres", () => startPostgres(settings))).url;
+  return (await stops.start("Postgres", () => startPostgres(settings))).url;
 }
 
-async function beginRestate(base: Base, stops: Stops): Promise<Restate> {
+async function launchRestate(base: Base, stops: Stops): Promise<Restate> {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
@@ -60,11 +60,11 @@ async function beginRestate(base: Base, stops: Stops): Promise<Restate> {
   const workerTls = await createWorkerTls(config.worker);
   const keys = { identityKeyFile, workerCertificate: workerTls?.cert };
   const settings = { ...keys, dataDir, log, signal: stops.signal };
-  return { ...(await stops.begin("Restate", () => startRestate(settings))), workerTls };
+  return { ...(await stops.start("Restate", () => startRestate(settings))), workerTls };
 }
 
 /**
- * Of this start alone, and stored nowhere: other users of the machine may listen at the worker's port while it does not, and
+ * Makes the certificate of this start, which is stored nowhere: other users of the machine may listen at the worker's port while it does not, and
  * would be called in its place. undefined: the settings say where Restate calls, or it trusts what this platform does.
  */
 async function createWorkerTls({ host, advertised_url }: Config["worker"]) {

@@ -11,10 +11,10 @@ export type Stops = {
    */
   add: (part: string, stop: () => unknown, limitMs?: number) => void;
   /**
-   * Begins a part that starts processes of its own. It is stopped even if its start has not ended: `begin`
+   * Begins a part that starts processes of its own. It is stopped even if its start has not ended: `start`
    * must end when `signal` is aborted, and leave no process.
    */
-  begin: <Part extends { stop: () => unknown }>(
+  start: <Part extends { stop: () => unknown }>(
     part: string,
     begin: () => Promise<Part>,
   ) => Promise<Part>;
@@ -36,7 +36,7 @@ export function createStops(log: Log, signal?: AbortSignal): Stops {
   return {
     signal,
     add,
-    begin: async (part, begin) => {
+    start: async (part, begin) => {
       signal?.throwIfAborted();
       const begun = begin();
       // The caller handles a failure; here there is nothing to stop then.

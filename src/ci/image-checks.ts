@@ -10,21 +10,21 @@ import { CiTrouble } from "./trouble.ts";
 /** Reads from the image's registry. They throw a `ProblemError`. */
 export type ImageSources = {
   readLabels: (image: string, signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
-  readAttachments: (image: string, signal: AbortSignal) => Promise<Attached>;
+  readAttachments: (image: string, signal: AbortSignal) => Promise<ImageAttachments>;
   commits: CommitApi;
   signatures: CheckSignatures;
 };
 
 /** `omitted`: how many were too large, too many or gone. `troubles`: why others could not be read now. */
-type Attached = {
+type ImageAttachments = {
   manifest: Buffer;
   attachments: Attachment[];
   omitted: number;
   troubles: string[];
 };
 
-type Judge = (subject: Subject, attachments: readonly Attachment[]) => Promise<Finding>;
-type CheckSignatures = { checkSignature: Judge; checkProvenance: Judge };
+type Grade = (subject: Subject, attachments: readonly Attachment[]) => Promise<Finding>;
+type CheckSignatures = { checkSignature: Grade; checkProvenance: Grade };
 
 export type ImageChecks = Record<CiKind, () => Promise<Finding>>;
 
@@ -34,9 +34,9 @@ export function createImageChecks(settings: CiConfig, sources: ImageSources) {
     const labels = once(() => sources.readLabels(image, signal));
     const attached = once(() => sources.readAttachments(image, signal));
     const digest = image.slice(image.indexOf("@") + 1);
-    const judgeAttached = async (judge: Judge) => {
+    const gradeAttachments = async (grade: Grade) => {
       const { manifest, attachments, omitted, troubles } = await attached();
-      const finding = await judge({ digest, manifest }, attachments);
+      const finding = await grade({ digest, manifest }, attachments);
       // The missing evidence may be among that which could not be read.
       if (finding.result === "passed") return finding;
       if (troubles.length > 0) throw new CiTrouble(troubles.join("; "));
@@ -44,9 +44,9 @@ export function createImageChecks(settings: CiConfig, sources: ImageSources) {
     };
     return {
       commit: async () => checkCommit(await labels(), settings.commit, sources.commits),
-      label: async () => judgeLabels(await labels(), settings.labels),
-      signature: () => judgeAttached(sources.signatures.checkSignature),
-      provenance: () => judgeAttached(sources.signatures.checkProvenance),
+      label: async () => gradeLabels(await labels(), settings.labels),
+      signature: () => gradeAttachments(sources.signatures.checkSignature),
+      provenance: () => gradeAttachments(sources.signatures.checkProvenance),
     };
   };
 }
@@ -64,7 +64,7 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-export function judgeLabels(
+export function gradeLabels(
   labels: ReadonlyMap<string, string>,
   wanted: Readonly<Record<string, string>>,
 ): Finding {

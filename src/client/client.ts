@@ -174,7 +174,7 @@ async function callToEnd(gateway: Gateway, call: Call): Promise<unknown> {
     try {
       return await callOnce(gateway, { ...keyed, limitMs: Math.min(attemptMs, leftMs) });
     } catch (error) {
-      if (judge(error) === "final") throw error;
+      if (classify(error) === "final") throw error;
       if (performance.now() >= endMs) throw overdue(gateway, limitMs, error);
       seenMs = await waitForReturn(error, { seenMs, signal });
     }
@@ -186,14 +186,14 @@ type Absence = { seenMs: number; signal: AbortSignal | undefined };
 /** Returns when Vedette was last reachable. Throws the error when that is too long ago. */
 async function waitForReturn(error: unknown, { seenMs, signal }: Absence): Promise<number> {
   const nowMs = performance.now();
-  if (judge(error) === "open") return nowMs;
+  if (classify(error) === "open") return nowMs;
   if (nowMs - seenMs > awayMs) throw error;
   await pause(signal);
   return seenMs;
 }
 
 /** `open`: the attempt is over, while the call goes on. A stored refusal is the same under the same key. */
-function judge(error: unknown): "open" | "away" | "final" {
+function classify(error: unknown): "open" | "away" | "final" {
   if (!(error instanceof VedetteError)) return "final";
   if (error.code === "timeout" && error.status === 0) return "open";
   if (error.code === "unreachable") return "away";

@@ -22,7 +22,7 @@ const timeoutMs = 2_000;
 
 export function createIsKeyReused(database: Database, log: Log): IsKeyReused {
   const ask = async ({ key, body }: KeyedCall): Promise<boolean> => {
-    const { rows } = await database.query(noteCall, [digest(key), digest(body)]);
+    const { rows } = await database.query(recordCall, [digest(key), digest(body)]);
     return rows[0]?.is_same === false;
   };
   return (call) =>
@@ -69,7 +69,7 @@ function digest(text: string): Buffer {
 }
 
 // A week is longer than Restate retains any result: one day after the end of a call, which lasts a day at most.
-const noteCall = `
+const recordCall = `
   WITH old AS (
     DELETE FROM control_call_keys WHERE key_hash IN (
       SELECT key_hash FROM control_call_keys

@@ -23,8 +23,8 @@ type TrackingSettings = {
 
 /** Also closes connections that do not read a short response: nothing else would end them. */
 export function trackResponses(server: Server, watched: TrackingSettings): OpenResponses {
-  let noteEmpty = () => {};
-  const open = createOpenCount(() => noteEmpty());
+  let onEmpty = () => {};
+  const open = createOpenCount(() => onEmpty());
   server.on("request", (request, response) => {
     const { socket } = request;
     const isLong = watched.isLong(pathOf(request));
@@ -36,7 +36,7 @@ export function trackResponses(server: Server, watched: TrackingSettings): OpenR
       if (server.listening) server.close();
       if (open.count() === 0) return;
       const done = Promise.withResolvers<void>();
-      noteEmpty = done.resolve;
+      onEmpty = done.resolve;
       const timer = setTimeout(done.resolve, withinMs);
       await done.promise;
       clearTimeout(timer);
@@ -55,13 +55,13 @@ export function endWithCaller(response: ServerResponse, find: () => Promise<unkn
 }
 
 /** On Node 22 a response that waits behind another one on its connection does not close with the connection. */
-function createOpenCount(noteEmpty: () => void) {
+function createOpenCount(onEmpty: () => void) {
   let count = 0;
   const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
   const forget = (responses: Set<ServerResponse>, response: ServerResponse) => {
     if (!responses.delete(response)) return;
     count -= 1;
-    if (count === 0) noteEmpty();
+    if (count === 0) onEmpty();
   };
   const responsesOf = (socket: Socket) => {
     const known = bySocket.get(socket);

@@ -50,11 +50,11 @@ export type RootKeyName = "root_key" | "sentinel_key" | "check_key";
 
 /** Replaces the secret `name` by a new one and returns it. */
 export function renewSecret(dataDir: string, name: RootKeyName): string {
-  return keepSecret(dataDir, name, newRootKey());
+  return storeSecret(dataDir, name, newRootKey());
 }
 
 /** Stores `secret` under `name`, in the file only: processes that have read the file keep the old secret. */
-export function keepSecret(dataDir: string, name: RootKeyName, secret: string): string {
+export function storeSecret(dataDir: string, name: RootKeyName, secret: string): string {
   const changed = { ...loadCredentials(dataDir), [name]: secret };
   writeCredentials(path.join(dataDir, "credentials.json"), changed);
   return secret;

@@ -53,12 +53,12 @@ export async function takeLock(lock: string, settings: LockSettings = {}): Promi
   invariant(self !== undefined, "this process has an identity");
   // Each round takes the lock, removes a stale one, or throws with the holder's pid.
   while (!createLock(lock, self)) {
-    const judged = contentOf(lock);
+    const checked = contentOf(lock);
     const holder = readIdentity(lock);
     if (holder !== undefined && (await isHeld(lock, holder, settings))) {
       throw new LockHeldError(holder, !isInSight(holder));
     }
-    removeStaleLock(lock, judged);
+    removeStaleLock(lock, checked);
   }
   return keep(lock, settings);
 }
@@ -136,7 +136,7 @@ function createLock(lock: string, self: ProcessIdentity): boolean {
 }
 
 /** Removes the lock by renaming it first: two programs that both found it stale cannot both remove it. */
-function removeStaleLock(lock: string, judged: string | undefined): void {
+function removeStaleLock(lock: string, checked: string | undefined): void {
   const aside = `${lock}.${randomUUID()}.stale`;
   try {
     renameSync(lock, aside);
@@ -146,7 +146,7 @@ function removeStaleLock(lock: string, judged: string | undefined): void {
   }
   // Another program has replaced the stale lock by its own in the meantime: we put that lock back, unless a
   // third program was faster; then the holder of the moved lock notices that it has lost it.
-  if (contentOf(aside) !== judged) linkUnlessThere(aside, lock);
+  if (contentOf(aside) !== checked) linkUnlessThere(aside, lock);
   rmSync(aside, { force: true });
 }
 

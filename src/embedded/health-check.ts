@@ -74,13 +74,13 @@ function readEndpoints(dataDir: string): Partial<Endpoints> {
   return JSON.parse(readFileSync(path.join(dataDir, "endpoints.json"), "utf8"));
 }
 
-async function look(dataDir: string): Promise<string[]> {
+async function poll(dataDir: string): Promise<string[]> {
   return findFaults(readEndpoints(dataDir));
 }
 
 async function main(): Promise<void> {
   const dataDir = process.env["VEDETTE_DATA_DIR"] || ".vedette";
-  const faults = await look(dataDir).catch((error) => [`not ready: ${reasonOf(error)}`]);
+  const faults = await poll(dataDir).catch((error) => [`not ready: ${reasonOf(error)}`]);
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   process.exit(faults.length === 0 ? 0 : 1);
 }

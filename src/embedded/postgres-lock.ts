@@ -20,7 +20,7 @@ export async function clearStaleLock(directory: string, stopWithinMs: number): P
     await clearZombieLock(lock, { pid, directory, withinMs: stopWithinMs });
     return;
   }
-  const owner = judgeHolder(readTraits(holder, directory), readLockTime(lock));
+  const owner = gradeHolder(readTraits(holder, directory), readLockTime(lock));
   if (owner === "ours") await endProcess(holder, { signal: "SIGINT", graceMs: stopWithinMs });
   if (owner === "other") rmSync(lock, { force: true });
 }
@@ -37,7 +37,7 @@ export type Traits = {
 const sameStartMs = 60_000;
 
 /** Every process of a Postgres server has the executable `postgres` and works in its data directory. */
-export function judgeHolder(
+export function gradeHolder(
   { executable, isInside, startedAtMs }: Traits,
   lockedAtMs: number | undefined,
 ): "ours" | "other" | "unknown" {

@@ -37,7 +37,7 @@ export function createProber(settings: ProberSettings): Prober {
   const gauges = createGauges(registry);
   const states = new Map<string, DependencyState>();
 
-  const note = (name: string, { failure, tookMs }: Poll) => {
+  const record = (name: string, { failure, tookMs }: Poll) => {
     const state = failure === undefined ? "up" : "down";
     gauges.up.set({ dependency: name }, state === "up" ? 1 : 0);
     gauges.seconds.set({ dependency: name }, tookMs / 1_000);
@@ -56,7 +56,7 @@ export function createProber(settings: ProberSettings): Prober {
       const probe = onceAtATime(async () => {
         const outcome = await pollOnce(ask, timeoutMs);
         // One that was stopped meanwhile is not down.
-        if (isWatched) note(name, outcome);
+        if (isWatched) record(name, outcome);
       });
       void probe();
       const timer = setInterval(() => void probe(), intervalMs);

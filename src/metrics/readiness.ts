@@ -16,7 +16,7 @@ export type ReadinessReport = {
 
 export type Readiness = {
   /** Everything of this process is up. */
-  noteStarted: () => void;
+  recordStart: () => void;
   report: () => ReadinessReport;
 };
 
@@ -34,7 +34,7 @@ export function createReadiness(of: {
     return isWaiting ? "waiting" : "ready";
   };
   return {
-    noteStarted: () => {
+    recordStart: () => {
       isStarted = true;
     },
     report: () => ({ status: statusNow(), dependencies: of.dependencies() }),

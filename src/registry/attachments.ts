@@ -9,16 +9,16 @@ import { listOf } from "#kernel/list-of.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RegistryClient } from "./client.ts";
 import {
+  type ContentSource,
   Digest,
   parseObject,
   readBlob,
   readManifest,
   unlessTooLarge,
-  type Wanted,
 } from "./content.ts";
 import type { Answer } from "./exchange.ts";
 import { parseImageName } from "./image-name.ts";
-import { judge, manifestTypes } from "./manifest.ts";
+import { manifestTypes, requireSuccess } from "./manifest.ts";
 import { TooLarge } from "./refusal.ts";
 import { type Patience, withRetries } from "./retries.ts";
 
@@ -86,7 +86,7 @@ type NamedLayer = Layer & { from: string };
 
 /** Finds the layers of all attached manifests. */
 async function findLayers(
-  wanted: Wanted,
+  wanted: ContentSource,
   { digest, reading, patiently }: { digest: string; reading: Reading; patiently: Patiently },
 ): Promise<NamedLayer[]> {
   const fromTag = (suffix: string) =>
@@ -132,10 +132,10 @@ function isSignature({ mediaType }: Layer): boolean {
   return isBundle(mediaType) || others.includes(mediaType);
 }
 
-async function readTag({ exchange, image }: Wanted, tag: string): Promise<NamedLayer[]> {
+async function readTag({ exchange, image }: ContentSource, tag: string): Promise<NamedLayer[]> {
   const answer = await exchange({ method: "GET", path: `manifests/${tag}`, accept: manifestTypes });
   if (answer.status === 404) return [];
-  judge(answer, image);
+  requireSuccess(answer, image);
   return layersOf(answer.body, tag.slice(7, 19) + tag.slice(-4));
 }
 
@@ -230,7 +230,7 @@ const mostPages = 10;
  * The referrers of a digest. A registry that does not know the question has an index of them under a tag, which those
  * who push them keep ("Referrers Tag Schema").
  */
-async function findReferrers(wanted: Wanted, digest: string): Promise<Referrer[]> {
+async function findReferrers(wanted: ContentSource, digest: string): Promise<Referrer[]> {
   const found: Referrer[] = [];
   let path: string | undefined = `referrers/${digest}`;
   for (let page = 0; path !== undefined && page < mostPages; page += 1) {
@@ -239,7 +239,7 @@ async function findReferrers(wanted: Wanted, digest: string): Promise<Referrer[]
     if (referrers === undefined && page === 0 && isUnknown(answer, wanted.image.host)) {
       return fromTag(wanted, digest);
     }
-    judge(answer, wanted.image);
+    requireSuccess(answer, wanted.image);
     found.push(...(referrers ?? []));
     path = nextPage(answer, digest);
   }
@@ -254,11 +254,11 @@ function isUnknown({ status, address }: Answer, asked: string): boolean {
   return address.host !== asked || [200, 400, 404, 405, 406, 410, 422, 501].includes(status);
 }
 
-async function fromTag({ exchange, image }: Wanted, digest: string): Promise<Referrer[]> {
+async function fromTag({ exchange, image }: ContentSource, digest: string): Promise<Referrer[]> {
   const path = `manifests/${digest.replace(":", "-")}`;
   const answer = await exchange({ method: "GET", path, accept: manifestTypes });
   if (answer.status === 404) return [];
-  judge(answer, image);
+  requireSuccess(answer, image);
   return referrersIn(answer) ?? [];
 }
 

@@ -3,30 +3,30 @@ import { z } from "zod";
 import { parseJson } from "#kernel/body.ts";
 import type { Exchange } from "./client.ts";
 import type { ImageName } from "./image-name.ts";
-import { digestOf, judge, manifestTypes } from "./manifest.ts";
+import { digestOf, manifestTypes, requireSuccess } from "./manifest.ts";
 import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 export const Digest = z.string().regex(/^sha256:[a-f0-9]{64}$/);
 
-export type Wanted = { exchange: Exchange; image: ImageName };
+export type ContentSource = { exchange: Exchange; image: ImageName };
 
 /** The exact bytes of a manifest. */
-export function readManifest(wanted: Wanted, digest: string): Promise<Buffer> {
+export function readManifest(wanted: ContentSource, digest: string): Promise<Buffer> {
   return readExactly(wanted, digest, { path: `manifests/${digest}`, accept: manifestTypes });
 }
 
 /** The exact bytes of a blob: an image's configuration, a signature. */
-export function readBlob(wanted: Wanted, digest: string): Promise<Buffer> {
+export function readBlob(wanted: ContentSource, digest: string): Promise<Buffer> {
   return readExactly(wanted, digest, { path: `blobs/${digest}` });
 }
 
 async function readExactly(
-  { exchange, image }: Wanted,
+  { exchange, image }: ContentSource,
   digest: string,
   asked: { path: string; accept?: string },
 ): Promise<Buffer> {
   const answer = await exchange({ method: "GET", ...asked });
-  judge(answer, image);
+  requireSuccess(answer, image);
   if (digestOf(answer.body) === digest) return answer.body;
   throw new RegistryTrouble(`the content does not match ${digest}`);
 }

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { listOf, Texts } from "#kernel/list-of.ts";
 import type { RegistryClient } from "./client.ts";
 import {
+  type ContentSource,
   Digest,
   parseObject,
   readBlob,
   readManifest,
   unlessTooLarge,
-  type Wanted,
 } from "./content.ts";
 import { type ImageName, parseImageName } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
@@ -57,7 +57,7 @@ export function createReadLabels(client: RegistryClient, patience: Patience = {}
   };
 }
 
-async function readLabels(wanted: Wanted, digest: string): Promise<Map<string, string>> {
+async function readLabels(wanted: ContentSource, digest: string): Promise<Map<string, string>> {
   const manifest = await readManifest(wanted, digest);
   const platforms = platformsOf(manifest, wanted.image);
   if (platforms === undefined) return labelsOf(wanted, manifest);
@@ -84,7 +84,7 @@ function isAttestation({ annotations, platform }: z.infer<typeof Index>["manifes
   return isMarked && (platform?.os ?? "unknown") === "unknown";
 }
 
-async function labelsOf(wanted: Wanted, manifest: Buffer): Promise<Map<string, string>> {
+async function labelsOf(wanted: ContentSource, manifest: Buffer): Promise<Map<string, string>> {
   const { data } = Manifest.safeParse(parseObject(manifest));
   if (data === undefined) return new Map();
   const { data: configuration } = Configuration.safeParse(

@@ -36,12 +36,12 @@ export function createReadDigest(
       asksHead = false;
       const head = await exchange({ method: "HEAD", ...asked });
       asksHead = limiting.includes(head.status);
-      if (asksHead) judge(head, image);
+      if (asksHead) requireSuccess(head, image);
       const digest = readDigestHeader(head);
       if (digest !== undefined) return digest;
     }
     const whole = await exchange({ method: "GET", ...asked });
-    judge(whole, image);
+    requireSuccess(whole, image);
     return readDigestHeader(whole) ?? computeDigest(whole, image);
   };
 }
@@ -74,7 +74,7 @@ function isManifest(body: Buffer): boolean {
 }
 
 /** Throws unless the status is 200: a `ProblemError`, or `RegistryTrouble` where a retry makes sense. */
-export function judge(answer: Answer, image: ImageName): void {
+export function requireSuccess(answer: Answer, image: ImageName): void {
   const { status } = answer;
   if (status === 200) return;
   if (status === 404) {

@@ -28,7 +28,7 @@ export type Simulation = Alert & {
 
 /** An alert that no route takes is dropped silently: then `pages` and `channels` are empty. */
 export function simulate(alert: Alert, routes: readonly AlertRoute[]): Simulation {
-  const verdicts = routes.flatMap((route) => judgeRoute(alert, route) ?? []);
+  const verdicts = routes.flatMap((route) => evaluateRoute(alert, route) ?? []);
   const taken = verdicts.filter(({ matches }) => matches);
   return {
     ...alert,
@@ -39,26 +39,26 @@ export function simulate(alert: Alert, routes: readonly AlertRoute[]): Simulatio
 }
 
 /** undefined: the route takes nothing from the alert's source. */
-function judgeRoute(alert: Alert, route: AlertRoute): RouteVerdict | undefined {
+function evaluateRoute(alert: Alert, route: AlertRoute): RouteVerdict | undefined {
   const entries = route.sources.filter(({ source }) => source === alert.source);
   if (entries.length === 0) return undefined;
   const { name, escalation, channel } = route;
-  const judged = entries.map(({ conditions }) => judgeAll(alert.labels, conditions));
-  const { holds, because } = judged.find(({ holds }) => holds) ?? (judged[0] as Judgement);
+  const judged = entries.map(({ conditions }) => evaluateAll(alert.labels, conditions));
+  const { holds, because } = judged.find(({ holds }) => holds) ?? (judged[0] as Evaluation);
   return { route: name, matches: holds, because, escalation, channel };
 }
 
-type Judgement = { holds: boolean; because: string };
+type Evaluation = { holds: boolean; because: string };
 
-function judgeAll(labels: Alert["labels"], conditions: readonly Condition[]): Judgement {
-  const judged = conditions.map((condition) => judge(labels, condition));
+function evaluateAll(labels: Alert["labels"], conditions: readonly Condition[]): Evaluation {
+  const judged = conditions.map((condition) => evaluate(labels, condition));
   const failed = judged.find(({ holds }) => !holds);
   if (failed !== undefined) return failed;
   const reasons = judged.map(({ because }) => because);
   return { holds: true, because: reasons.join(", ") || "it takes every alert of this source" };
 }
 
-function judge(labels: Alert["labels"], condition: Condition): Judgement {
+function evaluate(labels: Alert["labels"], condition: Condition): Evaluation {
   const { label, operation } = condition;
   // Own properties only: every object has a `constructor`, and no alert has that label by it.
   const value = Object.hasOwn(labels, label) ? labels[label] || null : null;

@@ -30,19 +30,19 @@ it.each([
 });
 
 it("links to the actual port when the settings leave it open", () => {
-  const { to, noteControl } = links({ port: 0 });
+  const { to, setControl } = links({ port: 0 });
 
   const before = to.check("verify-key");
-  noteControl("http://127.0.0.1:40123");
+  setControl("http://127.0.0.1:40123");
 
   expect(before).toBeUndefined();
   expect(to.check("verify-key")).toBe(`http://127.0.0.1:40123${page}`);
 });
 
 it("uses the address of the settings, wherever control listens", () => {
-  const { to, noteControl } = links({ public: "https://vedette.example.com" });
+  const { to, setControl } = links({ public: "https://vedette.example.com" });
 
-  noteControl("http://127.0.0.1:40123");
+  setControl("http://127.0.0.1:40123");
 
   expect(to.check("verify-key")).toBe(`https://vedette.example.com${page}`);
 });

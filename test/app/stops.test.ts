@@ -69,7 +69,7 @@ it("also stops a part that was begun or added after the abort", async () => {
   const stops = createStops(pino({ level: "silent" }), told.signal);
   const stopped: string[] = [];
   const begun = Promise.withResolvers<{ stop: () => void }>();
-  const beginning = stops.begin("server", () => begun.promise);
+  const beginning = stops.start("server", () => begun.promise);
   told.abort();
 
   expect(() => stops.add("database", () => stopped.push("database"))).toThrow("aborted");
@@ -84,7 +84,7 @@ it("begins no part after the abort", async () => {
   const stops = createStops(pino({ level: "silent" }), AbortSignal.abort());
   let hasBegun = false;
 
-  const beginning = stops.begin("server", async () => {
+  const beginning = stops.start("server", async () => {
     hasBegun = true;
     return { stop: () => {} };
   });

@@ -45,7 +45,7 @@ const serving = `
     post: (message) => parentPort.postMessage(message),
     on: (listener) => parentPort.on("message", listener),
   });
-  main.noteReady();
+  main.reportReady();
 `;
 
 it("there are as many as processors, unless the settings or the system say otherwise", () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { judgeLabels } from "#ci/image-checks.ts";
+import { gradeLabels } from "#ci/image-checks.ts";
 
 const wanted = { "org.example.tests": "passed", "org.example.scan": "clean" };
 
 const judge = (labels: Record<string, string>) =>
-  judgeLabels(new Map(Object.entries(labels)), wanted);
+  gradeLabels(new Map(Object.entries(labels)), wanted);
 
-describe("judgeLabels", () => {
+describe("gradeLabels", () => {
   it("passes with every label that is wanted, whatever others there are", () => {
     const finding = judge({ ...wanted, other: "x" });
 
@@ -32,7 +32,7 @@ describe("judgeLabels", () => {
   });
 
   it("takes no label from an object's prototype", () => {
-    const finding = judgeLabels(new Map(), { constructor: "passed" });
+    const finding = gradeLabels(new Map(), { constructor: "passed" });
 
     expect(finding.result).toBe("missing");
   });

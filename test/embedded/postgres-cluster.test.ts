@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { isListening } from "#embedded/postgres-cluster.ts";
-import { judgeHolder } from "#embedded/postgres-lock.ts";
+import { gradeHolder } from "#embedded/postgres-lock.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const gonePid = 2 ** 30;
@@ -49,11 +49,11 @@ it.each([
   { executable: postgres, isInside: undefined, startedAtMs: later, who: "other" },
   { executable: undefined, isInside: undefined, startedAtMs: later, who: "other" },
 ])("$executable, inside $isInside, started at $startedAtMs, is $who", ({ who, ...traits }) => {
-  expect(judgeHolder(traits, lockedAtMs)).toBe(who);
+  expect(gradeHolder(traits, lockedAtMs)).toBe(who);
 });
 
 it("without a time in the lock no process is judged by its start", () => {
   const traits = { executable: postgres, isInside: undefined, startedAtMs: later };
 
-  expect(judgeHolder(traits, undefined)).toBe("unknown");
+  expect(gradeHolder(traits, undefined)).toBe("unknown");
 });

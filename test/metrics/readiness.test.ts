@@ -15,7 +15,7 @@ it("is starting until everything is up, and leaving from the announcement on", (
   const { process, readiness, status } = startReadiness();
 
   const starting = status();
-  readiness.noteStarted();
+  readiness.recordStart();
   const started = status();
   process.isLeaving = true;
 
@@ -33,7 +33,7 @@ it("is leaving when it is ended while it starts", () => {
 it("is ready while a dependency is away, and says so", () => {
   const { readiness } = startReadiness();
 
-  readiness.noteStarted();
+  readiness.recordStart();
 
   expect(readiness.report()).toEqual({ status: "ready", dependencies: { postgres: "down" } });
 });
@@ -41,7 +41,7 @@ it("is ready while a dependency is away, and says so", () => {
 it("is not ready while a dependency is away where the settings ask for all of them", () => {
   const { readiness } = startReadiness({ needsDependencies: true });
 
-  readiness.noteStarted();
+  readiness.recordStart();
 
   expect(readiness.report()).toEqual({ status: "waiting", dependencies: { postgres: "down" } });
 });

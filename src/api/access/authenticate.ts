@@ -3,7 +3,7 @@ import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
 import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import { Grants } from "./grants.ts";
-import type { NoteUse } from "./key-uses.ts";
+import type { RecordUse } from "./key-uses.ts";
 
 /** A root key as it may be used now. */
 export type Caller = {
@@ -35,11 +35,11 @@ const malformed =
   "You must provide a valid root key in the Authorization header in the format " +
   "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
 
-export function createAuthenticate(keys: Keys, noteUse?: NoteUse): Authenticate {
+export function createAuthenticate(keys: Keys, recordUse?: RecordUse): Authenticate {
   const grantsOf = new WeakMap<KeyRecord, Grants>();
   const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {
     const key = usable(record, nowMs);
-    noteUse?.(key.id, nowMs);
+    recordUse?.(key.id, nowMs);
     let grants = grantsOf.get(key);
     if (grants === undefined) {
       grants = new Grants(key.permissions);

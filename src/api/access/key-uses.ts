@@ -5,9 +5,9 @@ import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
 
 /** `nowMs`: unix milliseconds. */
-export type NoteUse = (keyId: string, nowMs: number) => void;
+export type RecordUse = (keyId: string, nowMs: number) => void;
 
-export type KeyUses = { note: NoteUse; close: () => Promise<void> };
+export type KeyUses = { record: RecordUse; close: () => Promise<void> };
 
 const writeEveryMs = 10_000;
 const closeWithinMs = 2_000;
@@ -38,7 +38,7 @@ export function createKeyUses(database: Database, log: Log): KeyUses {
     running = running.then(flush);
   }, writeEveryMs).unref();
   return {
-    note: (keyId, nowMs) => {
+    record: (keyId, nowMs) => {
       const minute = Math.floor(nowMs / minuteMs);
       if (lastMinutes.get(keyId) === minute) return;
       lastMinutes.set(keyId, minute);

@@ -55,9 +55,9 @@ export function getRatelimits(shared: QueryParts) {
   });
 }
 
-type Words = { summary: string; example: QueryExample };
+type QueryDescription = { summary: string; example: QueryExample };
 
-function query(shared: QueryParts, family: QueryFamily, words: Words) {
+function query(shared: QueryParts, family: QueryFamily, words: QueryDescription) {
   const { parts } = shared;
   const tables = tablesOf(family);
   return procedure({

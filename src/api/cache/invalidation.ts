@@ -66,7 +66,7 @@ type Source = {
  * announced at `databaseUrl` is not received there: a connection pooler in between drops notifications,
  * and another database never sends them.
  */
-export function hearInvalidations(source: Source): { close: () => Promise<void> } {
+export function receiveInvalidations(source: Source): { close: () => Promise<void> } {
   const { databaseUrl, listenUrl, log, onStale, onReceived } = source;
   const closing = new AbortController();
   const loss = createLossLog(log);
@@ -105,7 +105,8 @@ export function listenForInvalidations(
   const onReceived = (sentAt: number) => {
     receivedAt = sentAt;
   };
-  const { close } = hearInvalidations({ databaseUrl, listenUrl, log, onStale: apply, onReceived });
+  const source = { databaseUrl, listenUrl, log, onStale: apply, onReceived };
+  const { close } = receiveInvalidations(source);
   return {
     isLive: (now = performance.now()) => now - receivedAt < lostAfterMs,
     announce,

@@ -190,18 +190,18 @@ export class LiveCache<Value extends object> {
     const loading = () => unlessLate(() => this.#loadOnce(name), { limitMs, late: noAnswer() });
     if (since === undefined || nowMs - since > outageMs) {
       return loading().catch((error) => {
-        this.#noteFailure(error);
+        this.#recordFailure(error);
         return this.#fallBack(last);
       });
     }
     if (nowMs - failedAt >= tryEveryMs) {
       this.#outage.failedAt = nowMs;
-      loading().catch((error) => this.#noteFailure(error));
+      loading().catch((error) => this.#recordFailure(error));
     }
     return this.#fallBack(last);
   }
 
-  #noteFailure(error: unknown): void {
+  #recordFailure(error: unknown): void {
     const nowMs = performance.now();
     this.#outage.failedAt = nowMs;
     if (this.#outage.since === undefined) Object.assign(this.#outage, { since: nowMs, error });

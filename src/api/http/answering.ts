@@ -29,14 +29,14 @@ export type AnsweringParts = {
 };
 
 /** Answers a request of the route: calls `finish`, which must not throw, once. */
-export type BeginAnswer = (request: ParsedRequest, finish: (answer: WireAnswer) => void) => void;
+export type StartAnswer = (request: ParsedRequest, finish: (answer: WireAnswer) => void) => void;
 
 /** The headers of the workspace's limit, as soon as they are known. */
 type LimitHeaders = { headers: Headers | undefined };
 
 type RouteParts = Route & AnsweringParts;
 
-export function createAnswering(route: Route, parts: AnsweringParts): BeginAnswer {
+export function createAnswering(route: Route, parts: AnsweringParts): StartAnswer {
   const { deadlines } = parts;
   const answering = { ...parts, ...route };
   const serialize = createSerialize(route.procedure);
@@ -45,10 +45,10 @@ export function createAnswering(route: Route, parts: AnsweringParts): BeginAnswe
     const admitted: LimitHeaders = { headers: undefined };
     const refuse = (error: unknown) => toRefusal(error, request, answering);
     const send = (form: () => WireAnswer) => finish(formWith(admitted, { form, refuse }));
-    const deadline = deadlines.begin(() => send(() => refuse(tooLong())));
+    const deadline = deadlines.start(() => send(() => refuse(tooLong())));
     answer(request, admitted, answering).then(
-      (body) => deadlines.end(deadline) && send(() => toAnswer(serialize(body))),
-      (error: unknown) => deadlines.end(deadline) && send(() => refuse(error)),
+      (body) => deadlines.finish(deadline) && send(() => toAnswer(serialize(body))),
+      (error: unknown) => deadlines.finish(deadline) && send(() => refuse(error)),
     );
   };
 }

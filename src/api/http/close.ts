@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 /** A little longer than a request may take, so that accepted requests are answered. */
 const graceMs = 61_000;
 
-const lookEveryMs = 50;
+const pollEveryMs = 50;
 
 /**
  * Accepts no new connections, lets requests in flight finish for `withinMs` at most, then closes.
@@ -21,7 +21,7 @@ export async function drain(
   withinMs = graceMs,
 ): Promise<void> {
   // A keep-alive connection becomes idle only when its last answer has been sent.
-  const sweeper = setInterval(() => server.closeIdleConnections(), lookEveryMs);
+  const sweeper = setInterval(() => server.closeIdleConnections(), pollEveryMs);
   const timer = setTimeout(() => server.closeAllConnections(), withinMs);
   try {
     await close();

@@ -2,11 +2,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
 import type { Authenticate } from "#api/access/authenticate.ts";
 import type { Procedures } from "#api/procedure.ts";
-import { type AnsweringParts, type BeginAnswer, createAnswering, type Route } from "./answering.ts";
+import { type AnsweringParts, createAnswering, type Route, type StartAnswer } from "./answering.ts";
 import { send } from "./wire-answer.ts";
 
 /** A procedure's route as it is served. */
-export type MountedRoute = Route & { begin: BeginAnswer };
+export type MountedRoute = Route & { start: StartAnswer };
 
 /** A route for each procedure of each namespace. */
 export function mountProcedures(
@@ -18,12 +18,12 @@ export function mountProcedures(
   const routes = Object.entries(namespaces).flatMap(([namespace, procedures]) =>
     Object.entries(procedures).map(([name, procedure]) => {
       const route = { path: `/v2/${namespace}.${name}`, procedure };
-      return { ...route, begin: createAnswering(route, parts) };
+      return { ...route, start: createAnswering(route, parts) };
     }),
   );
-  for (const { path, procedure, begin } of routes) {
+  for (const { path, procedure, start } of routes) {
     app.post(path, { config: { procedure }, preParsing }, (request, reply) =>
-      begin(request, (answer) => send(reply, answer)),
+      start(request, (answer) => send(reply, answer)),
     );
   }
   return routes;

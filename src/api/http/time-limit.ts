@@ -10,14 +10,14 @@ export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): T
   const deadlines = createDeadlines(limitMs);
   return (work) =>
     new Promise((resolve, reject) => {
-      const deadline = deadlines.begin(() => reject(fail()));
+      const deadline = deadlines.start(() => reject(fail()));
       work.then(
         (result) => {
-          deadlines.end(deadline);
+          deadlines.finish(deadline);
           resolve(result);
         },
         (error: Error) => {
-          deadlines.end(deadline);
+          deadlines.finish(deadline);
           reject(error);
         },
       );
@@ -35,9 +35,9 @@ type Deadline = {
 
 export type Deadlines = {
   /** `miss` is called when it has not ended in time. */
-  begin: (miss: () => void) => Deadline;
+  start: (miss: () => void) => Deadline;
   /** True if it ended in time. */
-  end: (deadline: Deadline) => boolean;
+  finish: (deadline: Deadline) => boolean;
 };
 
 /**
@@ -60,12 +60,12 @@ export function createDeadlines(limitMs: number): Deadlines {
     timer = undefined;
   };
   return {
-    begin: (miss) => {
+    start: (miss) => {
       // Results that arrived while the event loop was blocked are read first: they were in time.
       timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();
       return waiting.add(performance.now() + limitMs, miss);
     },
-    end: (deadline) => waiting.remove(deadline),
+    finish: (deadline) => waiting.remove(deadline),
   };
 }
 

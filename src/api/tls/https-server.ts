@@ -18,7 +18,7 @@ export type HttpsParts = {
   log: Log;
   registry: Registry;
   /** The interval at which a new certificate is looked for. */
-  lookEveryMs?: number;
+  pollEveryMs?: number;
 };
 
 export type HttpsServer = {
@@ -37,13 +37,13 @@ export async function startHttpsServer(parts: HttpsParts, at: ListenAt): Promise
   const inUse: CertificateInUse = { context: undefined };
   const server = createServerFor(parts.api, async () => {
     // Another thread may use it already.
-    if (inUse.context === undefined) await look();
+    if (inUse.context === undefined) await poll();
     return inUse.context;
   });
-  const look = createLook(server, inUse, parts);
-  await look();
+  const poll = createPoll(server, inUse, parts);
+  await poll();
   const port = await listen(server, at);
-  const timer = setInterval(() => void look(), parts.lookEveryMs ?? 10_000).unref();
+  const timer = setInterval(() => void poll(), parts.pollEveryMs ?? 10_000).unref();
   let closing: Promise<void> | undefined;
   return {
     port,
@@ -89,7 +89,7 @@ function createServerFor(
 }
 
 /** Puts a new certificate into use; open connections keep theirs. */
-function createLook(
+function createPoll(
   server: Server,
   inUse: CertificateInUse,
   { readCertificate, log, registry }: HttpsParts,
@@ -101,7 +101,7 @@ function createLook(
     registers: [registry],
   });
   let served: string | undefined;
-  const look = async () => {
+  const poll = async () => {
     try {
       const certificate = await readCertificate();
       if (certificate === undefined || certificate.chain === served) return;
@@ -117,7 +117,7 @@ function createLook(
     }
   };
   // Handshakes that wait for the first certificate share one look.
-  return onceAtATime(look);
+  return onceAtATime(poll);
 }
 
 async function listen(server: Server, at: ListenAt): Promise<number> {

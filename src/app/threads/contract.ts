@@ -57,7 +57,7 @@ export type QueryAnswer = { text: string } | { failure: EngineFailure; message: 
 /** Calls that the main thread answers. */
 export type MainCalls = {
   /** The thread serves. */
-  noteReady: () => void;
+  reportReady: () => void;
   takeBatch: (batch: Batch) => Promise<TakenBatch>;
   awaitLeft: (ticket: number) => Promise<void>;
   query: (query: EngineQuery) => Promise<QueryAnswer>;

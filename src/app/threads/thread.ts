@@ -41,7 +41,7 @@ const main = connect<MainCalls, ThreadCalls>(parentPort as NonNullable<typeof pa
 });
 
 await start(createBase());
-main.noteReady();
+main.reportReady();
 
 function createBase(): Base {
   const { config, credentials, dataDir } = data;

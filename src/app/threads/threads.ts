@@ -27,7 +27,7 @@ import { connectionsPerThread } from "./sizing.ts";
 const entry = programFile("#app/threads/thread.ts");
 
 /** Interval at which the threads get the state of the store. */
-const lookEveryMs = 250;
+const publishEveryMs = 250;
 
 /** Left of the time for a stop to end a thread that has not stopped. */
 const terminatedWithinMs = 5_000;
@@ -67,9 +67,9 @@ export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
   const running: Thread[] = [];
   let isStopping = false;
   const { memory, analytics, threads } = parts;
-  const tellState = () => tellStoreState(memory.states, analytics);
-  tellState();
-  const timer = setInterval(tellState, lookEveryMs).unref();
+  const publish = () => publishStoreState(memory.states, analytics);
+  publish();
+  const timer = setInterval(publish, publishEveryMs).unref();
   void base.departure.announced.then(() => Atomics.store(memory.states, stateWords.isLeaving, 1));
   const onEnd = (error: Error) => {
     if (!isStopping) base.fail(error);
@@ -82,7 +82,7 @@ export function createThreads(base: Base, parts: ThreadsParts): ApiThreads {
     }
     if (!isStopping) base.log.info({ threads }, "further threads serve the public API");
   };
-  showThreads(base, running);
+  registerThreads(base, running);
   return {
     begin: () => void beginAll().catch(base.fail),
     stop: async () => {
@@ -115,7 +115,7 @@ function startThread(
     onEnd(new Error(`thread ${number} of the public API has ended: ${cause.message}`, { cause }));
   });
   const calls = connect<ThreadCalls, MainCalls>(worker, {
-    noteReady: () => {
+    reportReady: () => {
       thread.isReady = true;
       ready.resolve();
     },
@@ -154,7 +154,7 @@ async function readMetrics(thread: Thread): Promise<MetricObject[]> {
 }
 
 /** Registers how busy each thread is: if all are busy, more threads or processes are needed. */
-function showThreads({ registry }: Base, running: readonly Thread[]): void {
+function registerThreads({ registry }: Base, running: readonly Thread[]): void {
   new Counter({
     name: "vedette_api_thread_busy_seconds_total",
     help: "How long the event loop of each thread of the public API was busy.",
@@ -174,14 +174,14 @@ function showThreads({ registry }: Base, running: readonly Thread[]): void {
 type AnalyticsParts = Analytics["shared"];
 
 /** Tells all threads how the store is. */
-function tellStoreState(states: Int32Array, analytics: AnalyticsParts): void {
+function publishStoreState(states: Int32Array, analytics: AnalyticsParts): void {
   const state = analytics === undefined ? "absent" : analytics.engine.state();
   Atomics.store(states, stateWords.storeState, storeStates.indexOf(state));
   Atomics.store(states, stateWords.isStoreAway, analytics?.outbox.isAway() === true ? 1 : 0);
 }
 
 /** Creates the calls by which a thread uses analytics; it makes none while they are off. */
-function createAnalyticsCalls(shared: AnalyticsParts): Omit<MainCalls, "noteReady"> {
+function createAnalyticsCalls(shared: AnalyticsParts): Omit<MainCalls, "reportReady"> {
   const leaving = new Map<number, Promise<void>>();
   let tickets = 0;
   return {

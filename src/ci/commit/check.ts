@@ -3,7 +3,7 @@ import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Commit, CommitApi } from "./api.ts";
 import { isSameRepository, readRepository } from "./repository.ts";
-import { judgeStatuses } from "./statuses.ts";
+import { gradeStatuses } from "./statuses.ts";
 
 /** Labels of an image (OCI image specification, "Annotations"). */
 const revisionLabel = "org.opencontainers.image.revision";
@@ -40,7 +40,7 @@ export async function checkCommit(
     const detail = `${name} is not on ${rules.branches.join(" or ")} (ci.commit.branches)`;
     return { result: "unverifiable", detail, url };
   }
-  const { result, detail } = judgeStatuses(statuses, rules.required);
+  const { result, detail } = gradeStatuses(statuses, rules.required);
   return { result, detail: `${name}: ${detail}`, url };
 }
 

@@ -7,7 +7,7 @@ import { someOf } from "#kernel/nearest.ts";
 export type CommitStatus = { name: string; state: "green" | "pending" | "red" | "void" };
 
 /** `required`: names that have to be there and green. Others say nothing, and may begin at any time. */
-export function judgeStatuses(
+export function gradeStatuses(
   statuses: readonly CommitStatus[],
   required: readonly string[],
 ): Finding {

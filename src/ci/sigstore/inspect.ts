@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Attachment, Subject } from "#ci/finding.ts";
 import type { Library } from "./library.ts";
 import { parseShape } from "./parse-json.ts";
-import { isKnown, readBundle, type Signed } from "./read-bundle.ts";
+import { isKnown, readBundle, type Signature } from "./read-bundle.ts";
 import { explain, Unfit } from "./unfit.ts";
 import { type Signer, type Trust, verify } from "./verify.ts";
 
@@ -64,7 +64,7 @@ type Claim = { isAboutImage: boolean } & (
 );
 
 /** Throws `Unfit` for content that says nothing about any image. */
-function readClaim(signed: Signed, subject: Subject): Claim {
+function readClaim(signed: Signature, subject: Subject): Claim {
   const { content } = signed.bundle;
   if (content.$case === "dsseEnvelope") return readStatement(content.dsseEnvelope, subject);
   if (signed.form === "payload") return readPayload(signed.content, subject);

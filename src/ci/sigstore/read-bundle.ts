@@ -7,7 +7,7 @@ import { parseJson } from "./parse-json.ts";
 import { Unfit } from "./unfit.ts";
 
 /** `content` is what a signature without a statement is about: cosign's payload, or the image's manifest. */
-export type Signed = { bundle: Bundle; content: Buffer; form: "payload" | "manifest" };
+export type Signature = { bundle: Bundle; content: Buffer; form: "payload" | "manifest" };
 
 /** True if an attachment is of a kind that may be signed. */
 export function isKnown(attachment: Attachment): boolean {
@@ -15,7 +15,7 @@ export function isKnown(attachment: Attachment): boolean {
 }
 
 /** Throws, mostly `Unfit`, when the attachment is not a bundle. */
-export function readBundle(attachment: Attachment, subject: Subject, library: Library): Signed {
+export function readBundle(attachment: Attachment, subject: Subject, library: Library): Signature {
   const isLayer = attachment.kind === "cosign";
   const json = isLayer ? toBundleJson(attachment) : parseJson(attachment.body);
   const bundle = library.bundleFromJSON(json);
@@ -51,10 +51,10 @@ function checkSizes({ verificationMaterial }: Bundle): void {
   if (Math.max(0, ...parts) > mostBytes) throw new Unfit("has too long a certificate or timestamp");
 }
 
-type WithCertificates = Exclude<Bundle["verificationMaterial"]["content"], { $case: "publicKey" }>;
+type Certificates = Exclude<Bundle["verificationMaterial"]["content"], { $case: "publicKey" }>;
 
 /** Returns the first certificate: the others have to be those of the trusted root. */
-function certificatesOf(content: WithCertificates): { rawBytes: Buffer }[] {
+function certificatesOf(content: Certificates): { rawBytes: Buffer }[] {
   return content.$case === "certificate"
     ? [content.certificate]
     : content.x509CertificateChain.certificates.slice(0, 1);

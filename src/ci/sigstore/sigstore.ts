@@ -5,8 +5,8 @@ import { z } from "zod";
 import type { Attachment, Finding, Subject } from "#ci/finding.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import type { SigstoreConfig } from "./config.ts";
+import { gradeProvenance, gradeSignature } from "./grade.ts";
 import { type Inspections, inspectAll } from "./inspect.ts";
-import { judgeProvenance, judgeSignature } from "./judge.ts";
 import { type Library, loadLibrary } from "./library.ts";
 import { readPublicKeys, readText } from "./public-keys.ts";
 import { createPublishedRoot, type PublishedRootParts } from "./published-root.ts";
@@ -32,13 +32,13 @@ type Unavailable = { unavailable: string };
 export function createSigstore(settings: SigstoreConfig, parts: PublishedRootParts): Sigstore {
   const inspect = sharing(createInspect(settings, parts));
   const checkBy =
-    (judge: typeof judgeSignature): CheckAttachments =>
+    (grade: typeof gradeSignature): CheckAttachments =>
     async (subject, attachments) => {
       const found = await inspect(subject, attachments);
       if ("unavailable" in found) return { result: "unavailable", detail: found.unavailable };
-      return judge(found, settings);
+      return grade(found, settings);
     };
-  return { checkSignature: checkBy(judgeSignature), checkProvenance: checkBy(judgeProvenance) };
+  return { checkSignature: checkBy(gradeSignature), checkProvenance: checkBy(gradeProvenance) };
 }
 
 function createInspect(settings: SigstoreConfig, parts: PublishedRootParts): Inspect {

@@ -13,7 +13,7 @@ import { X509Certificate } from "node:crypto";
 import type { SignedEntity, TrustMaterial, Signer as VerifiedSigner } from "@sigstore/verify";
 import type { Library } from "./library.ts";
 import type { PublicKey } from "./public-keys.ts";
-import type { Signed } from "./read-bundle.ts";
+import type { Signature } from "./read-bundle.ts";
 import { Unfit } from "./unfit.ts";
 
 export type Signer =
@@ -27,7 +27,7 @@ export type Trust = {
 };
 
 /** Throws, for a signature that is not valid, errors of several classes. */
-export function verify({ bundle, content }: Signed, trust: Trust, library: Library): Signer {
+export function verify({ bundle, content }: Signature, trust: Trust, library: Library): Signer {
   const entity = library.toSignedEntity(bundle, content);
   const material = bundle.verificationMaterial.content;
   if (material.$case === "publicKey") return verifyByKey(entity, trust, library);

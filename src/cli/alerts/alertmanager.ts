@@ -13,7 +13,7 @@ import {
 } from "#routing/alertmanager/commands.ts";
 
 type Options = { config?: string; json: boolean };
-type OfEnvironment = Options & { environment: Environment };
+type EnvironmentOptions = Options & { environment: Environment };
 
 /** The settings, with the rows of the definitions. */
 async function settingsOf({ config }: Options) {
@@ -21,7 +21,7 @@ async function settingsOf({ config }: Options) {
   return { ...settings, ...(await readFileRows(settings)) };
 }
 
-export async function rotate(options: OfEnvironment): Promise<number> {
+export async function rotate(options: EnvironmentOptions): Promise<number> {
   const { webhooks, ids, leftOut } = await rotateTokens(
     await settingsOf(options),
     options.environment,
@@ -55,7 +55,7 @@ export async function exportRoutes(options: ExportOptions): Promise<number> {
 }
 
 /** Exit code 0: in step; 2: not in step; 1: the running alert manager could not be asked. */
-export async function plan(options: OfEnvironment): Promise<number> {
+export async function plan(options: EnvironmentOptions): Promise<number> {
   const { environment, json } = options;
   const compared = await compareAlertmanager(await settingsOf(options), environment);
   const { isInStep, lines, ...comparison } = compared;
@@ -65,7 +65,7 @@ export async function plan(options: OfEnvironment): Promise<number> {
   return comparison.changes.length === 0 && comparison.running === "unknown" ? 1 : 2;
 }
 
-export async function apply(options: OfEnvironment): Promise<number> {
+export async function apply(options: EnvironmentOptions): Promise<number> {
   const { environment, json } = options;
   const settings = await settingsOf(options);
   const { isConfirmed, lines, ...applied } = await bringAlertmanagerInStep(settings, environment);

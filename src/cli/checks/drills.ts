@@ -23,10 +23,10 @@ export async function runDrill(drill: string, options: GlobalOptions): Promise<n
   }
   const { output } = drillHandlers.Run;
   const begun = await connect(options).call(`${drillService}/${drill}/Run`, {}, output);
-  return printAnswer(begun, options.json, reportBegun);
+  return printAnswer(begun, options.json, reportStarted);
 }
 
-function reportBegun({ drill, channels, due_at }: BegunDrill): string {
+function reportStarted({ drill, channels, due_at }: BegunDrill): string {
   const by = channels.map(plain).join(", ");
   return [
     `${drill} has begun: its test alert has to be accepted by ${by} until ${formatUtc(due_at)}.`,

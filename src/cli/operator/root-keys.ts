@@ -74,11 +74,11 @@ export type RotateOptions = DatabaseOptions & { grace: number };
 
 /** Prints the new key once, to stdout only. */
 export async function rotateRootKey(id: string, options: RotateOptions): Promise<number> {
-  await withOperator(options, async ({ rootKeys, keepRotated }) => {
+  await withOperator(options, async ({ rootKeys, storeRotated }) => {
     const rotated = await rootKeys.rotate({ id, graceSeconds: options.grace });
     let kept: string | undefined;
     try {
-      kept = keepRotated(rotated);
+      kept = storeRotated(rotated);
     } finally {
       // Also when it cannot be saved: the key is stored nowhere else, and the old one ends.
       reportRotated(id, { rotated, options, kept });

@@ -19,12 +19,12 @@ export type Poll = {
   /** Gets every status; true ends the polling. */
   isEnd: (status: RolloutStatus) => boolean;
   /** Something worth a line that is no status. */
-  note: (text: string) => void;
+  log: (text: string) => void;
 };
 
 /** Polls until the end and returns the last status. Retries while the program is unreachable, within limits. */
 export async function poll(connection: Connection, wanted: Poll): Promise<RolloutStatus> {
-  const { everyMs, signal, isEnd, note } = wanted;
+  const { everyMs, signal, isEnd, log } = wanted;
   let unreachableSinceMs: number | undefined;
   for (;;) {
     try {
@@ -35,19 +35,19 @@ export async function poll(connection: Connection, wanted: Poll): Promise<Rollou
       if (signal.aborted || !(error instanceof ConnectionError)) throw error;
       unreachableSinceMs ??= performance.now();
       if (performance.now() - unreachableSinceMs > unreachableForMs) throw error;
-      note("connection lost, trying again; the rollout continues");
+      log("connection lost, trying again; the rollout continues");
     }
     await delay(everyMs, undefined, { signal });
   }
 }
 
 /** A call that answers when the rollout has ended or paused. */
-export type Begin =
+export type StartCall =
   | { handler: "Rollout"; body: RolloutRequest }
   | { handler: "Resume"; body: object }
   | { handler: "RollbackAll"; body: object };
 
-type Beside = Omit<Poll, "isEnd"> & {
+type CallPoll = Omit<Poll, "isEnd"> & {
   /** Gets every status from when the call has taken effect; true ends the wait for the call. */
   isEnd: (status: RolloutStatus) => boolean;
 };
@@ -60,18 +60,18 @@ type Answer<Handler extends RolloutHandlerName> = ReturnType<
  * Makes the call and polls at the same time. A refusal is thrown at once. Returns the call's own answer, or
  * the status with which the polling ended first. Throws at once when the program is unreachable at the start.
  */
-export async function callAndPoll<Wanted extends Begin>(
+export async function callAndPoll<Wanted extends StartCall>(
   connection: Connection,
-  begin: Wanted,
-  { isEnd, ...wanted }: Beside,
+  call: Wanted,
+  { isEnd, ...wanted }: CallPoll,
 ): Promise<Answer<Wanted["handler"]> | RolloutStatus> {
   const before = await connection.rollout("Status", {}, { signal: wanted.signal });
   const over = new AbortController();
   const signal = AbortSignal.any([wanted.signal, over.signal]);
-  const isOurEnd = (now: RolloutStatus) => hasBegun(begin, before, now) && isEnd(now);
+  const isOurEnd = (now: RolloutStatus) => hasStarted(call, before, now) && isEnd(now);
   try {
     return await Promise.race([
-      connection.rolloutToEnd(begin.handler, begin.body, signal),
+      connection.rolloutToEnd(call.handler, call.body, signal),
       poll(connection, { ...wanted, signal, isEnd: isOurEnd }),
     ]);
   } finally {
@@ -81,11 +81,11 @@ export async function callAndPoll<Wanted extends Begin>(
 }
 
 /** True if a status belongs to what the call started, and not to an earlier rollout or another call. */
-export function hasBegun(begin: Begin, before: RolloutStatus, now: RolloutStatus): boolean {
-  if (begin.handler === "RollbackAll") return now.state === "rolling_back";
-  if (begin.handler === "Resume") return before.state === "paused" && now.state !== "paused";
+export function hasStarted(call: StartCall, before: RolloutStatus, now: RolloutStatus): boolean {
+  if (call.handler === "RollbackAll") return now.state === "rolling_back";
+  if (call.handler === "Resume") return before.state === "paused" && now.state !== "paused";
   // The service may have pinned the image to its digest.
-  const isOurs = now.image !== null && isSameImage(now.image, begin.body.image);
+  const isOurs = now.image !== null && isSameImage(now.image, call.body.image);
   return now.rollout_id !== before.rollout_id && isOurs;
 }
 

@@ -10,7 +10,7 @@ import type { WaveSize } from "./wave-sizes.ts";
 export type Progress = {
   show: (status: RolloutStatus) => void;
   /** Something worth a line that is no state. */
-  note: (text: string) => void;
+  log: (text: string) => void;
   stop: () => void;
 };
 
@@ -40,8 +40,8 @@ function createLines(output: Output): Progress {
   );
 }
 
-/** Calls `write` and `note` only for changes, so that logs stay short. */
-function onChange(write: (status: RolloutStatus) => void, note: (text: string) => void): Progress {
+/** Calls `write` and `log` only for changes, so that logs stay short. */
+function onChange(write: (status: RolloutStatus) => void, log: (text: string) => void): Progress {
   let last = "";
   let lastNote = "";
   return {
@@ -49,13 +49,13 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
       const { updated_at: _, ...rest } = status;
       const text = JSON.stringify(rest);
       const { rollout_id: id, started_at: start } = status;
-      if (last === "" && start !== null) note(`rollout ${id}, started ${formatUtc(start)}`);
+      if (last === "" && start !== null) log(`rollout ${id}, started ${formatUtc(start)}`);
       if (text !== last) write(status);
       last = text;
       lastNote = "";
     },
-    note(text) {
-      if (text !== lastNote) note(text);
+    log(text) {
+      if (text !== lastNote) log(text);
       lastNote = text;
     },
     stop() {},
@@ -138,7 +138,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
         bars[i]?.update(fill, { wave: String(number).padStart(2), note });
       }
     },
-    note(text) {
+    log(text) {
       multi.log(`  ${text}\n`);
     },
     stop() {

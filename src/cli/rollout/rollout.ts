@@ -13,7 +13,7 @@ import {
 import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
 import { untilDetached } from "./detach.ts";
-import { type Begin, callAndPoll, exitCodeOf, isStopped, poll } from "./follow.ts";
+import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { reportHistory, reportRollback, reportStatus } from "./report.ts";
 import { reportPlan } from "./report-plan.ts";
@@ -50,30 +50,30 @@ type ChoiceOptions = {
 const pollEveryMs = 500;
 
 /** Shorter: the terminal shows nothing until the rollout has started, and the command then returns. */
-const beginPollEveryMs = 100;
+const startPollEveryMs = 100;
 
 /** Limit of the wait for the fleet's list, which shows if there is anything to do. */
 const firstWaveWithinMs = 2_000;
 
 export async function startRollout(image: string, options: StartOptions): Promise<number> {
   const connection = connect(options);
-  const begin: Begin = { handler: "Rollout", body: requestOf(image, options) };
-  if (options.wait !== true) return beginOnly(connection, begin, options);
-  const progress = await createBarsFor(options, () => planOf(connection, begin.body));
-  return beginAndWait(connection, begin, { progress, json: options.json });
+  const call: StartCall = { handler: "Rollout", body: requestOf(image, options) };
+  if (options.wait !== true) return startOnly(connection, call, options);
+  const progress = await createBarsFor(options, () => planOf(connection, call.body));
+  return startAndWait(connection, call, { progress, json: options.json });
 }
 
 type ResumeOptions = GlobalOptions & { wait?: boolean; retryFailed?: boolean };
 
 export async function resumeRollout(options: ResumeOptions): Promise<number> {
   const connection = connect(options);
-  const begin: Begin = {
+  const call: StartCall = {
     handler: "Resume",
     body: options.retryFailed === true ? { retry_failed: true } : {},
   };
-  if (options.wait !== true) return beginOnly(connection, begin, options);
+  if (options.wait !== true) return startOnly(connection, call, options);
   const progress = await createBarsFor(options, () => sizesOf(connection));
-  return beginAndWait(connection, begin, { progress, json: options.json });
+  return startAndWait(connection, call, { progress, json: options.json });
 }
 
 function requestOf(image: string, options: StartOptions): RolloutRequest {
@@ -127,9 +127,9 @@ async function createBarsFor(
 
 type ShowOptions = { progress: Progress; json: boolean };
 
-async function beginAndWait(
+async function startAndWait(
   connection: Connection,
-  begin: Begin,
+  call: StartCall,
   shown: ShowOptions,
 ): Promise<number> {
   const { progress } = shown;
@@ -138,8 +138,8 @@ async function beginAndWait(
     return false;
   };
   const follow = async (signal: AbortSignal) => {
-    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
-    return showEnd(await callAndPoll(connection, begin, wanted), shown);
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, log: progress.log };
+    return showEnd(await callAndPoll(connection, call, wanted), shown);
   };
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
 }
@@ -151,21 +151,21 @@ function showEnd(status: RolloutStatus, { progress, json }: ShowOptions): number
   return exitCodeOf(status);
 }
 
-async function beginOnly(
+async function startOnly(
   connection: Connection,
-  begin: Begin,
+  call: StartCall,
   { json }: GlobalOptions,
 ): Promise<number> {
   const follow = async (signal: AbortSignal) => {
-    const { note } = createProgress(process.stderr, { json: false });
+    const { log } = createProgress(process.stderr, { json: false });
     const untilMs = performance.now() + firstWaveWithinMs;
     const isEnd = (now: RolloutStatus) =>
       isStopped(now) ||
       now.total_waves > 0 ||
       now.waiting_for != null ||
       performance.now() > untilMs;
-    const wanted = { everyMs: beginPollEveryMs, signal, isEnd, note };
-    return showAnswer(await callAndPoll(connection, begin, wanted), { json });
+    const wanted = { everyMs: startPollEveryMs, signal, isEnd, log };
+    return showAnswer(await callAndPoll(connection, call, wanted), { json });
   };
   return untilDetached(follow, { cleanUp: () => {}, fleet: connection.fleet });
 }
@@ -181,7 +181,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
       progress.show(status);
       return isStopped(status);
     };
-    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, log: progress.log };
     return showEnd(await poll(connection, wanted), { progress, json: options.json });
   };
   return untilDetached(follow, { cleanUp: progress.stop, fleet: connection.fleet });
@@ -198,10 +198,10 @@ export async function rollBack(
     return false;
   };
   const follow = async (signal: AbortSignal) => {
-    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, log: progress.log };
     const body = options.includeFailed === true ? { include_failed: true } : {};
-    const begin: Begin = { handler: "RollbackAll", body };
-    const result = (await callAndPoll(connection, begin, wanted)) as RollbackResult;
+    const call: StartCall = { handler: "RollbackAll", body };
+    const result = (await callAndPoll(connection, call, wanted)) as RollbackResult;
     if (options.json) printJson(result);
     else print(reportRollback(result));
     return isWhole(result) ? 0 : 2;

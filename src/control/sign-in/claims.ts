@@ -59,17 +59,17 @@ export function identifyPerson(
   return { caller: { actor: name, roles, grantedBy: "control.oidc" }, isLinked: false };
 }
 
-type Named = { name: string } | { refusal: ClaimRefusal };
+type ChosenName = { name: string } | { refusal: ClaimRefusal };
 
 /** Chooses the name of an account that signs in for the first time. */
-function chooseName(named: Named, settings: PeopleSettings): Named {
+function chooseName(named: ChosenName, settings: PeopleSettings): ChosenName {
   if ("refusal" in named) return named;
   const refusal = refuseName(named.name, settings);
   return refusal === undefined ? named : { refusal };
 }
 
 /** A name that became an operator's, or whose link has gone, needs a link. */
-function keepName(name: string, { operators }: PeopleSettings): Named {
+function keepName(name: string, { operators }: PeopleSettings): ChosenName {
   return Object.hasOwn(operators, name) ? { refusal: notLinked(name) } : { name };
 }
 
@@ -84,7 +84,7 @@ export function findLinked(
   );
 }
 
-function readName(claims: Claims, { name_claim: claim }: ClaimSettings): Named {
+function readName(claims: Claims, { name_claim: claim }: ClaimSettings): ChosenName {
   const given = readClaim(claims, claim);
   if (typeof given !== "string" || given.trim() === "") return { refusal: noName(claim) };
   if (claim === "email" && readClaim(claims, "email_verified") !== true) {

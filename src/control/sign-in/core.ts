@@ -46,7 +46,7 @@ export type Core = {
   /** The claims, by the query with which the provider has sent the browser back. */
   finish: (flow: Flow, end: { query: string; remote: string }) => Promise<Claims>;
   /** Throws the 403 for who may not sign in, and 503 while Postgres is away. */
-  openSession: (claims: Claims, by: { remote: string; how: How }) => Promise<PersonSession>;
+  openSession: (claims: Claims, by: { remote: string; how: Method }) => Promise<PersonSession>;
 };
 
 export function createCore(parts: CoreParts): Core {
@@ -87,7 +87,7 @@ export function createCore(parts: CoreParts): Core {
         log.warn({ ...by, code, ...(name !== undefined && { name }) }, "sign-in refused");
         throw refuseClaims(recognized.refusal);
       }
-      const session = people.begin(
+      const session = people.start(
         { ...recognized.caller, subject: String(claims["sub"]) },
         nowMs(),
       );
@@ -114,7 +114,7 @@ function createRequireWithin({ log, nowMs }: Pick<Core, "log" | "nowMs">): Core[
 }
 
 /**
- * Limits for each minute. `begin`: of an address; more than an office behind one needs, and few for a provider.
+ * Limits for each minute. `start`: of an address; more than an office behind one needs, and few for a provider.
  * `finish`: of one sign-in, so that nobody's can be used up by others; an address has as many as it has begun.
  * `poll`: of an address, as it is passed on to the provider; as many as 25 waiting people need.
  */
@@ -156,13 +156,13 @@ export function networkOf(address: string): string {
 }
 
 /** The way of signing in, as the log has it. */
-export type How = "console" | "command line" | "device";
+export type Method = "console" | "command line" | "device";
 
 /** OpenID Connect Core 1.0, 2. */
 const longestSubject = 255;
 
 /** Throws 503 while Postgres, which has the names of accounts, is away. */
-type Recognize = (claims: Claims, how: How) => Promise<Recognition>;
+type Recognize = (claims: Claims, how: Method) => Promise<Recognition>;
 
 type Parts = PeopleSettings & { issuer: string; names: Names };
 
@@ -191,7 +191,7 @@ function createRecognize({ names, ...settings }: Parts): Recognize {
 }
 
 /** The console is for those who may read. */
-function requireReader(identified: Recognition, how: How): Recognition {
+function requireReader(identified: Recognition, how: Method): Recognition {
   if ("refusal" in identified || how !== "console") return identified;
   const { caller } = identified;
   return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };

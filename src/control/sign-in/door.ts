@@ -52,7 +52,7 @@ function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
     const { redirect_uri: redirectUri, challenge } = parse(BeginRequest, request);
     requireOwnRedirect(redirectUri);
     const begin = { redirectUri, bound: challenge, remote: request.ip };
-    const { url, state, flow } = await flows.begin(begin);
+    const { url, state, flow } = await flows.start(begin);
     const provider = core.provider.host;
     return { provider, authorization_url: url, state, flow, expires_in: flowMs / 1_000 };
   });
@@ -72,7 +72,7 @@ function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
 
   app.post(`${signInPath}/device`, async (request): Promise<z.infer<typeof DeviceAnswer>> => {
     const { challenge } = parse(DeviceRequest, request);
-    const start = await devices.begin(challenge, request.ip);
+    const start = await devices.start(challenge, request.ip);
     return {
       provider: core.provider.host,
       user_code: start.userCode,
@@ -178,7 +178,7 @@ type Poll = { session: PersonSession | undefined; intervalSeconds: number };
 
 /** Signing in by a code that is entered in a browser anywhere (RFC 8628). */
 type Devices = {
-  begin: (challenge: string, remote: string) => Promise<DeviceStart & { flow: string }>;
+  start: (challenge: string, remote: string) => Promise<DeviceStart & { flow: string }>;
   /** Throws 400 for one that has expired, or is not ours. */
   open: (sealed: string) => DeviceFlow;
   /** Asks the provider once, if it is time to; no session: the person has not answered yet. */
@@ -193,9 +193,9 @@ export function createDevices(core: Core): Devices {
   const sealer = createSealer(DeviceFlow, { secret, purpose: "sign-in of a device" });
   const pace = createPace(nowMs);
   return {
-    begin: async (challenge, remote) => {
+    start: async (challenge, remote) => {
       core.requireWithin("begin", { remote });
-      const start = await core.ask(remote, () => provider.beginDevice());
+      const start = await core.ask(remote, () => provider.startDevice());
       const { deviceCode, intervalSeconds, expiresInSeconds } = start;
       const endsAtMs = nowMs() + expiresInSeconds * 1_000;
       const flow = sealer.seal({ deviceCode, challenge, intervalSeconds }, endsAtMs);

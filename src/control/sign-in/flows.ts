@@ -26,7 +26,7 @@ const SealedFlow = z.object({
 type Begin = { redirectUri: string; bound: string; remote: string };
 
 export type Flows = {
-  begin: (begin: Begin) => Promise<{ url: string; state: string; flow: string }>;
+  start: (begin: Begin) => Promise<{ url: string; state: string; flow: string }>;
   /** undefined: it has expired, or is not ours. */
   read: (sealed: string) => (Flow & { bound: string }) | undefined;
   /** Throws 400 for one that has expired, or is not ours. */
@@ -39,9 +39,9 @@ export function createFlows(core: Core, purpose: string): Flows {
   const read = (sealed: string) => sealer.open(sealed, nowMs());
   return {
     read,
-    begin: async ({ redirectUri, bound, remote }) => {
+    start: async ({ redirectUri, bound, remote }) => {
       core.requireWithin("begin", { remote });
-      const { flow, url } = await core.ask(remote, () => provider.begin(redirectUri));
+      const { flow, url } = await core.ask(remote, () => provider.start(redirectUri));
       const sealed = sealer.seal({ ...flow, bound }, nowMs() + flowMs);
       return { url, state: flow.state, flow: sealed };
     },

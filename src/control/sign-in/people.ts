@@ -24,7 +24,7 @@ export const PersonSession = z.object({
 export type PersonSession = z.infer<typeof PersonSession>;
 
 export type People = {
-  begin: (person: Caller & { subject?: string | undefined }, nowMs: number) => PersonSession;
+  start: (person: Caller & { subject?: string | undefined }, nowMs: number) => PersonSession;
   /** Returns the session's caller; undefined: the settings have changed since, and it has ended. */
   find: (session: PersonSession) => Caller | undefined;
 };
@@ -39,7 +39,7 @@ type Settings = {
 export function createPeople(settings: Settings): People {
   const { session_hours: hours } = settings.oidc;
   return {
-    begin: ({ actor, subject, roles }, nowMs) => {
+    start: ({ actor, subject, roles }, nowMs) => {
       const id = randomBytes(16).toString("base64url");
       const endsAtMs = nowMs + hours * 3_600_000;
       const session = { id, actor, subject, roles: [...roles], endsAtMs };

@@ -27,10 +27,10 @@ export type Provider = {
   /** Its host, for people. */
   host: string;
   /** A new sign-in, and the address at which the person continues it. */
-  begin: (redirectUri: string) => Promise<{ flow: Flow; url: string }>;
+  start: (redirectUri: string) => Promise<{ flow: Flow; url: string }>;
   /** The claims, for the query with which the provider sent the browser back. */
   finish: (flow: Flow, query: string) => Promise<Claims>;
-  beginDevice: () => Promise<DeviceStart>;
+  startDevice: () => Promise<DeviceStart>;
   pollDevice: (deviceCode: string) => Promise<DevicePoll>;
 };
 
@@ -43,7 +43,7 @@ export function createProvider(oidc: OidcSettings, options: DiscoveryOptions = {
   return {
     host: new URL(oidc.issuer).host,
 
-    begin: async (redirectUri) => {
+    start: async (redirectUri) => {
       const { client, found } = await discover();
       const { randomNonce: nonce, randomPKCECodeVerifier: verifier, randomState: state } = client;
       const flow = { state: state(), nonce: nonce(), verifier: verifier(), redirectUri };
@@ -71,7 +71,7 @@ export function createProvider(oidc: OidcSettings, options: DiscoveryOptions = {
       return readClaims(ready, { oidc, tokens });
     },
 
-    beginDevice: async () => {
+    startDevice: async () => {
       const { client, found } = await discover();
       if (found.serverMetadata().device_authorization_endpoint === undefined) {
         throw new ProviderTrouble("it offers no sign-in by a code (RFC 8628)");

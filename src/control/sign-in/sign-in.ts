@@ -89,7 +89,7 @@ function createConsoleSignIn(core: Core): Omit<ProviderAccess, "find" | "link"> 
   return {
     host: core.provider.host,
     begin: ({ redirectUri, returnTo, remote }) =>
-      flows.begin({ redirectUri, bound: returnTo, remote }),
+      flows.start({ redirectUri, bound: returnTo, remote }),
     read: (sealed) => {
       const flow = flows.read(sealed);
       return flow && { returnTo: flow.bound, state: flow.state };

@@ -117,11 +117,11 @@ export async function exportForAlertmanager(
   return { files: exportAlertmanager(deliveries, routes), left_out };
 }
 
-type Managing = Pick<Settings, "alertmanager" | "incident"> & RoutingRows;
+type ManagedSettings = Pick<Settings, "alertmanager" | "incident"> & RoutingRows;
 
 /** Leaves out the routes that the version cannot have, one line each. An unknown version is a new one. */
 async function fitVersion(
-  { alertmanager, incident, sources, routes }: Managing,
+  { alertmanager, incident, sources, routes }: ManagedSettings,
   wanted: readonly Environment[],
   given?: string,
 ) {
@@ -141,13 +141,13 @@ async function fitVersion(
 }
 
 /** `lines`: all of it, for people. */
-type Printed = { left_out: string[]; lines: string[] };
+type ComparisonReport = { left_out: string[]; lines: string[] };
 
 /** Changes nothing. */
 export async function compareAlertmanager(
   settings: Settings & RoutingRows,
   environment: Environment,
-): Promise<Comparison & Printed> {
+): Promise<Comparison & ComparisonReport> {
   const { left_out, ...managed } = await findManaged(settings, environment);
   const comparison = await compare(managed);
   return { ...comparison, left_out, lines: [...left_out, ...describeComparison(comparison)] };
@@ -156,7 +156,7 @@ export async function compareAlertmanager(
 export async function bringAlertmanagerInStep(
   settings: Settings & RoutingRows,
   environment: Environment,
-): Promise<SyncResult & Printed> {
+): Promise<SyncResult & ComparisonReport> {
   const manager = settings.alertmanager[environment];
   const { left_out, ...managed } = await findManaged(settings, environment);
   const reload = createReload(manager);
@@ -170,9 +170,9 @@ export async function bringAlertmanagerInStep(
 
 /** The alert manager of an environment, configured for the other one too when they share it. */
 export async function findManaged(
-  settings: Managing,
+  settings: ManagedSettings,
   environment: Environment,
-): Promise<ManagedAlertmanager & Pick<Printed, "left_out">> {
+): Promise<ManagedAlertmanager & Pick<ComparisonReport, "left_out">> {
   const { config_file: file, url } = settings.alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;

@@ -11,7 +11,7 @@ export function diffConfigs(before: string | null, after: string): SettingChange
   const paths = [...new Set([...old.keys(), ...wanted.keys()])];
   return paths.flatMap((path) => {
     const [was = null, is = null] = [old.get(path), wanted.get(path)];
-    return was === is ? [] : [{ path, before: was === null ? null : show(path, was), after: is }];
+    return was === is ? [] : [{ path, before: was === null ? null : mask(path, was), after: is }];
   });
 }
 
@@ -21,7 +21,7 @@ const harmless = new Set([
   ...["group_by", "group_wait", "group_interval", "repeat_interval", "in order"],
 ]);
 
-function show(path: string, value: string): string {
+function mask(path: string, value: string): string {
   const field = /([\w ]+?)(?:\[\d+\])?$/.exec(path)?.[1]?.trim() ?? "";
   const name = field.endsWith("in order") ? "in order" : field;
   if (name === "url") return value.replace(/^(\w+:\/\/)[^/?#]*@/, "$1").replace(/[?#].*$/s, "");

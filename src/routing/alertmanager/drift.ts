@@ -33,7 +33,7 @@ function stateOf({ isInStep, changes, running }: Comparison): Drift["state"] {
 }
 
 /** Read anew at every scrape. No value while it is unknown, which alert rules can detect. */
-export function showDrifts(read: () => Promise<Drift[]>, registry: Registry): void {
+export function registerDrifts(read: () => Promise<Drift[]>, registry: Registry): void {
   new Gauge({
     name: "vedette_alertmanager_in_step",
     help: "1 when the alert manager's file and its running configuration match the routes, else 0.",

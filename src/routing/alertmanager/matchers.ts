@@ -42,9 +42,9 @@ export function quoteLabel(value: string): string {
   return `"${escaped}"`;
 }
 
-type Signs = { one: string; several: string };
+type Ops = { one: string; several: string };
 
-function writeValues({ label: name, values }: ValuesCondition, { one, several }: Signs): string {
+function writeValues({ label: name, values }: ValuesCondition, { one, several }: Ops): string {
   const [only = ""] = values;
   const label = writeLabel(name);
   if (values.length === 1) return `${label}${one}${quoteLabel(only)}`;

@@ -5,7 +5,7 @@
  */
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Content, OwnedRoute, RouteResult } from "./contract.ts";
-import { decide, isMadeByUs, type Next, type RouteOrder } from "./decide.ts";
+import { decide, isMadeByUs, type RouteAction, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
 import { findRoute, type RouteQuery, retryWrite, retryWriteStep, toAttempt } from "./find-route.ts";
 import { contentOver, isReached } from "./goal.ts";
@@ -150,7 +150,7 @@ function isFinal(last: WriteOutcome, found: FoundRoute | null): boolean {
   return last.status !== 409 && last.status !== 412;
 }
 
-type Write = { next: Exclude<Next, { kind: "end" }>; wanted: RouteQuery; declared: Content };
+type Write = { next: Exclude<RouteAction, { kind: "end" }>; wanted: RouteQuery; declared: Content };
 
 async function writeRoute(
   { next, wanted, declared }: Write,

@@ -34,10 +34,10 @@ export type ApplyAllTools = ApplyTools & {
   /** Saves the routes as a `Backup`. Returns the reason when they could not be saved, else null. */
   saveBackup: (details: Backup["alert_routes"]) => Promise<string | null>;
   /** Called with each route's result as soon as there is one. */
-  note: (applied: ApplyStep) => Promise<void>;
+  record: (applied: ApplyStep) => Promise<void>;
 };
 
-export type AllApplied = { routes: RouteResult[]; doubled: SharedName[] };
+export type ApplyAllResult = { routes: RouteResult[]; doubled: SharedName[] };
 
 type Job = { name: string; known: OwnedRoute | null; route?: RoutePlan };
 
@@ -56,7 +56,7 @@ export function listJobs({ request, owned }: Pick<ApplyOrder, "request" | "owned
 }
 
 /** Saves a backup of all routes before anything is written. */
-export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise<AllApplied> {
+export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise<ApplyAllResult> {
   const jobs = listJobs(order);
   const { plan } = order.request;
   const writes = hasChanges(plan) || jobs.length > plan.routes.length;
@@ -67,12 +67,12 @@ export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise
     const made = results.flatMap(({ id }) => id ?? []);
     const applied =
       failure === null ? await applyJob(job, { order, made }, tools) : notTried(job, failure);
-    await tools.note(applied);
+    await tools.record(applied);
     results.push(applied.result);
     const owned = applied.owned === undefined ? job.known : applied.owned;
     if (job.route !== undefined) owners.push({ name: job.name, ours: owned?.id ?? null });
   }
-  return { routes: results, doubled: await lookForDoubled(owners, tools) };
+  return { routes: results, doubled: await pollDoubled(owners, tools) };
 }
 
 async function backUp({ owned }: ApplyOrder, tools: ApplyAllTools): Promise<string | null> {
@@ -119,7 +119,7 @@ function toRouteOrder(
 }
 
 /** Empty when the service does not answer: the drift check that follows each apply reports them then. */
-async function lookForDoubled(owners: NameOwner[], tools: ApplyAllTools): Promise<SharedName[]> {
+async function pollDoubled(owners: NameOwner[], tools: ApplyAllTools): Promise<SharedName[]> {
   const look = () => readDoubled(owners, tools.service);
   const read = await retryStep(tools, "look-for-doubled", look);
   return read.kind === "done" ? read.value : [];

@@ -33,12 +33,12 @@ export type Situation = {
   tried: "created" | "updated" | null;
 };
 
-export type Next =
+export type RouteAction =
   | { kind: "create"; content: Content }
   | { kind: "update"; found: FoundRoute; content: Content }
   | ({ kind: "end" } & Pick<RouteResult, "outcome" | "message" | "difference">);
 
-export function decide(order: RouteOrder, { found, tried }: Situation): Next {
+export function decide(order: RouteOrder, { found, tried }: Situation): RouteAction {
   const { route, owned, adopt, of } = order;
   const { base } = route;
   const goal = { of, ...route };
@@ -65,13 +65,13 @@ function isNamed({ content }: FoundRoute, name: string): boolean {
   return content["name"] === name;
 }
 
-function decideAbsent({ base }: RoutePlan, goal: Goal): Next {
+function decideAbsent({ base }: RoutePlan, goal: Goal): RouteAction {
   if (base === null) return { kind: "create", content: contentOfNew(goal) };
   const message = "deleted by someone else since the plan";
   return { kind: "end", outcome: "conflict", message };
 }
 
-function conflict({ route, owned, of }: RouteOrder, { content: theirs }: FoundRoute): Next {
+function conflict({ route, owned, of }: RouteOrder, { content: theirs }: FoundRoute): RouteAction {
   const base = route.base?.content ?? owned?.declared ?? {};
   const ours = contentOver(base, { of, ...route });
   return {

@@ -9,14 +9,14 @@ const maxChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;
 
-export function judgeDrift(
+export function evaluateDrift(
   planned: PlanOutcome,
   owned: Readonly<Record<string, OwnedRoute>>,
 ): Report {
-  if ("faults" in planned) return judgeFaults(planned);
+  if ("faults" in planned) return reportFaults(planned);
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
-    const why = judgeRoute(route, owned[route.name]);
+    const why = evaluateRoute(route, owned[route.name]);
     const changes = route.base === null ? undefined : route.changes.slice(0, maxChanges);
     return [{ name: route.name, why, ...(changes !== undefined && { changes }) }];
   });
@@ -26,7 +26,7 @@ export function judgeDrift(
 }
 
 /** Two routes of one name are drift, even when the rest cannot be compared. */
-function judgeFaults({ faults, doubled }: Extract<PlanOutcome, { faults: string[] }>): Report {
+function reportFaults({ faults, doubled }: Extract<PlanOutcome, { faults: string[] }>): Report {
   const unknown = { ...unknownDrift(faults.join("; ")), doubled };
   return doubled.length === 0 ? unknown : { ...unknown, state: "drifted" };
 }
@@ -35,7 +35,7 @@ export function unknownDrift(reason: string): Report {
   return { state: "unknown", routes: [], doubled: [], reason };
 }
 
-function judgeRoute(
+function evaluateRoute(
   { base, aliases }: Plan["routes"][number],
   owned: OwnedRoute | undefined,
 ): DriftReport["routes"][number]["why"] {

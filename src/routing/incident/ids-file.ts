@@ -25,10 +25,10 @@ const IdsFile = z.strictObject({
     })
     .prefault({}),
 });
-export type GivenIds = z.infer<typeof IdsFile>;
+export type ConfiguredIds = z.infer<typeof IdsFile>;
 
 /** An empty path: no ids are given. Throws with what is wrong with the file. */
-export function readIdsFile(file: string): GivenIds {
+export function readIdsFile(file: string): ConfiguredIds {
   if (file === "") return IdsFile.parse({});
   if (!existsSync(file)) throw new Error(`${file}, set as incident.ids_file, does not exist`);
   const result = IdsFile.safeParse(readToml(file));

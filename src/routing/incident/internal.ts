@@ -13,7 +13,7 @@ import {
 
 export type OwnedRoutes = Record<string, OwnedRoute>;
 
-export type ApplyBegun = { applyId: string; invocation: string };
+export type StartedApply = { applyId: string; invocation: string };
 
 export type ApplyWork = {
   applyId: string;
@@ -53,7 +53,7 @@ export const alertRoutesObject = iface.object(
       ...alertRoutesHandlers.Backup,
       description: "The routes as they were before one apply.",
     }),
-    begin: iface.json<ApplyRequest & { by: string }, ApplyBegun>(),
+    begin: iface.json<ApplyRequest & { by: string }, StartedApply>(),
     note: iface.json<RouteNote, null>(),
     intend: iface.json<Creation, null>(),
     keep: iface.json<{ applyId: string; backup: string }, null>(),

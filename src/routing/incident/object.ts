@@ -30,7 +30,7 @@ import {
   writeAnnounced,
   writeDrift,
 } from "./state.ts";
-import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
+import { finish, intend, lost, recordStep, startApply, storeBackup } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
@@ -57,10 +57,10 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       Apply: (ctx, request) => apply(ctx, request, parts),
       Backups: (ctx) => readNow(ctx, listing, backups.list),
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
-      begin,
-      note,
+      begin: startApply,
+      note: recordStep,
       intend,
-      keep: keepBackup,
+      keep: storeBackup,
       finished: async (ctx, result) => {
         await finish(ctx, result);
         if (!checksDrift) return null;

@@ -11,7 +11,7 @@ import { declareRoute, findAliases } from "./declared.ts";
 import { diffContent } from "./diff.ts";
 import { findDoubled } from "./doubled.ts";
 import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
-import type { GivenIds } from "./ids-file.ts";
+import type { ConfiguredIds } from "./ids-file.ts";
 import { type Rows, resolveIds } from "./resolve.ts";
 import type { FoundRoute } from "./service.ts";
 import type { Survey } from "./survey.ts";
@@ -23,7 +23,7 @@ export type PlanOutcome = { plan: Plan } | { faults: string[]; doubled: SharedNa
 
 export type RowsToPlan = {
   rows: Rows;
-  given: GivenIds;
+  given: ConfiguredIds;
   survey: Survey;
   /** Our routes, by name. Empty when they are not known: then routes are found by name alone. */
   owned: Readonly<Record<string, OwnedRoute>>;

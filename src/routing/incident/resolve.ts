@@ -1,7 +1,7 @@
 /** Finds the ids of all names in the rows. */
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import type { Ids } from "./declared.ts";
-import type { GivenIds } from "./ids-file.ts";
+import type { ConfiguredIds } from "./ids-file.ts";
 import type { NamedId } from "./service.ts";
 
 /** The names and ids that the incident service lists. */
@@ -21,7 +21,7 @@ export type ResolvedRows = {
   faults: string[];
 };
 
-export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): ResolvedRows {
+export function resolveIds(rows: Rows, given: ConfiguredIds, directory: Directory): ResolvedRows {
   const faults: string[] = [];
   const find = (wanted: string, search: Search): [string, string][] => {
     const { kind, known, title = wanted, list = [] } = search;

@@ -4,8 +4,8 @@ import type { ApplyResult, Content, DriftReport } from "#routing/incident/contra
 import { applyAll } from "./apply.ts";
 import type { ApplyStep } from "./apply-route.ts";
 import type { BackupStore } from "./backups.ts";
-import { judgeDrift, unknownDrift } from "./drift.ts";
-import type { GivenIds } from "./ids-file.ts";
+import { evaluateDrift, unknownDrift } from "./drift.ts";
+import type { ConfiguredIds } from "./ids-file.ts";
 import {
   type ApplyWork,
   alertRoutesObject,
@@ -26,7 +26,7 @@ export type ApplyServiceParts = {
   incidentUrl: string;
   readRows: () => Promise<Rows>;
   /** Reads the file each time. Throws with what is wrong with it. */
-  readGivenIds: () => GivenIds;
+  readGivenIds: () => ConfiguredIds;
   listLagMs: number;
   backups: BackupStore;
   showDrift: ShowDrift;
@@ -73,7 +73,7 @@ async function apply(
       }
       return failure;
     },
-    note: async (applied) => note(ctx, applyId, applied),
+    record: async (applied) => recordStep(ctx, applyId, applied),
   });
   const fine = ["created", "updated", "in_step", "disabled", "deleted"];
   const result: ApplyResult = {
@@ -103,12 +103,12 @@ async function intend(ctx: ObjectContext, creation: Creation): Promise<void> {
   await ctx.client(alertRoutesObject, ctx.key).intend(creation);
 }
 
-function note(ctx: ObjectContext, applyId: string, { result, owned }: ApplyStep): void {
+function recordStep(ctx: ObjectContext, applyId: string, { result, owned }: ApplyStep): void {
   const fields = { route: result.name, outcome: result.outcome, detail: result.message };
   if (result.message === undefined) ctx.console.info("alert route applied", fields);
   else ctx.console.warn("alert route not as planned", fields);
-  const noted = { applyId, result, ...(owned !== undefined && { owned }) };
-  ctx.sendClient(alertRoutesObject, ctx.key).note(noted);
+  const step = { applyId, result, ...(owned !== undefined && { owned }) };
+  ctx.sendClient(alertRoutesObject, ctx.key).note(step);
 }
 
 /** The database may be unavailable for so long before the apply ends; nothing is written until then. */
@@ -131,13 +131,13 @@ async function saveBackup(
 
 async function check(ctx: ObjectContext, parts: ApplyServiceParts): Promise<DriftReport> {
   const checked_at = new Date(await ctx.date.now()).toISOString();
-  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, checked_at, parts)) };
+  const report: DriftReport = { checked_at, ...(await checkDrift(ctx, checked_at, parts)) };
   await ctx.run("show-drift", async () => parts.showDrift(report));
   ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
   return report;
 }
 
-async function lookForDrift(
+async function checkDrift(
   ctx: ObjectContext,
   made_at: string,
   { send, incidentUrl, readRows, readGivenIds }: ApplyServiceParts,
@@ -153,7 +153,7 @@ async function lookForDrift(
       const head = { incident_url: incidentUrl, made_at };
       const rows = await readRows();
       const planned = planRows({ rows, given: readGivenIds(), survey: survey.value, owned }, head);
-      return judgeDrift(planned, owned);
+      return evaluateDrift(planned, owned);
     } catch (error) {
       return unknownDrift((error as Error).message);
     }

@@ -83,26 +83,26 @@ function toFound(detail: Content): FoundRoute {
   return { ...RouteHead.parse(detail), content: toContent(detail), detail };
 }
 
-const Named = z.object({ id: Id, name: z.string() });
+const ListedItem = z.object({ id: Id, name: z.string() });
 const Meta = z.object({ after: z.string().nullish() }).nullish();
 
 const RoutesAnswer = z
-  .object({ alert_routes: listOf(Named, maxItems), pagination_meta: Meta })
+  .object({ alert_routes: listOf(ListedItem, maxItems), pagination_meta: Meta })
   .transform(({ alert_routes: items, pagination_meta: meta }) => ({ items, after: meta?.after }));
 
 const PathsAnswer = z
-  .object({ escalation_paths: listOf(Named, maxItems), pagination_meta: Meta })
+  .object({ escalation_paths: listOf(ListedItem, maxItems), pagination_meta: Meta })
   .transform(({ escalation_paths: items, pagination_meta: meta }) => ({
     items,
     after: meta?.after,
   }));
 
 const SourcesAnswer = z
-  .object({ alert_sources: listOf(Named, maxItems) })
+  .object({ alert_sources: listOf(ListedItem, maxItems) })
   .transform(({ alert_sources }) => alert_sources);
 
 const AttributesAnswer = z
-  .object({ alert_attributes: listOf(Named.extend({ type: z.string().catch("") }), maxItems) })
+  .object({ alert_attributes: listOf(ListedItem.extend({ type: z.string().catch("") }), maxItems) })
   .transform(({ alert_attributes }) => alert_attributes);
 
 type Page = z.ZodType<{ items: NamedId[]; after?: string | null | undefined }>;

@@ -13,7 +13,7 @@ const keys = {
   applying: "applying",
   lastApply: "lastApply",
   drift: "drift",
-  told: "told",
+  announced: "told",
 } as const;
 
 export const readOwned = async (ctx: ObjectSharedContext): Promise<OwnedRoutes> =>
@@ -42,6 +42,6 @@ export const writeDrift = (ctx: ObjectContext, report: DriftReport) => ctx.set(k
 
 /** The state that was last announced; initially in step. */
 export const readAnnounced = async (ctx: ObjectSharedContext): Promise<AnnouncedState> =>
-  (await ctx.get<AnnouncedState>(keys.told)) ?? "in_step";
+  (await ctx.get<AnnouncedState>(keys.announced)) ?? "in_step";
 export const writeAnnounced = (ctx: ObjectContext, announced: AnnouncedState) =>
-  ctx.set(keys.told, announced);
+  ctx.set(keys.announced, announced);

@@ -85,7 +85,7 @@ async function readJson(body: AsyncIterable<Buffer>, apiKey: string): Promise<un
 /** Sends one request, without retries. */
 export async function callOnce(send: Send, call: Call): Promise<Reply> {
   try {
-    return judge(await send(call), Date.now());
+    return interpret(await send(call), Date.now());
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
     // Only name and code: the error's message could quote the request.
@@ -93,7 +93,7 @@ export async function callOnce(send: Send, call: Call): Promise<Reply> {
   }
 }
 
-function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
+function interpret({ status, retryAfter, body }: Answer, nowMs: number): Reply {
   if (status < 300) return { kind: "done", body };
   const reason = describeRefusal(status, body);
   // A 404 without JSON comes from a proxy on the way, and says nothing about the route.

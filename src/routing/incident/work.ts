@@ -4,7 +4,7 @@ import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
-import { type ApplyBegun, alertRoutesRuns, type Creation, type RouteNote } from "./internal.ts";
+import { alertRoutesRuns, type Creation, type RouteNote, type StartedApply } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
@@ -18,10 +18,10 @@ import {
   writeOwned,
 } from "./state.ts";
 
-export async function begin(
+export async function startApply(
   ctx: ObjectContext,
   { by, ...request }: ApplyRequest & { by: string },
-): Promise<ApplyBegun> {
+): Promise<StartedApply> {
   const current = await readApplying(ctx);
   if (current !== null && (await isRunning(ctx, current))) {
     const detail = `an apply has been running since ${current.started_at}; wait for its end`;
@@ -59,7 +59,7 @@ export async function intend(ctx: ObjectContext, { name, declared }: Creation): 
   return null;
 }
 
-export async function note(
+export async function recordStep(
   ctx: ObjectContext,
   { applyId, result, owned }: RouteNote,
 ): Promise<null> {
@@ -80,7 +80,7 @@ async function closeCreation(ctx: ObjectContext, name: string): Promise<void> {
   if (closed !== undefined) writeCreations(ctx, others);
 }
 
-export async function keepBackup(
+export async function storeBackup(
   ctx: ObjectContext,
   { applyId, backup }: { applyId: string; backup: string },
 ): Promise<null> {

@@ -5,25 +5,25 @@ import { waitFor } from "../../support/wait-for.ts";
 it("calls back those that are not over in time, in their order, and no others", async () => {
   const deadlines = createDeadlines(25);
   const missed: string[] = [];
-  const begin = (name: string) => deadlines.begin(() => missed.push(name));
+  const begin = (name: string) => deadlines.start(() => missed.push(name));
   const [first, second, third] = ["first", "second", "third", "fourth"].map(begin);
 
-  const inTime = [second, third].map((one) => one !== undefined && deadlines.end(one));
+  const inTime = [second, third].map((one) => one !== undefined && deadlines.finish(one));
   await waitFor(() => missed.length === 2, { withinMs: 5_000, what: "the two to be missed" });
 
   expect(inTime).toEqual([true, true]);
   expect(missed).toEqual(["first", "fourth"]);
-  expect(first !== undefined && deadlines.end(first)).toBe(false);
+  expect(first !== undefined && deadlines.finish(first)).toBe(false);
 });
 
 it("begins again after all were over", async () => {
   const deadlines = createDeadlines(10);
   const missed: string[] = [];
-  deadlines.begin(() => missed.push("first"));
+  deadlines.start(() => missed.push("first"));
   await waitFor(() => missed.length === 1, { withinMs: 5_000, what: "the first" });
 
-  deadlines.end(deadlines.begin(() => missed.push("second")));
-  deadlines.begin(() => missed.push("third"));
+  deadlines.finish(deadlines.start(() => missed.push("second")));
+  deadlines.start(() => missed.push("third"));
   await waitFor(() => missed.length === 2, { withinMs: 5_000, what: "the third" });
 
   expect(missed).toEqual(["first", "third"]);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type CommitStatus, judgeStatuses } from "#ci/commit/statuses.ts";
+import { type CommitStatus, gradeStatuses } from "#ci/commit/statuses.ts";
 
 const required = ["build", "test"];
 
 /** The states of the required names and of others; a name may have several. */
 const judge = (...states: [name: string, state: CommitStatus["state"]][]) =>
-  judgeStatuses(
+  gradeStatuses(
     states.map(([name, state]) => ({ name, state })),
     required,
   );
 
-describe("judgeStatuses", () => {
+describe("gradeStatuses", () => {
   it("passes when all that are required are green, whatever others say", () => {
     const finding = judge(
       ["build", "green"],
@@ -58,7 +58,7 @@ describe("judgeStatuses", () => {
     const names = Array.from({ length: 8 }, (_, i) => `job-${i}`);
     const statuses = names.map((name): CommitStatus => ({ name, state: "green" }));
 
-    expect(judgeStatuses(statuses, names).detail).toBe(
+    expect(gradeStatuses(statuses, names).detail).toBe(
       "green: job-0, job-1, job-2, job-3, job-4 and 3 more",
     );
   });

@@ -1,6 +1,6 @@
 /** Statements about how an image was built, in both versions of SLSA. */
 import { expect, it } from "vitest";
-import { readProvenance } from "#ci/sigstore/judge.ts";
+import { readProvenance } from "#ci/sigstore/grade.ts";
 import { slsaProvenance, slsaProvenance02 } from "#ci/sigstore/predicates.ts";
 import {
   attach,

@@ -58,8 +58,8 @@ describe("createProgress", () => {
   it("reports a lost connection once until it is back", () => {
     const { lines, progress } = collect(false);
 
-    progress.note("connection lost");
-    progress.note("connection lost");
+    progress.log("connection lost");
+    progress.log("connection lost");
 
     expect(lines).toEqual(["connection lost\n"]);
   });

@@ -1,7 +1,7 @@
 /** What every way of signing in has in common, with a provider of the test's. */
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
-import { createCore, type How } from "#control/sign-in/core.ts";
+import { createCore, type Method } from "#control/sign-in/core.ts";
 import { createFlows } from "#control/sign-in/flows.ts";
 import type { Provider } from "#control/sign-in/provider.ts";
 import { createLog } from "#kernel/log.ts";
@@ -11,7 +11,7 @@ const flow = { state: "s", nonce: "n", verifier: "v", redirectUri: "http://127.0
 
 const provider: Provider = {
   host: "login.example.com",
-  begin: async (redirectUri) => ({
+  start: async (redirectUri) => ({
     flow: { ...flow, redirectUri },
     url: "https://login.example.com",
   }),
@@ -21,7 +21,7 @@ const provider: Provider = {
     email_verified: true,
     groups: "platform",
   }),
-  beginDevice: () => Promise.reject(new Error("not asked")),
+  startDevice: () => Promise.reject(new Error("not asked")),
   pollDevice: () => Promise.reject(new Error("not asked")),
 };
 
@@ -49,7 +49,7 @@ function startCore() {
 
 const remote = "192.0.2.1";
 
-it.each<[How, string, string]>([
+it.each<[Method, string, string]>([
   ["console", "sign-in refused", "may_not_read"],
   ["command line", "signed in", ""],
   ["device", "signed in", ""],
@@ -67,7 +67,7 @@ it.each<[How, string, string]>([
 it("opens a flow for what it was begun for only, for ten minutes", async () => {
   const { core, clock } = startCore();
   const flows = createFlows(core, "a test");
-  const begun = await flows.begin({ redirectUri: flow.redirectUri, bound: "b", remote });
+  const begun = await flows.start({ redirectUri: flow.redirectUri, bound: "b", remote });
   const opened = flows.open(begun.flow);
   const other = createFlows(core, "another");
   clock.nowMs = 600_000;
@@ -89,7 +89,7 @@ const query = "?code=c&state=s";
 it("lets who has begun finish, however many others have begun behind the address", async () => {
   const { core, lines } = startCore();
   const flows = createFlows(core, "a test");
-  const begin = () => flows.begin({ redirectUri: flow.redirectUri, bound: "b", remote });
+  const begin = () => flows.start({ redirectUri: flow.redirectUri, bound: "b", remote });
   for (let n = 0; n < 60; n += 1) await begin();
 
   const refusals = await Promise.allSettled([begin(), begin(), begin()]);

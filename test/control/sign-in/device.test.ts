@@ -21,9 +21,9 @@ function startDevices(answers: DevicePoll[]) {
   const polledAt: number[] = [];
   const provider: Provider = {
     host: "login.example.com",
-    begin: () => Promise.reject(new Error("not asked")),
+    start: () => Promise.reject(new Error("not asked")),
     finish: () => Promise.reject(new Error("not asked")),
-    beginDevice: async () => start,
+    startDevice: async () => start,
     pollDevice: async () => {
       polledAt.push(clock.nowMs / 1_000);
       return answers.shift() ?? { pending: true, isTooFast: false };
@@ -47,7 +47,7 @@ const remote = "192.0.2.1";
 
 it("asks in the provider's interval, and in a longer one once it was too fast", async () => {
   const { devices, clock, polledAt } = startDevices([{ pending: true, isTooFast: true }]);
-  const flow = devices.open((await devices.begin("c", remote)).flow);
+  const flow = devices.open((await devices.start("c", remote)).flow);
 
   const intervals: number[] = [];
   for (let second = 0; second <= 30; second += 1) {
@@ -62,7 +62,7 @@ it("asks in the provider's interval, and in a longer one once it was too fast", 
 it("makes a session once the provider says who it is", async () => {
   const claims = { sub: "1", email: "ada@example.com", email_verified: true };
   const { devices } = startDevices([{ claims }]);
-  const flow = devices.open((await devices.begin("c", remote)).flow);
+  const flow = devices.open((await devices.start("c", remote)).flow);
 
   const { session } = await devices.poll(flow, remote);
 
@@ -71,7 +71,7 @@ it("makes a session once the provider says who it is", async () => {
 
 it("forgets a code when the provider does", async () => {
   const { devices, clock } = startDevices([]);
-  const { flow } = await devices.begin("c", remote);
+  const { flow } = await devices.start("c", remote);
   clock.nowMs = 600_000;
 
   expect(() => devices.open(flow)).toThrow("has expired");
@@ -79,9 +79,9 @@ it("forgets a code when the provider does", async () => {
 
 it("begins 60 times a minute for an address", async () => {
   const { devices } = startDevices([]);
-  for (let n = 0; n < 60; n += 1) await devices.begin("c", remote);
+  for (let n = 0; n < 60; n += 1) await devices.start("c", remote);
 
-  await expect(devices.begin("c", remote)).rejects.toThrow("Too many sign-ins");
+  await expect(devices.start("c", remote)).rejects.toThrow("Too many sign-ins");
 });
 
 it("passes on to the provider what an address asks 300 times a minute", async () => {

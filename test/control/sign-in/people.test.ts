@@ -33,7 +33,7 @@ describe("a session", () => {
     ],
     ["anybody else", free, { actor: "cem@example.com", roles, grantedBy: "control.oidc" }],
   ])("of %s lasts as long as nothing changes, also in another process", (_who, caller, found) => {
-    const session = peopleOf().begin(caller, nowMs);
+    const session = peopleOf().start(caller, nowMs);
 
     expect(peopleOf().find(session)).toEqual(found);
   });
@@ -41,7 +41,7 @@ describe("a session", () => {
   it("lasts for session_hours", () => {
     const people = peopleOf({ VEDETTE_CONTROL__OIDC__SESSION_HOURS: "8" });
 
-    expect(people.begin(free, nowMs).endsAtMs).toBe(nowMs + 8 * 3_600_000);
+    expect(people.start(free, nowMs).endsAtMs).toBe(nowMs + 8 * 3_600_000);
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe("a session", () => {
     ]);
     const after = peopleOf(Object.fromEntries(changed));
 
-    const found = [linked, free].map((caller) => after.find(peopleOf().begin(caller, nowMs)));
+    const found = [linked, free].map((caller) => after.find(peopleOf().start(caller, nowMs)));
 
     expect(found).toEqual([undefined, undefined]);
   });
@@ -70,7 +70,7 @@ describe("a session", () => {
   ])("outlasts a change of %s", (_what, changes) => {
     const after = peopleOf(changes);
 
-    const found = [linked, free].map((caller) => after.find(peopleOf().begin(caller, nowMs)));
+    const found = [linked, free].map((caller) => after.find(peopleOf().start(caller, nowMs)));
 
     expect(found).not.toContain(undefined);
   });
@@ -84,8 +84,8 @@ describe("a session", () => {
     const other = caller === linked ? free : linked;
     const after = peopleOf(changes);
 
-    expect(after.find(peopleOf().begin(caller, nowMs))).toBeUndefined();
-    expect(after.find(peopleOf().begin(other, nowMs))).toBeDefined();
+    expect(after.find(peopleOf().start(caller, nowMs))).toBeUndefined();
+    expect(after.find(peopleOf().start(other, nowMs))).toBeDefined();
   });
 
   it.each([
@@ -97,7 +97,7 @@ describe("a session", () => {
     ["another account", { subject: "2" }],
     ["no mark", { mark: "" }],
   ])("is nobody's with %s, whoever can sign the console's cookies", (_what, changes) => {
-    const session = peopleOf().begin(free, nowMs);
+    const session = peopleOf().start(free, nowMs);
 
     expect(peopleOf().find({ ...session, ...changes })).toBeUndefined();
   });
@@ -105,7 +105,7 @@ describe("a session", () => {
   it("has the account of its person, whatever the name, and another one at another provider", () => {
     const accountsOf = (person: { actor: string; subject: string }, changes = {}) => {
       const people = peopleOf(changes);
-      return people.find(people.begin({ ...person, roles }, nowMs))?.accounts;
+      return people.find(people.start({ ...person, roles }, nowMs))?.accounts;
     };
     const elsewhere = { VEDETTE_CONTROL__OIDC__ISSUER: "https://other.example.com" };
 
@@ -118,7 +118,7 @@ describe("a session", () => {
   });
 
   it("is not made by another secret", () => {
-    const session = peopleOf({}, Buffer.alloc(32, 4)).begin(free, nowMs);
+    const session = peopleOf({}, Buffer.alloc(32, 4)).start(free, nowMs);
 
     expect(peopleOf().find(session)).toBeUndefined();
   });
@@ -127,12 +127,12 @@ describe("a session", () => {
     const dora = { actor: "dora", roles };
     const after = peopleOf({ VEDETTE_CONTROL__OPERATORS__DORA: "ef".repeat(32) });
 
-    expect(after.find(peopleOf().begin(dora, nowMs))).toBeUndefined();
+    expect(after.find(peopleOf().start(dora, nowMs))).toBeUndefined();
   });
 });
 
 describe("a bearer", () => {
-  const session = peopleOf().begin(free, nowMs);
+  const session = peopleOf().start(free, nowMs);
   const bearers = createBearers(Buffer.alloc(32, 1));
 
   it("has its session in it, until that ends", () => {

@@ -14,9 +14,9 @@ const unasked = () => Promise.reject(new Error("not asked"));
 
 const provider: Provider = {
   host: "login.example.com",
-  begin: unasked,
+  start: unasked,
   finish: unasked,
-  beginDevice: unasked,
+  startDevice: unasked,
   pollDevice: unasked,
 };
 

@@ -169,7 +169,7 @@ const signIn = createSignIn({
 });
 const session = (held: readonly Role[]) =>
   signIn.bearers.seal(
-    signIn.core.people.begin({ actor: "gil@example.com", roles: [...held] }, Date.now()),
+    signIn.core.people.start({ actor: "gil@example.com", roles: [...held] }, Date.now()),
   );
 
 const operators: Record<string, readonly Role[]> = {

@@ -60,8 +60,8 @@ async function startFront() {
     front.server.close();
     restate.close();
   });
-  const session = signIn.core.people.begin({ actor: "ada", roles: [...roles] }, Date.now());
-  const reading = signIn.core.people.begin({ actor: "ada", roles: ["read"] }, Date.now());
+  const session = signIn.core.people.start({ actor: "ada", roles: [...roles] }, Date.now());
+  const reading = signIn.core.people.start({ actor: "ada", roles: ["read"] }, Date.now());
   const call = async (path: string, of = reading) => {
     const bearer = signIn.bearers.seal(of);
     const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
+import { type Drift, readDrifts, registerDrifts } from "#routing/alertmanager/drift.ts";
 import type { Comparison } from "#routing/alertmanager/keep.ts";
 
 const change = { path: "route.receiver", before: "a", after: "b" };
@@ -47,7 +47,7 @@ it("is unknown where the comparison fails, and the others are compared all the s
 it("is a metric that is absent while it is unknown", async () => {
   const registry = new Registry();
   let state: Drift["state"] = "drifted";
-  showDrifts(async () => [{ environment: "production", state, lines: [] }], registry);
+  registerDrifts(async () => [{ environment: "production", state, lines: [] }], registry);
   const read = async () =>
     /vedette_alertmanager_in_step\{environment="production"\} (\d)/.exec(
       await registry.metrics(),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { DriftReport, RoutePlan } from "#routing/incident/contract.ts";
-import { announceDrift, judgeDrift } from "#routing/incident/drift.ts";
+import { announceDrift, evaluateDrift } from "#routing/incident/drift.ts";
 
 const declared = { name: "A", enabled: true };
 const owned = { A: { id: "01R", declared, disabled_digest: null } };
@@ -37,7 +37,7 @@ it.each<[string, Partial<RoutePlan>, typeof owned | Record<string, never>]>([
   ["deleted", { action: "create", base: null }, owned],
   ["not_applied", { action: "create", base: null }, {}],
 ])("takes a route for %s", (why, route, known) => {
-  expect(judgeDrift(aPlan(route), known)).toMatchObject({
+  expect(evaluateDrift(aPlan(route), known)).toMatchObject({
     state: "drifted",
     routes: [{ name: "A", why }],
   });
@@ -48,12 +48,12 @@ it("lists the differences, and none for a route that does not exist", () => {
   const changed = aPlan({ action: "update", base: changedByHand, changes });
   const gone = aPlan({ action: "create", base: null, changes });
 
-  expect(judgeDrift(changed, owned).routes).toEqual([{ name: "A", why: "changed", changes }]);
-  expect(judgeDrift(gone, owned).routes).toEqual([{ name: "A", why: "deleted" }]);
+  expect(evaluateDrift(changed, owned).routes).toEqual([{ name: "A", why: "changed", changes }]);
+  expect(evaluateDrift(gone, owned).routes).toEqual([{ name: "A", why: "deleted" }]);
 });
 
 it("cannot judge drift when names have no ids", () => {
-  expect(judgeDrift({ faults: ["channel #x is not known"], doubled: [] }, owned)).toEqual({
+  expect(evaluateDrift({ faults: ["channel #x is not known"], doubled: [] }, owned)).toEqual({
     state: "unknown",
     routes: [],
     doubled: [],

@@ -52,7 +52,7 @@ async function apply(double: IncidentDouble, operations = presets): Promise<stri
       listLagMs: 0,
       intend: async () => {},
       saveBackup: async () => null,
-      note: async () => {},
+      record: async () => {},
     },
   );
   return [...new Set(applied.routes.map(({ outcome }) => outcome))];

@@ -70,7 +70,7 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
     serve: async (api: FastifyInstance) => {
       const registry = new Registry();
       const readCertificate = () => store.read(names);
-      const parts = { api, readCertificate, log, registry, lookEveryMs: 50 };
+      const parts = { api, readCertificate, log, registry, pollEveryMs: 50 };
       const server = await startHttpsServer(parts, { host: "127.0.0.1", port: 0 });
       onTestFinished(server.close);
       return { port: server.port, registry, name: names[0] as string, root: directory.root };

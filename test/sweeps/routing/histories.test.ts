@@ -98,7 +98,7 @@ async function apply(world: World, { plan, adopt, crashes = new Map() }: Wanted)
           world.backup = details;
           return null;
         }),
-      note: ({ result, owned: known }) =>
+      record: ({ result, owned: known }) =>
         steps.run("note", async () => {
           if (known) world.owned[result.name] = known;
           if (isFine(result) && !isAsDeclared(double, result)) {

@@ -99,9 +99,9 @@ export function schemaStatements(database: string, retention: Retention): string
   ];
 }
 
-type Of = { database: string; retention: Retention };
+type Options = { database: string; retention: Retention };
 
-function rawTable({ table, columns, order }: Family, { database, retention }: Of): string[] {
+function rawTable({ table, columns, order }: Family, { database, retention }: Options): string[] {
   const ttl = `toDateTime(fromUnixTimestamp64Milli(time, 'UTC')) + INTERVAL ${retention.raw} DAY`;
   return [
     `CREATE TABLE IF NOT EXISTS ${database}.${table} (${columns})
@@ -112,7 +112,7 @@ function rawTable({ table, columns, order }: Family, { database, retention }: Of
   ];
 }
 
-function rollupTable(family: Family, rollup: Rollup, { database, retention }: Of): string[] {
+function rollupTable(family: Family, rollup: Rollup, { database, retention }: Options): string[] {
   const name = `${database}.${family.prefix}_${rollup}_v1`;
   const keys = family.dimensions.map((dimension) => dimension.name).join(", ");
   const columns = [

@@ -83,9 +83,9 @@ export class Sender {
   async #sendAll(): Promise<void> {
     try {
       while (!this.#stopping.signal.aborted && (await this.#sendNext()));
-      this.#noteReturn();
+      this.#recordReturn();
     } catch (error) {
-      this.#noteFailure(error);
+      this.#recordFailure(error);
     }
   }
 
@@ -123,12 +123,12 @@ export class Sender {
     }
   }
 
-  #noteReturn(): void {
+  #recordReturn(): void {
     if (this.#failures > 0) this.#settings.log.info("analytics store is back");
     this.#failures = 0;
   }
 
-  #noteFailure(error: unknown): void {
+  #recordFailure(error: unknown): void {
     if (this.#stopping.signal.aborted) return;
     const { log, minRetryMs, maxRetryMs, spool } = this.#settings;
     if (this.#failures === 0) {

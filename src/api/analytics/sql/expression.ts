@@ -63,8 +63,8 @@ function readComparison(cursor: Cursor, reading: ParsedQuery): Piece {
 function compare(left: Piece, mark: string, right: Piece, reading: ParsedQuery): Piece {
   const isLower = mark === ">" || mark === ">=" || mark === "=" || mark === "==";
   const isUpper = mark === "<" || mark === "<=" || mark === "=" || mark === "==";
-  if (isLower && left.column === "time") reading.noteLowerBound(momentOf(right.value));
-  if (isUpper && right.column === "time") reading.noteLowerBound(momentOf(left.value));
+  if (isLower && left.column === "time") reading.recordLowerBound(momentOf(right.value));
+  if (isUpper && right.column === "time") reading.recordLowerBound(momentOf(left.value));
   const [one, other] = inOneUnit(left, right);
   return { sql: `(${one.sql} ${mark} ${other.sql})` };
 }
@@ -77,7 +77,7 @@ function readBetween(
   const low = readConcatenation(cursor, reading);
   cursor.expectWord("and");
   const high = readConcatenation(cursor, reading);
-  if (not === "" && left.column === "time") reading.noteLowerBound(momentOf(low.value));
+  if (not === "" && left.column === "time") reading.recordLowerBound(momentOf(low.value));
   const [fromSide, from] = inOneUnit(left, low);
   const [toSide, to] = inOneUnit(left, high);
   if (fromSide.sql === toSide.sql) {
@@ -151,15 +151,15 @@ function readElement(cursor: Cursor, reading: ParsedQuery): Piece {
   }
 }
 
-type Before = { left: Piece; not: string };
+type LeftOperand = { left: Piece; not: string };
 
 /** Called after the word IN. */
-function readIn(cursor: Cursor, reading: ParsedQuery, { left, not }: Before): Piece {
+function readIn(cursor: Cursor, reading: ParsedQuery, { left, not }: LeftOperand): Piece {
   const set = reading.readSet(cursor);
   if ("rows" in set)
     return { sql: `(${asRowsAre(set.rows.unit, left).sql} ${not}IN ${set.rows.sql})` };
   if (not === "" && left.column === "time") {
-    for (const { value } of set.items) reading.noteLowerBound(momentOf(value));
+    for (const { value } of set.items) reading.recordLowerBound(momentOf(value));
   }
   const [first = left, ...items] = listInOneUnit(left, set.items);
   return { sql: `(${first.sql} ${not}IN (${items.map(({ sql }) => sql).join(", ")}))` };

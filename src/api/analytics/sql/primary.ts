@@ -66,7 +66,7 @@ function readBrackets(cursor: Cursor, reading: ParsedQuery, expression: ReadExpr
   }
   cursor.expectMark("(");
   if (cursor.isWord("select") || cursor.isWord("with")) {
-    reading.noteReference(cursor);
+    reading.recordReference(cursor);
     return reading.readScalar(cursor);
   }
   const items = cursor.list(read);
@@ -135,7 +135,7 @@ function readInterval(cursor: Cursor, read: () => Piece): Piece {
 
 /** `column` or `table.column`. Names that begin with `_` are internal to the store. */
 function readColumn(cursor: Cursor, reading: ParsedQuery): Piece {
-  reading.noteReference(cursor);
+  reading.recordReference(cursor);
   const names = [readIdentifier(cursor, "a column")];
   if (cursor.takeMark(".")) names.push(readIdentifier(cursor, "a column"));
   const named = names.length === 1 ? reading.namedValue(names[0] ?? "") : undefined;

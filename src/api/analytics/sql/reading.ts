@@ -9,7 +9,7 @@ export type ParsedQuery = {
   /** Reads the right side of IN: a list of constants in brackets or a subquery. */
   readSet: (cursor: Cursor) => { items: Piece[] } | { rows: Piece };
   /** Called for each column and each subquery in an expression; throws where only constants are allowed. */
-  noteReference: (cursor: Cursor) => void;
+  recordReference: (cursor: Cursor) => void;
   /** The unit of a column of the present query's tables; undefined: it is not a time. */
   unitOf: (names: readonly string[]) => Unit | undefined;
   /** The expression that a WITH has given this name. */
@@ -17,5 +17,5 @@ export type ParsedQuery = {
   /** Reads the body of a lambda, whose parameter hides a WITH's name. */
   withParameter: <Result>(name: string, read: () => Result) => Result;
   /** Notes a lower bound of `time`, unix milliseconds; undefined: not a constant. */
-  noteLowerBound: (atMs: number | undefined) => void;
+  recordLowerBound: (atMs: number | undefined) => void;
 };

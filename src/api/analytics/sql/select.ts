@@ -40,7 +40,7 @@ export class SelectReader implements ParsedQuery {
     return this.#tables.used;
   }
 
-  noteLowerBound(atMs: number | undefined): void {
+  recordLowerBound(atMs: number | undefined): void {
     // NaN comes from an invalid time, which the store refuses by itself.
     if (atMs === undefined || Number.isNaN(atMs)) return;
     this.lowerBoundMs = Math.min(atMs, this.lowerBoundMs ?? atMs);
@@ -69,7 +69,7 @@ export class SelectReader implements ParsedQuery {
   readSet(cursor: Cursor): { items: Piece[] } | { rows: Piece } {
     if (!cursor.takeMark("(")) throw cursor.unexpected("a list in brackets or a subquery");
     if (cursor.isWord("select") || cursor.isWord("with")) {
-      this.noteReference(cursor);
+      this.recordReference(cursor);
       return { rows: this.readScalar(cursor) };
     }
     const items = this.#readConstants(() => cursor.list(() => readExpression(cursor, this)));
@@ -89,7 +89,7 @@ export class SelectReader implements ParsedQuery {
     return this.#names.withParameter(name, read);
   }
 
-  noteReference(cursor: Cursor): void {
+  recordReference(cursor: Cursor): void {
     if (this.#isConstant) throw cursor.unexpected("a constant: a list after IN has no others");
   }
 

@@ -84,7 +84,7 @@ export class FastConnection {
     const found = this.#mayRead() ? readRequest(bytes, this.#known) : undefined;
     const route = found && this.#parts.routes.get(found.head.path);
     if (found === undefined || route === undefined) this.#giveAway(bytes);
-    else if ("body" in found) this.#begin(found, route);
+    else if ("body" in found) this.#start(found, route);
     // A body that comes in more than two pieces is left to who limits the time of the whole.
     else if (before === undefined) this.#await(bytes, route);
     else this.#giveAway(bytes);
@@ -108,7 +108,7 @@ export class FastConnection {
     this.#socket.pause();
   }
 
-  #begin({ head, body, rest }: FastRequest, route: FastRoute): void {
+  #start({ head, body, rest }: FastRequest, route: FastRoute): void {
     const socket = this.#socket;
     const { addressOf, idleTimeoutMs } = this.#parts;
     if (!this.#hasServed || this.#received !== undefined) socket.setTimeout(idleTimeoutMs);
@@ -120,7 +120,7 @@ export class FastConnection {
     this.#awaited = undefined;
     const { headers } = head;
     const request = { id: newId("request"), body, headers, ip: addressOf(socket, headers), socket };
-    route.begin(request, this.#answer);
+    route.start(request, this.#answer);
   }
 
   readonly #answer = (answer: WireAnswer): void => {

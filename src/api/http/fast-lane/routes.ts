@@ -1,10 +1,10 @@
 /** The procedures that the fast lane answers: those that are called most, whose usual body is read without a schema. */
-import type { BeginAnswer } from "#api/http/answering.ts";
+import type { StartAnswer } from "#api/http/answering.ts";
 import type { MountedRoute } from "#api/http/router.ts";
 import type { CounterOf, CountRequest } from "#api/metrics.ts";
 
 /** `count`: counts a request in the metrics; undefined: none are. */
-export type FastRoute = { begin: BeginAnswer; count: CountRequest | undefined };
+export type FastRoute = { start: StartAnswer; count: CountRequest | undefined };
 
 /** The routes by path. */
 export type FastRoutes = ReadonlyMap<string, FastRoute>;
@@ -14,5 +14,5 @@ export function createFastRoutes(
   counterOf: CounterOf | undefined,
 ): FastRoutes {
   const usual = routes.filter(({ procedure }) => procedure.readUsual !== undefined);
-  return new Map(usual.map(({ path, begin }) => [path, { begin, count: counterOf?.(path) }]));
+  return new Map(usual.map(({ path, start }) => [path, { start, count: counterOf?.(path) }]));
 }

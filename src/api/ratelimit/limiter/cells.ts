@@ -111,7 +111,7 @@ export class Cells {
   sweep(part: number, nowMs: number, count: number): void {
     const { states, cellsPerPart } = this.memory;
     const fresh = this.#state(part, words.fresh);
-    for (let looked = 0; looked < Math.min(count, fresh); looked += 1) {
+    for (let checked = 0; checked < Math.min(count, fresh); checked += 1) {
       const hand = this.#state(part, words.hand) % fresh;
       states[part * stateWords + words.hand] = hand + 1;
       const at = part * cellsPerPart + hand + 1;
@@ -204,7 +204,7 @@ export class Cells {
   /** Returns the one of the workspace's oldest few cells that ends first; the others are then its newest. */
   #soonestOf(owner: number): number {
     let soonest = firstInRing(this.memory, owner);
-    for (let looked = 0; looked < choice; looked += 1) {
+    for (let checked = 0; checked < choice; checked += 1) {
       const at = firstInRing(this.memory, owner);
       if (this.#endOf(at) < this.#endOf(soonest)) soonest = at;
       removeFromRing(this.memory, at);

@@ -8,10 +8,10 @@ import {
   answerOne,
   type Cell,
   fits,
-  type Look,
   type Moment,
   momentIn,
   rebase,
+  type Usage,
   usedOf,
 } from "./window.ts";
 
@@ -76,15 +76,15 @@ export function nameOf({ key, durationMs }: LimitRequest): string {
 /** Does the same as `takeBatch`, but faster: nearly all batches have one request. */
 function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
   const name = nameOf(request);
-  const look = cells.hold([name], () => countOne(cells, request, { name, nowMs }));
-  return { passed: look.passed, answers: [answerOne(request, look, look.passed)] };
+  const usage = cells.hold([name], () => countOne(cells, request, { name, nowMs }));
+  return { passed: usage.passed, answers: [answerOne(request, usage, usage.passed)] };
 }
 
 function countOne(
   cells: Cells,
   request: LimitRequest,
   { name, nowMs }: { name: string; nowMs: number },
-): Look {
+): Usage {
   const { durationMs, cost } = request;
   const kept = cells.get(name);
   const moment = momentIn(kept, durationMs, nowMs);
@@ -109,7 +109,7 @@ function countBatch(
   { names, nowMs }: { names: readonly string[]; nowMs: number },
 ): TakeAnswer {
   const tallies = new Map<string, Tally>();
-  const looks = requests.map((request, index): Look => {
+  const usages = requests.map((request, index): Usage => {
     const name = names[index] as string;
     const tally = tallies.get(name) ?? tallyOf(cells, name, { request, nowMs });
     tallies.set(name, tally);
@@ -119,7 +119,7 @@ function countBatch(
     if (passed) tally.taken += request.cost;
     return { passed, used, usedByOthers, endsMs: tally.moment.endsMs };
   });
-  const answer = answerBatch(requests, looks);
+  const answer = answerBatch(requests, usages);
   if (answer.passed) for (const [name, tally] of tallies) count(cells, name, tally);
   return answer;
 }

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { createTimeLimit } from "#api/http/time-limit.ts";
 import type { LimitRequest } from "#api/limiter.ts";
-import { type CountedLook, createBatches, type TakeBatch } from "./take-batch.ts";
+import { type CountedUsage, createBatches, type TakeBatch } from "./take-batch.ts";
 import type { Cell } from "./window.ts";
 
 const script = readFileSync(new URL("./take.lua", import.meta.url), "utf8");
@@ -35,7 +35,7 @@ export type RedisCounters = {
   take: (
     requests: readonly LimitRequest[],
     known: readonly (Cell | undefined)[],
-  ) => Promise<CountedLook[]>;
+  ) => Promise<CountedUsage[]>;
   /** Throws when Redis does not answer in time, or does not count. */
   ping: () => Promise<void>;
   /** Called at each connect; the connection may be lost and made any number of times. */

@@ -56,7 +56,7 @@ async function takeShared(
   }
   return answerBatch(
     requests,
-    counted.map(({ look }) => look),
+    counted.map(({ usage }) => usage),
   );
 }
 

@@ -23,12 +23,12 @@ export async function startLimiter(settings: LimiterSettings): Promise<Limiter> 
   const local = createLimiterOn(cells);
   countEvictions(cells, registry);
   if (redisUrl === "") return local;
-  const show = showMode(registry);
+  const recordMode = createModeMetrics(registry);
   return startSharedLimiter({
     counters: createRedisCounters({ url: redisUrl, answerTimeoutMs, evicted: cells.evicted }),
     local,
     onMode: (mode, reason) => {
-      show(mode);
+      recordMode(mode);
       if (mode === "shared") log.info("rate limits are shared over Redis");
       else log.warn({ detail: reason }, "rate limits of this process alone: Redis is away");
     },
@@ -49,7 +49,7 @@ function countEvictions({ evicted }: Cells, registry: Registry): void {
   });
 }
 
-function showMode(registry: Registry): (mode: Mode) => void {
+function createModeMetrics(registry: Registry): (mode: Mode) => void {
   const shared = new Gauge({
     name: "vedette_api_ratelimit_shared",
     help: "1 while rate limits are shared over Redis, 0 while this process limits by itself.",

@@ -1,16 +1,16 @@
 /** Batches of calls for take.lua: what a turn of the event loop asks of Redis for one workspace. */
 import { type LimitRequest, ownerOf } from "#api/limiter.ts";
 import { nameOf } from "./local-limiter.ts";
-import type { Cell, Look } from "./window.ts";
+import type { Cell, Usage } from "./window.ts";
 
 /** The state found, and the counter afterwards. */
-export type CountedLook = { look: Look; cell: Cell };
+export type CountedUsage = { usage: Usage; cell: Cell };
 
 /** `known`: the counters as this process knows them. */
 type Take = (
   requests: readonly LimitRequest[],
   known: readonly (Cell | undefined)[],
-) => Promise<CountedLook[]>;
+) => Promise<CountedUsage[]>;
 
 /**
  * A batch that has so many limits is sent at once; with the last call it may have a call's worth more. They take
@@ -79,7 +79,7 @@ function openIn({ waiting }: Line): TakeBatch {
 
 type WaitingCall = {
   requests: readonly LimitRequest[];
-  resolve: (looks: CountedLook[]) => void;
+  resolve: (usages: CountedUsage[]) => void;
   reject: (error: Error) => void;
 };
 
@@ -133,7 +133,7 @@ function textOf(cell: Cell | undefined): string {
   return cell === undefined ? "" : `${cell.sequence} ${cell.current} ${cell.previous}`;
 }
 
-function readCounted({ durationMs }: LimitRequest, text: string): CountedLook {
+function readCounted({ durationMs }: LimitRequest, text: string): CountedUsage {
   const [passed, used, usedByOthers, sequence, current, previous] = text.split(" ").map(Number) as [
     number,
     number,
@@ -144,7 +144,7 @@ function readCounted({ durationMs }: LimitRequest, text: string): CountedLook {
   ];
   const endsMs = (sequence + 1) * durationMs;
   return {
-    look: { passed: passed === 1, used, usedByOthers, endsMs },
+    usage: { passed: passed === 1, used, usedByOthers, endsMs },
     cell: { sequence, current, previous },
   };
 }

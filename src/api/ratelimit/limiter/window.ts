@@ -53,13 +53,13 @@ export function fits({ limit, cost }: LimitRequest, used: number): boolean {
  * The state of one request's limit in a batch. `used`: by others and by the earlier requests of the batch;
  * `usedByOthers`: without the batch.
  */
-export type Look = { passed: boolean; used: number; usedByOthers: number; endsMs: number };
+export type Usage = { passed: boolean; used: number; usedByOthers: number; endsMs: number };
 
 /** The answers to a batch; one that fails counts none of its requests. */
-export function answerBatch(requests: readonly LimitRequest[], looks: readonly Look[]): TakeAnswer {
-  const passed = looks.every((look) => look.passed);
-  const answers = looks.map((look, index) =>
-    answerOne(requests[index] as LimitRequest, look, passed),
+export function answerBatch(requests: readonly LimitRequest[], all: readonly Usage[]): TakeAnswer {
+  const passed = all.every((usage) => usage.passed);
+  const answers = all.map((usage, index) =>
+    answerOne(requests[index] as LimitRequest, usage, passed),
   );
   return { passed, answers };
 }
@@ -67,7 +67,7 @@ export function answerBatch(requests: readonly LimitRequest[], looks: readonly L
 /** `isCounted`: whether the whole batch passed. */
 export function answerOne(
   { limit, cost }: LimitRequest,
-  { passed, used, usedByOthers, endsMs }: Look,
+  { passed, used, usedByOthers, endsMs }: Usage,
   isCounted: boolean,
 ): LimitAnswer {
   const usedThen = isCounted ? used + cost : usedByOthers;

@@ -74,10 +74,10 @@ it("gives each call the answers to its own limits", async () => {
     takeOf("ws_1/a5"),
   ]);
 
-  const used = all.map((counted) => counted.map(({ look }) => look.used));
+  const used = all.map((counted) => counted.map(({ usage }) => usage.used));
   expect(used).toEqual([[1], [2, 3], [4], [5]]);
   expect(all[3]?.[0]).toEqual({
-    look: { passed: true, used: 5, usedByOthers: 5, endsMs: 8 * durationMs },
+    usage: { passed: true, used: 5, usedByOthers: 5, endsMs: 8 * durationMs },
     cell: { sequence: 7, current: 5, previous: 3 },
   });
 });
@@ -117,7 +117,7 @@ it("does not let a batch grow beyond a hundred limits and one call", async () =>
 
   expect(sentAtOnce).toEqual([100]);
   expect(sentNames().map(({ length }) => length)).toEqual([100, 150, 1]);
-  expect(counted.slice(0, 150).map(([one]) => one?.look.used)).toEqual([...Array(150).keys()]);
+  expect(counted.slice(0, 150).map(([one]) => one?.usage.used)).toEqual([...Array(150).keys()]);
 });
 
 it("fails the calls of a batch that fails, and no others", async () => {

@@ -20,7 +20,7 @@ type Use = (provider: ReturnType<typeof createProvider>) => Promise<unknown>;
 
 const redirectUri = "http://127.0.0.1/callback";
 const finish: Use = async (provider) => {
-  const { flow } = await provider.begin(redirectUri);
+  const { flow } = await provider.start(redirectUri);
   nonce = flow.nonce;
   return provider.finish(flow, `?code=c&state=${flow.state}`);
 };
@@ -30,7 +30,7 @@ const endpoints: [string, Use][] = [
   ["token_endpoint", finish],
   ["jwks_uri", finish],
   ["userinfo_endpoint", finish],
-  ["device_authorization_endpoint", (provider) => provider.beginDevice()],
+  ["device_authorization_endpoint", (provider) => provider.startDevice()],
   ["token_endpoint", (provider) => provider.pollDevice("code")],
 ];
 

@@ -42,7 +42,7 @@ async function restore(backup: Backup, send: Send) {
       listLagMs: 0,
       intend: async () => {},
       saveBackup: async () => null,
-      note: async () => {},
+      record: async () => {},
     },
   );
 }

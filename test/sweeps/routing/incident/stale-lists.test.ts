@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { applyAll } from "#routing/incident/apply.ts";
 import type { OwnedRoute } from "#routing/incident/contract.ts";
-import { judgeDrift } from "#routing/incident/drift.ts";
+import { evaluateDrift } from "#routing/incident/drift.ts";
 import type { OpenCreations } from "#routing/incident/internal.ts";
 import { planRows } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
@@ -82,7 +82,7 @@ async function apply(world: World, crashes: Map<number, CrashPoint>, downMs: num
           world.creations[name] = { begun_at: new Date(clock.nowMs).toISOString(), declared };
         }),
       saveBackup: async () => null,
-      note: ({ result, owned: known }) =>
+      record: ({ result, owned: known }) =>
         steps.run("note", async () => {
           if (known) owned[result.name] = known;
         }),
@@ -151,7 +151,7 @@ it.each([
   const doubled = "plan" in planned ? planned.plan.doubled : planned.doubled;
   expect(doubled).toMatchObject([{ name: first, ids: ["01ROUTE1", "01ROUTE4"], ours }]);
   expect(doubled[0]?.advice).toMatch(/disable or delete 01ROUTE4|keep one/);
-  expect(judgeDrift(planned, world.owned)).toMatchObject({ state: "drifted", doubled });
+  expect(evaluateDrift(planned, world.owned)).toMatchObject({ state: "drifted", doubled });
 });
 
 it("names a namesake at the end of an apply, and none that is disabled", async () => {

@@ -16,10 +16,10 @@ const maxDetail = 500;
 /** Accepts an attachment by returning what it proves. Throws `Unfit` with the reason if it proves nothing. */
 type Accept = (inspection: Inspection) => Finding;
 
-export function judgeSignature(inspections: Inspections, settings: SigstoreConfig): Finding {
+export function gradeSignature(inspections: Inspections, settings: SigstoreConfig): Finding {
   const isSignature = ({ claim }: Inspection) =>
     claim?.form !== "statement" || settings.predicates.includes(claim.predicateType);
-  return judge(inspections, { what: "signature", isOne: isSignature }, (inspection) => {
+  return grade(inspections, { what: "signature", isOne: isSignature }, (inspection) => {
     const signer = requireSigner(inspection, settings);
     const type = inspection.claim?.form === "statement" ? inspection.claim.predicateType : "";
     const detail = `signed by ${describe(signer)}${type === "" ? "" : ` as ${type}`}`;
@@ -27,10 +27,10 @@ export function judgeSignature(inspections: Inspections, settings: SigstoreConfi
   });
 }
 
-export function judgeProvenance(inspections: Inspections, settings: SigstoreConfig): Finding {
+export function gradeProvenance(inspections: Inspections, settings: SigstoreConfig): Finding {
   const isOne = ({ claim }: Inspection) =>
     claim === undefined || (claim.form === "statement" && isProvenance(claim.predicateType));
-  return judge(inspections, { what: "provenance", isOne }, (inspection) => {
+  return grade(inspections, { what: "provenance", isOne }, (inspection) => {
     const signer = requireSigner(inspection, settings);
     const { builder, source, run } = requireOrigin(inspection, settings);
     const detail = `built by ${short(builder)} from ${short(source)}, signed by ${describe(signer)}`;
@@ -38,10 +38,10 @@ export function judgeProvenance(inspections: Inspections, settings: SigstoreConf
   });
 }
 
-type Wanted = { what: string; isOne: (inspection: Inspection) => boolean };
+type Kind = { what: string; isOne: (inspection: Inspection) => boolean };
 
 /** Accepts if one of them is accepted: whoever may push can add others, which must not stop a rollout. */
-function judge({ list, omitted }: Inspections, { what, isOne }: Wanted, accept: Accept): Finding {
+function grade({ list, omitted }: Inspections, { what, isOne }: Kind, accept: Accept): Finding {
   const candidates = list.filter(isOne);
   const reasons: string[] = [];
   for (const inspection of candidates) {
