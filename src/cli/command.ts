@@ -73,7 +73,7 @@ function withoutHelpOfNone(program: Command, argv: string[]): string[] {
 /** All commands; `exit` gets the exit code of the one that was called. */
 export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("vedette")
-    .description("Rolls a container image out to every sentinel of a fleet, wave by wave.")
+    .description("Roll a container image out to every sentinel of a fleet, wave by wave.")
     .version(readVersion(), "-V, --version", "print the version")
     .showHelpAfterError("(add --help for usage)")
     .addHelpText("after", examples)
@@ -108,7 +108,7 @@ function addStartCommands(program: Command, exit: Exit): void {
     .description("run the program until SIGTERM or SIGINT")
     .option("--config <file>", settingsFile)
     .addOption(
-      new Option("--role <role...>", "only these parts (default: all)").choices([
+      new Option("--role <role...>", "run only these parts (default: all)").choices([
         "worker",
         "control",
         "api",
@@ -117,7 +117,7 @@ function addStartCommands(program: Command, exit: Exit): void {
     .action(async (options) => (await import("./start.ts")).runStart(options));
   program
     .command("migrate")
-    .description("bring the schema of a Postgres of your own up to date, without a start")
+    .description("apply the schema to your own Postgres, without a start")
     .option("--config <file>", settingsFile)
     .action(load(exit, async () => (await import("./migrate.ts")).migrateDatabase));
   program
@@ -127,11 +127,11 @@ function addStartCommands(program: Command, exit: Exit): void {
   program
     .command("identity")
     .description("create the key pair with which a Restate of your own signs its requests")
-    .requiredOption("--out <directory>", "where to write private.pem and public.key")
+    .requiredOption("--out <directory>", "directory for private.pem and public.key")
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   program
     .command("operators")
-    .description("people with tokens and roles of their own")
+    .description("manage operators: people with tokens and roles of their own")
     .command("add <name>")
     .description("create a token, print it once, and print the setting that lets it in")
     .option("--roles <roles>", `of ${roles.join(", ")} (default: all)`, parseRoles)
@@ -142,7 +142,7 @@ function addStartCommands(program: Command, exit: Exit): void {
 function addStatusCommand(program: Command, exit: Exit): void {
   withConnection(program.command("status"))
     .description(
-      "say what is wrong now: fleets, rollouts, alerts, deliveries (exit code 2: something is)",
+      "list current problems of fleets, rollouts, alerts, deliveries (exit code 2: there are some)",
     )
     .action(load(exit, async () => (await import("./status.ts")).showStatus));
 }
@@ -150,9 +150,9 @@ function addStatusCommand(program: Command, exit: Exit): void {
 function addDoctorCommand(program: Command, exit: Exit): void {
   withSettings(program.command("doctor"))
     .description(
-      "find what this installation lacks, also while it does not run (exit code 1: there is a fault)",
+      "diagnose this installation, also while it does not run (exit code 1: there is a fault)",
     )
-    .option("--data-dir <directory>", "of a local Vedette (default: that of the settings)")
+    .option("--data-dir <directory>", "data directory of a local Vedette (default: the settings')")
     .action(load(exit, async () => (await import("./doctor.ts")).runDoctor));
 }
 

@@ -15,7 +15,7 @@ export function withAddress(command: Command): Command {
     .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
     .option(
       "--data-dir <directory>",
-      "of a local Vedette (default: VEDETTE_DATA_DIR, else as the settings here say)",
+      "data directory of a local Vedette (default: VEDETTE_DATA_DIR, else the settings')",
     )
     .option("--json", "print JSON for programs", false);
 }

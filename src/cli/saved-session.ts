@@ -53,7 +53,7 @@ export function hasEnded({ ends_at }: SavedSession, nowMs: number): boolean {
 export function requireFile(url: string, environment: Environment): string {
   const file = fileOf(url, environment);
   if (file !== undefined) return file;
-  throw new Error("there is nowhere to keep a session: set HOME or XDG_CONFIG_HOME");
+  throw new Error("a session cannot be stored: set HOME or XDG_CONFIG_HOME");
 }
 
 /** Follows the XDG Base Directory Specification, which ignores a relative XDG_CONFIG_HOME. */

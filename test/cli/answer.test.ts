@@ -19,14 +19,14 @@ async function* withPauses(): AsyncGenerator<Buffer> {
   }
 }
 
-it("reads a whole answer", async () => {
+it("the command line reads a whole answer", async () => {
   const body = bodyOf([Buffer.from('{"a":"'), Buffer.from('ü"}')]);
 
   const whole = await readAnswer(body, { withinMs: 60_000, bytes: 100 });
   expect(whole.toString()).toBe('{"a":"ü"}');
 });
 
-it("refuses an answer that is larger than its limit", async () => {
+it("the command line refuses an answer that is larger than its limit", async () => {
   const reading = readAnswer(bodyOf(without("end")), { withinMs: 60_000, bytes: 10_000 });
 
   await expect(reading).rejects.toThrow(OversizeError);

@@ -11,7 +11,7 @@ const endpoints = {
 const ready: Ready = { endpoints, dataDir: "/data", publicUrl: "", isFleetLocal: true };
 const ticket = "AAAAAAAAAAAAAAAAAAAAAA";
 
-it("names the credentials and the API's reference, and last the console by a link with the ticket", () => {
+it("the banner names the credentials and the API's reference, and last the console by a link with the ticket", () => {
   const lines = bannerLines(ready, ticket);
 
   expect(lines.join("\n")).toBe(`
@@ -28,7 +28,7 @@ it("names the credentials and the API's reference, and last the console by a lin
 `);
 });
 
-it("names the plain address without a ticket", () => {
+it("the banner names the plain address without a ticket", () => {
   const text = bannerLines(ready).join("\n");
 
   expect(text).toContain("\n    Console      http://127.0.0.1:7071/console\n");
@@ -43,21 +43,21 @@ it.each([
   expect(lines).toContain(`    Console      ${address}#ticket=${ticket}`);
 });
 
-it("has no console and no rollout to try in a process without the gateway", () => {
+it("the banner has no console and no rollout to try in a process without the gateway", () => {
   const text = bannerLines({ ...ready, endpoints: { pid: 1 } }).join("\n");
 
   expect(text).not.toMatch(/Console|Public API|rollout/);
   expect(text).toContain("/data/endpoints.json");
 });
 
-it("has no rollout to try on a fleet of the user's own, which has other images", () => {
+it("the banner has no rollout to try on a fleet of the user's own, which has other images", () => {
   const own = { ...ready, isFleetLocal: false };
 
   expect(bannerLines(own).join("\n")).not.toContain("rollout");
   expect(readyFields(own)).not.toHaveProperty("try");
 });
 
-it("tells a log every address, and the plain one of the console", () => {
+it("a log gets every address, and the plain one of the console", () => {
   expect(readyFields(ready)).toEqual({
     ...endpoints,
     console: "http://127.0.0.1:7071/console",

@@ -6,7 +6,7 @@ const failing = (error: Error) => async () => {
   throw error;
 };
 
-it("shows the token when there is no answer whether it was stored", async () => {
+it("the token is printed when it is unknown if it was stored", async () => {
   const call = failing(new ConnectionError("there was no answer in time"));
 
   await expect(registerToken("the-token", call)).rejects.toThrow(
@@ -14,7 +14,7 @@ it("shows the token when there is no answer whether it was stored", async () => 
   );
 });
 
-it("does not show the token when it was refused", async () => {
+it("the token is not printed when it was refused", async () => {
   const call = failing(new Error("there is no heartbeat x"));
 
   await expect(registerToken("the-token", call)).rejects.toThrow(/^there is no heartbeat x$/);

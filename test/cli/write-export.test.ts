@@ -11,7 +11,7 @@ function textOf(directory: string, name: string): string | undefined {
   return existsSync(whole) ? readFileSync(whole, "utf8") : undefined;
 }
 
-it("writes files to their paths, and creates directories", () => {
+it("an export writes files to their paths, and creates directories", () => {
   const directory = path.join(tempDir(), "a/b");
 
   const written = writeExport(directory, [file("README.md"), file("rules/one.yml", "text")]);
@@ -20,7 +20,7 @@ it("writes files to their paths, and creates directories", () => {
   expect(textOf(directory, "rules/one.yml")).toBe("text");
 });
 
-it("removes files of an earlier export that this one does not write", () => {
+it("an export removes files of an earlier export that this one does not write", () => {
   const directory = tempDir();
   writeExport(directory, [file("gone.yml"), file("stays.yml", "old")]);
 
@@ -30,7 +30,7 @@ it("removes files of an earlier export that this one does not write", () => {
   expect(textOf(directory, "stays.yml")).toBe("new");
 });
 
-it("does not touch other files in the directory", () => {
+it("an export does not touch other files in the directory", () => {
   const directory = tempDir();
   writeExport(directory, [file("ours.yml")]);
   writeFileSync(path.join(directory, "theirs.yml"), "theirs");
@@ -40,7 +40,7 @@ it("does not touch other files in the directory", () => {
   expect(textOf(directory, "theirs.yml")).toBe("theirs");
 });
 
-it("never overwrites a file that is not its own, and then writes nothing", () => {
+it("an export never overwrites a file that is not its own, and then writes nothing", () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, "theirs.yml"), "theirs");
 
@@ -62,14 +62,14 @@ it("recognises the files of an export that was interrupted as its own", () => {
   expect(textOf(directory, "c.yml")).toBe("c.yml");
 });
 
-it("refuses a path that is not a directory", () => {
+it("an export refuses a path that is not a directory", () => {
   const name = path.join(tempDir(), "file");
   writeFileSync(name, "");
 
   expect(() => writeExport(name, [file("ours.yml")])).toThrow(/is not a directory/);
 });
 
-it("removes nothing outside of the directory, whatever the manifest says", () => {
+it("an export removes nothing outside of the directory, whatever the manifest says", () => {
   const parent = tempDir();
   const directory = path.join(parent, "export");
   mkdirSync(directory);
@@ -82,7 +82,7 @@ it("removes nothing outside of the directory, whatever the manifest says", () =>
   expect(textOf(parent, "precious")).toBe("precious");
 });
 
-it("refuses a damaged manifest", () => {
+it("an export refuses a damaged manifest", () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, ".vedette-export.json"), "{");
 
@@ -99,7 +99,7 @@ function hostile(link: string, to: (users: string) => string) {
   return { directory, users };
 }
 
-it("does not remove a file that a foreign list names behind a link to a folder", () => {
+it("an export does not remove a file that a foreign list names behind a link to a folder", () => {
   const { directory, users } = hostile("rules", (folder) => folder);
   writeFileSync(path.join(directory, manifest), JSON.stringify({ files: ["rules/keys"] }));
 
@@ -107,21 +107,21 @@ it("does not remove a file that a foreign list names behind a link to a folder",
   expect(textOf(users, "keys")).toBe("of the user");
 });
 
-it("does not write into a folder that is a link", () => {
+it("an export does not write into a folder that is a link", () => {
   const { directory, users } = hostile("rules", (folder) => folder);
 
   expect(() => writeExport(directory, [file("rules/sub/one.yml")])).toThrow(/rules is a link/);
   expect(textOf(users, "sub/one.yml")).toBeUndefined();
 });
 
-it("does not write through a link that leads nowhere yet", () => {
+it("an export does not write through a link that leads nowhere yet", () => {
   const { directory, users } = hostile("README.md", (folder) => path.join(folder, "profile"));
 
   expect(() => writeExport(directory, [file("README.md")])).toThrow(/README.md exists/);
   expect(textOf(users, "profile")).toBeUndefined();
 });
 
-it("does not write its list through a link of a foreign draft", () => {
+it("an export does not write its list through a link of a foreign draft", () => {
   const { directory, users } = hostile(`${manifest}.new`, (folder) => path.join(folder, "keys"));
 
   writeExport(directory, [file("README.md")]);
@@ -130,7 +130,7 @@ it("does not write its list through a link of a foreign draft", () => {
   expect(textOf(directory, manifest)).toContain("README.md");
 });
 
-it("writes into a directory that is a link itself", () => {
+it("an export writes into a directory that is a link itself", () => {
   const { directory, users } = hostile("out", (folder) => folder);
 
   writeExport(path.join(directory, "out"), [file("rules/one.yml")]);

@@ -9,21 +9,19 @@ export function addAlertCommands(program: Command, exit: Exit): void {
   const alerts = program
     .command("alerts")
     .description(
-      "alert routes: who is paged, which channel is notified; alert events: their delivery",
+      "manage alert routes (who is paged, which channel is notified) and the delivery of alert events",
     )
     .addHelpText("after", examples);
   const from = () => import("./routes.ts");
   withSettings(alerts.command("lint"))
-    .description(
-      "look for faults in the routes, and for alerts that no route takes; exit code 1: faults",
-    )
+    .description("find faults in the routes, and alerts that no route takes; exit code 1: faults")
     .option("--strict", "exit code 1 for warnings too", false)
     .action(load(exit, async () => (await from()).lint));
   withSettings(alerts.command("simulate"))
     .description("show which routes take an alert, who is paged, and which channel gets it")
-    .option("--source <name>", "where the alert comes from")
+    .option("--source <name>", "source of the alert")
     .option("--label <name=value>", "a label that it carries; may be repeated", addLabel, {})
-    .option("--checks", "instead: every check and heartbeat, from its channel to the page", false)
+    .option("--checks", "simulate every check and heartbeat, from its channel to the page", false)
     .action(load(exit, async () => (await from()).simulate));
   addAlertSyncCommands(alerts, exit);
   addAlertEventCommands(alerts, exit);
@@ -74,11 +72,11 @@ function addAlertEventCommands(alerts: Command, exit: Exit): void {
     .action(load(exit, async () => (await import("./test-channel.ts")).testChannel));
   withConnection(alerts.command("redeliver"))
     .argument("[events...]", "as listed by `vedette alerts dead-letters`")
-    .option("--all", "every dead letter", false)
-    .option("--token-refused", "every dead letter that was refused for the source's token", false)
+    .option("--all", "all dead letters", false)
+    .option("--token-refused", "all dead letters that were refused for the source's token", false)
     .option("--check <id>", "with --all or --token-refused: only of this check")
     .description(
-      "send dead letters again, or waiting events at once; exit code 1: some were not sent",
+      "send dead letters again, or pending events at once; exit code 1: some were not sent",
     )
     .action(load(exit, async () => (await from()).redeliver));
 }
@@ -86,7 +84,7 @@ function addAlertEventCommands(alerts: Command, exit: Exit): void {
 function withFilter(command: Command): Command {
   return command
     .option("--check <id>", "only events of this check")
-    .option("--limit <count>", "how many, 1000 at most", wholeNumber(1, 1_000), 100);
+    .option("--limit <count>", "most entries to list, up to 1000", wholeNumber(1, 1_000), 100);
 }
 
 function addAlertSyncCommands(alerts: Command, exit: Exit): void {
@@ -97,14 +95,14 @@ function addAlertSyncCommands(alerts: Command, exit: Exit): void {
     "settings as TOML, for incident.* (default: VEDETTE_CONFIG, else ./vedette.toml)";
   add(
     "plan",
-    "show what differs at the incident service, and change nothing; exit code 0 in step, 2 changes or duplicate routes, 1 error",
+    "compare the routes with the incident service, and change nothing; exit code 0 in step, 2 changes or duplicate routes, 1 error",
   )
     .option("--out <file>", "save the plan, for alerts apply")
     .option("--config <file>", configHelp)
     .action(load(exit, async () => (await from()).plan));
   add(
     "apply [plan]",
-    "bring routes in step, by a saved plan or a new one; exit code 1: not all are, or there are duplicates",
+    "apply a saved plan or a new one to the routes; exit code 1: not all are in step, or there are duplicates",
   )
     .option("--adopt", "take over routes of the same names that were there before", false)
     .option("--prune", "disable our routes without a row; delete them the next time", false)
@@ -120,7 +118,7 @@ function addAlertSyncCommands(alerts: Command, exit: Exit): void {
     .option("--dry-run", "only show what it would change; exit codes as with plan", false)
     .option("--config <file>", configHelp)
     .action(load(exit, async () => (await from()).restore));
-  add("status", "show the last apply, and whether routes have drifted").action(
+  add("status", "show the last apply, and drifted routes").action(
     load(exit, async () => (await from()).showStatus),
   );
 }
@@ -134,10 +132,10 @@ function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .action(load(exit, async () => (await from()).rotate));
   const exports = alerts.command("export").description("write the routes for other programs");
   withSettings(exports.command("alertmanager"))
-    .description("the configuration of Alertmanager, and a script that checks it with amtool")
-    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .description("write the configuration of Alertmanager, and a script that checks it with amtool")
+    .requiredOption("--out <directory>", "a new directory, or that of an earlier export")
     .addOption(environmentOption("only this one (default: all that have a source)"))
-    .option("--alertmanager-version <version>", "its reader's (default: that at url)", readVersion)
+    .option("--alertmanager-version <version>", "of its reader (default: that at url)", readVersion)
     .action(load(exit, async () => (await from()).exportRoutes));
   const manager = alerts
     .command("alertmanager")

@@ -52,7 +52,7 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     return showWalks(options);
   }
   if (source === undefined) {
-    throw new Error("name where the alert comes from with --source, or use --checks");
+    throw new Error("name the source of the alert with --source, or use --checks");
   }
   const settings = readConfig({ file: options.config, environment: process.env });
   const rows = await readFileRows(settings);

@@ -11,7 +11,7 @@ import { addCheckRowCommand } from "./row-commands.ts";
 export function addCheckCommands(program: Command, exit: Exit): Command {
   const checks = program
     .command("checks")
-    .description("API checks and heartbeats: status, results and definitions")
+    .description("show and manage API checks and heartbeats: status, results and definitions")
     .addHelpText("after", examples);
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
@@ -26,9 +26,9 @@ function addReadingCommands(checks: Command, exit: Exit): void {
     .description("list the checks: status, last duration, open alert")
     .action(load(exit, async () => (await from()).listChecks));
   withConnection(checks.command("history <check>"))
-    .description("response times with percentiles, alerts and the last results of a check")
+    .description("show response times with percentiles, alerts and the last results of a check")
     .option("--since <span>", "how far back, for example 6h or 7d (default: 24h)", parseHours)
-    .option("--limit <count>", "results and alerts shown, 1000 at most", wholeNumber(1, 1_000), 20)
+    .option("--limit <count>", "results and alerts to show, up to 1000", wholeNumber(1, 1_000), 20)
     .option("--location <name>", "only results of this location")
     .option("--grade <grade>", "only results that are ok, degraded or failed", parseGrade)
     .action(load(exit, async () => (await from()).showHistory));
@@ -40,7 +40,7 @@ function addReadingCommands(checks: Command, exit: Exit): void {
 
 function addReplayCommand(checks: Command, exit: Exit): void {
   withConnection(checks.command("replay <check>"))
-    .description("show what would have paged under other rules, from the recorded results")
+    .description("show past alerts under other rules, from the recorded results")
     .option("--since <span>", "how far back, for example 7d (default: 7d)", parseHours)
     .option("--failed-above <time>", "slower than this is failed, for example 2s", parseMs)
     .option("--degraded-above <time>", "slower than this is degraded", parseMs)
@@ -56,22 +56,22 @@ function addReplayCommand(checks: Command, exit: Exit): void {
 function addDefinitionCommands(checks: Command, exit: Exit): void {
   const from = () => import("./definitions.ts");
   withSettings(checks.command("lint"))
-    .description("look for faults in the definitions; exit code 1 when there are any")
+    .description("find faults in the definitions; exit code 1 when there are any")
     .action(load(exit, async () => (await from()).lint));
   const exports = checks.command("export").description("write the definitions for other programs");
   withExport(exports.command("checkly"))
-    .description("a project for the hosted monitor's own command line")
+    .description("write a project for the hosted monitor's own command line")
     .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseUrl)
     .action(load(exit, async () => (await from()).exportToCheckly));
   withExport(exports.command("prometheus"))
-    .description("alert rules on the metrics of Vedette")
+    .description("write alert rules on the metrics of Vedette")
     .action(load(exit, async () => (await from()).exportToPrometheus));
 }
 
 function withExport(command: Command): Command {
   return withSettings(command).requiredOption(
     "--out <directory>",
-    "a new one, or that of an earlier export",
+    "a new directory, or that of an earlier export",
   );
 }
 

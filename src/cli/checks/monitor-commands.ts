@@ -20,23 +20,23 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
   add("run", "run an API check now, without alerting; exit code 1 when it failed").action(
     load(exit, async () => (await from()).runCheck),
   );
-  add("mute", "open no alert for a while; one that is open still resolves")
-    .option("--for <span>", "for example 2h (default: until it is unmuted)", parseSpan)
+  add("mute", "suppress new alerts for a while; an open one still resolves")
+    .option("--for <span>", "mute for 2h, for example (default: until unmuted)", parseSpan)
     .action(load(exit, async () => (await from()).mute));
-  add("unmute", "let alerts open again").action(load(exit, async () => (await from()).unmute));
+  add("unmute", "stop suppressing alerts").action(load(exit, async () => (await from()).unmute));
   add("acknowledge", "record who is working on the open alert")
-    .requiredOption("--by <name>", "who")
+    .requiredOption("--by <name>", "who works on it")
     .action(load(exit, async () => (await from()).acknowledge));
-  add("maintenance", "open no alert in a window of time")
-    .requiredOption("--for <span>", "how long, for example 30m", parseSpan)
+  add("maintenance", "suppress new alerts in a window of time")
+    .requiredOption("--for <span>", "length of the window, for example 30m", parseSpan)
     .option(
       "--from <time>",
-      "its beginning, for example 2027-01-31T02:00Z (default: now)",
+      "start of the window, for example 2027-01-31T02:00Z (default: now)",
       parseTime,
     )
-    .requiredOption("--reason <text>", "the work that is done")
+    .requiredOption("--reason <text>", "describe the maintenance work")
     .action(load(exit, async () => (await from()).maintain));
-  add("end-maintenance", "delete all windows, future ones included").action(
+  add("end-maintenance", "delete all maintenance windows, future ones included").action(
     load(exit, async () => (await from()).endMaintenance),
   );
 }
@@ -44,7 +44,7 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
 function addHeartbeatCommands(program: Command, exit: Exit): void {
   const heartbeats = program
     .command("heartbeats")
-    .description("jobs that ping: their status, definitions and ping URLs");
+    .description("show and manage heartbeats of jobs that ping: status, definitions and ping URLs");
   const from = () => import("./heartbeats.ts");
   withConnection(heartbeats.command("list"))
     .description("list the heartbeats: status, last ping, when the next is due, rule, open alert")
@@ -61,7 +61,7 @@ function addHeartbeatCommands(program: Command, exit: Exit): void {
 function addRunnerCommands(program: Command, exit: Exit): void {
   const runners = program
     .command("runners")
-    .description("runners: processes at further locations that run checks");
+    .description("manage runners: processes at further locations that run checks");
   const from = () => import("./runners.ts");
   withConnection(runners.command("add <location>"))
     .description("create the token of a location; it is printed once; an earlier one becomes void")
@@ -75,7 +75,7 @@ function addRunnerCommands(program: Command, exit: Exit): void {
   program
     .command("monitor-runner")
     .description("run the checks from this location, and report them, until SIGTERM or SIGINT")
-    .requiredOption("--location <name>", "of this runner, as in `vedette runners add`")
+    .requiredOption("--location <name>", "location of this runner, as in `vedette runners add`")
     .requiredOption("--control <address>", "where control of Vedette listens", parseUrl)
     .option("--token-file <file>", "file with the runner's token (default: VEDETTE_RUNNER_TOKEN)")
     .option("--config <file>", "settings as TOML, for monitor.key and monitor.root_key")
@@ -97,7 +97,7 @@ function parseTime(text: string): Date {
 function addDrillCommands(program: Command, exit: Exit): void {
   const drills = program
     .command("drills")
-    .description("test alerts by a cron, which their channels have to accept");
+    .description("show and send drills: test alerts that channels have to accept");
   const from = () => import("./drills.ts");
   withConnection(drills.command("list"))
     .description("list the drills: status, last confirmation, what they test, open alert")

@@ -13,10 +13,10 @@ export function addCheckRowCommand(checks: Command, exit: Exit): void {
     .description(
       "append a check (print it, for TypeScript): https://…, tcp://host:port, tls://host or dns:name",
     )
-    .option("--every <time>", "between two runs, for example 30s (default: 1m)", parseSeconds)
+    .option("--every <time>", "interval of the check, for example 30s (default: 1m)", parseSeconds)
     .option(
       "--expect <status>",
-      "that of a good answer, as 204, 200,204 or 2xx (default: 200)",
+      "status of a good answer, such as 204, 200,204 or 2xx (default: 200)",
       parseStatuses,
     )
     .option("--degraded-above <time>", "slower than this is degraded (default: 5s)", parseMs)
@@ -29,12 +29,12 @@ export function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
     .description(
       "append a heartbeat to the file of definitions, or print it to be pasted into TypeScript",
     )
-    .option("--every <time>", "how often the job runs, for example 1d", parseSeconds)
-    .option("--cron <expression>", 'when it runs instead, for example "0 3 * * 1-5"')
-    .option("--timezone <name>", "of --cron, for example Europe/Berlin (default: UTC)")
-    .option("--cron-dialect <name>", "whose rules --cron follows: debian or kubernetes")
-    .option("--early <time>", "how long before its time a ping counts (default: 60s)", parseSeconds)
-    .requiredOption("--grace <time>", "how late it may be, for example 1h", parseSeconds)
+    .option("--every <time>", "interval of the job, for example 1d", parseSeconds)
+    .option("--cron <expression>", 'when the job runs instead, for example "0 3 * * 1-5"')
+    .option("--timezone <name>", "time zone of --cron, for example Europe/Berlin (default: UTC)")
+    .option("--cron-dialect <name>", "cron rules to follow: debian or kubernetes")
+    .option("--early <time>", "time by which a ping may be early (default: 60s)", parseSeconds)
+    .requiredOption("--grace <time>", "most delay of a ping, for example 1h", parseSeconds)
     .action(load(exit, async () => (await from()).addHeartbeat));
 }
 
@@ -49,9 +49,9 @@ export function addNextTimesCommand(heartbeats: Command, exit: Exit): void {
 function withRow(command: Command): Command {
   return withSettings(command, definitionsFile)
     .option("--id <id>", "lower-case letters, digits and hyphens (default: made of the argument)")
-    .option("--name <name>", "as people see it")
+    .option("--name <name>", "name shown to people")
     .option("--environment <environment>", "production or staging (default: production)")
-    .option("--channel <id>", "the channel that is notified (default: nobody is)");
+    .option("--channel <id>", "the channel to notify (default: none)");
 }
 
 function parseSeconds(text: string): number {

@@ -52,7 +52,7 @@ type HeartbeatOptions = RowOptions & {
 export async function addHeartbeat(name: string, options: HeartbeatOptions): Promise<number> {
   const { every, cron, timezone } = options;
   if ((every === undefined) === (cron === undefined)) {
-    throw new Error("when does the job run? Give either --every, as 1d, or --cron");
+    throw new Error("say when the job runs: either --every, such as 1d, or --cron");
   }
   const row = {
     id: options.id ?? idOf(name),

@@ -10,8 +10,8 @@ const shells: Shell[] = ["bash", "zsh", "fish"];
 export function addCompletionCommand(program: Command, exit: Exit): void {
   program
     .command("completion")
-    .description("print a script by which a shell completes these commands at Tab")
-    .addArgument(new Argument("<shell>", "which one").choices(shells))
+    .description("print a script that lets a shell complete these commands at Tab")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .addHelpText("after", examples)
     .action(
       load(exit, async () => {

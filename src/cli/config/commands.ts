@@ -6,7 +6,7 @@ import { type Exit, load } from "#cli/load.ts";
 export function addConfigCommands(program: Command, exit: Exit): void {
   const config = program
     .command("config")
-    .description("definitions of checks, heartbeats, channels and routes");
+    .description("check, print and apply definitions of checks, heartbeats, channels and routes");
   addFileCommands(config, exit);
   addApplyCommands(config, exit);
 }
@@ -15,7 +15,7 @@ function addFileCommands(config: Command, exit: Exit): void {
   const from = () => import("./file.ts");
   const add = (name: string, description: string) =>
     withSettings(config.command(name), definitionsFile).description(description);
-  add("check", "look for mistakes in the file; exit code 1 when there are any").action(
+  add("check", "find mistakes in the file; exit code 1 when there are any").action(
     load(exit, async () => (await from()).check),
   );
   add("print", "print all rows, with defaults and with what the file extends and includes").action(

@@ -5,7 +5,7 @@ import { type Exit, load } from "#cli/load.ts";
 import { cronJobs } from "#cron/contract.ts";
 
 export function addCronCommands(program: Command, exit: Exit): void {
-  const cron = program.command("cron").description("the timed jobs");
+  const cron = program.command("cron").description("list and run the timed jobs");
   const from = async () => import("./cron.ts");
   withConnection(cron.command("list"))
     .description("list the jobs: when each runs next, and how it last ended")

@@ -15,11 +15,11 @@ import {
 
 export function addOperatorCommands(program: Command, exit: Exit): void {
   addWorkspaceCommands(program, exit);
-  const keys = program.command("keys").description("keys with which programs call the API");
+  const keys = program.command("keys").description("create keys, and seal recoverable ones");
   withDatabase(keys.command("create-root"))
     .description("create a root key; it is printed once and stored nowhere")
     .requiredOption("--workspace <id>", "the workspace that it acts on")
-    .option("--name <name>", "its purpose", "made by an operator")
+    .option("--name <name>", "purpose of the key", "made by an operator")
     .option(
       "--permissions <list>",
       "separated by commas, for example api.*.create_key,api.*.read_key (default: all)",
@@ -27,7 +27,7 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
     )
     .option(
       "--expires <when>",
-      "a time (2027-01-31) or a span (90d, 12h) (default: never)",
+      "expiry: a time (2027-01-31) or a span (90d, 12h) (default: never)",
       parseExpiry,
     )
     .action(load(exit, async () => (await import("./root-keys.ts")).makeRootKey));
@@ -36,7 +36,7 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
     .description("let keys.migrateKeys import another program's keys under this id")
     .requiredOption("--workspace <id>", "the workspace that gets the keys")
     .addOption(
-      new Option("--algorithm <name>", "how their hashes were made")
+      new Option("--algorithm <name>", "algorithm of their hashes")
         .choices(["sha256", "github.com/seamapi/prefixed-api-key"])
         .default("sha256"),
     )
@@ -55,50 +55,50 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
 }
 
 function addRootKeyCommands(program: Command, exit: Exit): void {
-  const rootKeys = program.command("root-keys").description("who may call the API, and since when");
+  const rootKeys = program.command("root-keys").description("list, rotate and revoke root keys");
   const from = () => import("./root-keys.ts");
   withDatabase(rootKeys.command("list"))
     .description("list the root keys, their last use and their origin")
-    .option("--all", "also those that were revoked or have expired")
+    .option("--all", "list revoked and expired keys, too")
     .action(load(exit, async () => (await from()).listRootKeys));
   withDatabase(rootKeys.command("revoke <id>"))
     .description("revoke a root key for good, at every process within a second")
     .action(load(exit, async () => (await from()).revokeRootKey));
   withDatabase(rootKeys.command("rotate <id>"))
     .description("create a key with the same permissions, print it once, and end the old one")
-    .option("--grace <span>", "how long the old one stays valid, for example 24h", parseGrace, 0)
+    .option("--grace <span>", "validity of the old key, for example 24h", parseGrace, 0)
     .action(load(exit, async () => (await from()).rotateRootKey));
 }
 
 function addAuditCommands(program: Command, exit: Exit): void {
-  const audit = program.command("audit").description("who did what, when and from where");
+  const audit = program.command("audit").description("show who did what, when and from where");
   withDatabase(audit.command("list"))
     .description("list the audit log, newest first")
     .option("--workspace <id>", "only of this workspace")
-    .option("--event <name>", "such as key.decrypt, or key.* for all with this prefix")
+    .option("--event <name>", "only this kind: key.decrypt, or key.* for all with this prefix")
     .option("--actor <id>", "the id of a root key, or operator:<user>")
     .option("--target <id>", "the id of the changed key, API or workspace")
-    .option("--since <when>", "a time (2027-01-31) or a span back from now (7d)", parsePast)
-    .option("--until <when>", "before this: a time, or a span back from now", parsePast)
-    .option("--limit <count>", "how many, 1000 at most", wholeNumber(1, 1_000), 50)
-    .option("--cursor <cursor>", "the next page: the cursor that the last page ended with")
+    .option("--since <when>", "from a time (2027-01-31) or a span back from now (7d)", parsePast)
+    .option("--until <when>", "before a time, or a span back from now", parsePast)
+    .option("--limit <count>", "most entries to list, up to 1000", wholeNumber(1, 1_000), 50)
+    .option("--cursor <cursor>", "show the next page: the cursor that the last page printed")
     .action(load(exit, async () => (await import("./audit.ts")).listAudit));
 }
 
 function addApiCommands(program: Command, exit: Exit): void {
-  const apis = program.command("apis").description("the settings of an API");
+  const apis = program.command("apis").description("change the settings of an API");
   withDatabase(apis.command("set <id>"))
     .description("change settings that no procedure of the public API changes")
-    .option("--ip-allowlist <list>", "from where its keys may be used, or none", parseAddresses)
-    .option("--delete-protection <switch>", "on: it cannot be deleted", parseSwitch)
-    .option("--recoverable-keys <switch>", "on: recoverable keys may be created", parseSwitch)
-    .option("--default-prefix <prefix>", "of new keys, or none")
-    .option("--default-bytes <count>", "of new keys, 16 to 255, or none", parseCount)
+    .option("--ip-allowlist <list>", "networks that may use its keys, or none", parseAddresses)
+    .option("--delete-protection <switch>", "on: protect the API from deletion", parseSwitch)
+    .option("--recoverable-keys <switch>", "on: allow recoverable keys", parseSwitch)
+    .option("--default-prefix <prefix>", "prefix of new keys, or none")
+    .option("--default-bytes <count>", "random bytes of new keys, 16 to 255, or none", parseCount)
     .action(load(exit, async () => (await import("./apis.ts")).setApi));
 }
 
 function addWorkspaceCommands(program: Command, exit: Exit): void {
-  const workspace = program.command("workspace").description("workspaces and their limits");
+  const workspace = program.command("workspace").description("manage workspaces and their limits");
   const add = (name: string, description: string) =>
     withDatabase(workspace.command(name)).description(description);
   const from = () => import("./workspaces.ts");
@@ -106,16 +106,16 @@ function addWorkspaceCommands(program: Command, exit: Exit): void {
     load(exit, async () => (await from()).createWorkspace),
   );
   add("list", "list the workspaces").action(load(exit, async () => (await from()).listWorkspaces));
-  add("enable <id>", "accept its keys again").action(
+  add("enable <id>", "accept the keys of a workspace again").action(
     load(exit, async () => (await from()).enableWorkspace),
   );
-  add("disable <id>", "refuse all of its keys, within a second").action(
+  add("disable <id>", "refuse all keys of a workspace, within a second").action(
     load(exit, async () => (await from()).disableWorkspace),
   );
-  add("set-limit <id>", "how many API calls it may make in a minute")
+  add("set-limit <id>", "limit the API calls of a workspace in a minute")
     .requiredOption("--per-minute <count>", "a whole number, or none", parseCount)
     .action(load(exit, async () => (await from()).setLimit));
-  add("set-quota <id>", "how much it may use in a month before the operator is notified")
+  add("set-quota <id>", "set the monthly use of a workspace above which the operator is notified")
     .requiredOption("--per-month <count>", "a whole number, or none", parseCount)
     .action(load(exit, async () => (await from()).setQuota));
 }
@@ -123,6 +123,6 @@ function addWorkspaceCommands(program: Command, exit: Exit): void {
 function withDatabase(command: Command): Command {
   return withSettings(command).option(
     "--data-dir <directory>",
-    "of the Vedette on this machine (default: by the settings)",
+    "data directory of the Vedette on this machine (default: the settings')",
   );
 }

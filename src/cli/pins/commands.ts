@@ -8,19 +8,19 @@ import { withSelector } from "#cli/selector.ts";
 export function addPinCommands(program: Command, exit: Exit): void {
   const pins = program
     .command("pins")
-    .description("sentinels that rollouts leave out, with a reason and an end")
+    .description("manage pins: sentinels that rollouts leave out, with a reason and an end")
     .addHelpText("after", examples);
   const from = () => import("./pins.ts");
   withFleet(pins.command("list"), "all of them")
-    .description("list them")
+    .description("list the pins")
     .action(load(exit, async () => (await from()).listPins));
-  withSelector(withFleet(pins.command("add <id>"), "all of them"), "", "which sentinels")
-    .description("add one; it holds for deploys that have not begun, and not for rollbacks")
+  withSelector(withFleet(pins.command("add <id>"), "all of them"), "", "select sentinels")
+    .description("add a pin; it applies to deploys that have not started, and not to rollbacks")
     .requiredOption("--reason <text>", "why", parseReason)
-    .option("--ends <time>", "it holds until then, for example 2026-12-20T00:00:00Z", parseInstant)
+    .option("--ends <time>", "apply it until then, for example 2026-12-20T00:00:00Z", parseInstant)
     .action(load(exit, async () => (await from()).addPin));
   withConnection(pins.command("remove <id>"))
-    .description("remove one")
+    .description("remove a pin")
     .requiredOption("--reason <text>", "why; the log keeps it", parseReason)
     .action(load(exit, async () => (await from()).removePin));
 }

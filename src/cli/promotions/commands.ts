@@ -7,19 +7,19 @@ import { parseFleet, parseReason } from "#cli/options.ts";
 export function addPromotionCommands(program: Command, exit: Exit): void {
   const promotions = program
     .command("promotions")
-    .description("which fleet takes an image only after another one has completed it")
+    .description("let a fleet take an image only after another one completed it")
     .addHelpText("after", examples);
   const from = () => import("./promotions.ts");
   withFleet(promotions.command("list"), "all of them")
-    .description("list them")
+    .description("list the promotions")
     .action(load(exit, async () => (await from()).listPromotions));
   withFleet(promotions.command("add <id>"))
-    .description("add one; it holds for rollouts that are not started yet")
-    .requiredOption("--after <fleet>", "the fleet that has to have completed the image", parseFleet)
+    .description("add a promotion; it applies to rollouts that are not started yet")
+    .requiredOption("--after <fleet>", "the fleet that must complete the image first", parseFleet)
     .requiredOption("--reason <text>", "why", parseReason)
     .action(load(exit, async () => (await from()).addPromotion));
   withConnection(promotions.command("remove <id>"))
-    .description("remove one")
+    .description("remove a promotion")
     .requiredOption("--reason <text>", "why; the log keeps it", parseReason)
     .action(load(exit, async () => (await from()).removePromotion));
 }

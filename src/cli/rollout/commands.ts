@@ -46,26 +46,26 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .addOption(waitOption())
     .addOption(detachOption())
     .action(load(exit, async () => (await from()).resumeRollout));
-  add("pause", "start no more deploys; those in flight finish, and resume continues").action(
+  add("pause", "pause: start no more deploys; those in flight finish, and resume continues").action(
     load(exit, async () => (await from()).pauseRollout),
   );
-  add("skip", "end what the rollout waits for: a soak, a gate or a window")
+  add("skip", "skip the current wait of the rollout: a soak, a gate or a window")
     .requiredOption("--reason <text>", "why; the console and the chat message have it", parseReason)
     .action(load(exit, async () => (await from()).skipWait));
-  add("approve", "approve the wave that waits for it; by an operator other than the starter")
+  add("approve", "approve the pending wave; by another operator than the starter")
     .option("--reason <text>", "why; the console and the chat message have it", parseReason)
-    .option("--wave <number>", "only if it is this one that waits", parseWave)
-    .option("--rollout <id>", "only if it is this rollout")
+    .option("--wave <number>", "approve only if this wave is pending", parseWave)
+    .option("--rollout <id>", "approve only in this rollout")
     .action(load(exit, async () => (await from()).approveWave));
   add("cancel", "start no more deploys; those in flight finish").action(
     load(exit, async () => (await from()).cancelRollout),
   );
   add("rollback", "restore the previous images; exit code 2 when some were not reverted")
-    .option("--wait", "follow it to its end, as it always does")
+    .option("--wait", "follow it to its end (always on)")
     .option("--include-failed", "also on sentinels that failed")
     .action(load(exit, async () => (await from()).rollBack));
   add("history", "list past rollouts, newest first")
-    .option("--limit <count>", "how many, 100 at most", wholeNumber(1, 100), 20)
+    .option("--limit <count>", "most rollouts to list, up to 100", wholeNumber(1, 100), 20)
     .action(load(exit, async () => (await from()).showHistory));
 }
 
@@ -78,14 +78,14 @@ function withChoice(command: Command): Command {
   return withSelector(withSelector(command, "exclude-", "leave these out"), "only-", "only these")
     .option(
       "--regions <regions>",
-      "an order: these regions first, all others after them (none but these: --only-regions)",
+      "take these regions first, then all others (to take no others: --only-regions)",
       parseList,
     )
-    .option("--canary <labels>", "sentinels with these labels first: tier=canary", parseLabels)
-    .option("--max-per-region <limit>", "of one region in a wave: 3, or 25%", parseFailureLimit)
+    .option("--canary <labels>", "take sentinels with these labels first: tier=canary", parseLabels)
+    .option("--max-per-region <limit>", "limit of a region in a wave: 3, or 25%", parseFailureLimit)
     .option(
       "--max-unavailable <limit>",
-      "unhealthy, failed or in flight at one time: 3, or 10%",
+      "most sentinels unhealthy, failed or in flight at one time: 3, or 10%",
       parseFailureLimit,
     );
 }
@@ -104,22 +104,22 @@ function withPolicy(command: Command): Command {
     )
     .option(
       "--gate-clean-runs <count>",
-      "how many runs of each must be ok (default: 1)",
+      "runs of each check that must be ok (default: 1)",
       parseGateRuns,
     )
-    .option("--gate-timeout <time>", "then the rollout pauses (default: 10m)", parseGateTimeout)
-    .option("--max-failed <limit>", "how many deploys may fail in all: 3, or 2%", parseFailureLimit)
-    .option("--max-failed-per-wave <limit>", "how many may fail in one wave", parseFailureLimit)
+    .option("--gate-timeout <time>", "pause after this time (default: 10m)", parseGateTimeout)
+    .option("--max-failed <limit>", "most failed deploys in all: 3, or 2%", parseFailureLimit)
+    .option("--max-failed-per-wave <limit>", "most failed deploys in one wave", parseFailureLimit)
     .addOption(
       new Option(
         "--on-failure <action>",
-        "what follows too many failures (default: pause)",
+        "action after too many failures (default: pause)",
       ).choices(OnFailure.options),
     )
-    .option("--soak <time>", "watch each wave for so long: 10m, or 1h,10m,0", parseSoak)
+    .option("--soak <time>", "watch each wave for this time: 10m, or 1h,10m,0", parseSoak)
     .option(
       "--not-before <time>",
-      "start the first wave then, for example 2026-12-01T22:00:00Z",
+      "start the first wave at this time, for example 2026-12-01T22:00:00Z",
       parseNotBefore,
     )
     .addOption(
@@ -127,7 +127,7 @@ function withPolicy(command: Command): Command {
         Approvals.options,
       ),
     )
-    .option("--reason <text>", "why it is done", parseReason);
+    .option("--reason <text>", "record the reason", parseReason);
 }
 
 function waitOption(): Option {
@@ -138,7 +138,7 @@ function waitOption(): Option {
 }
 
 function detachOption(): Option {
-  return new Option("--detach", "return as soon as it has started (default)");
+  return new Option("--detach", "return as soon as the rollout has started (default)");
 }
 
 const examples = `

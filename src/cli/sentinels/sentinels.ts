@@ -24,7 +24,7 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
     problem = page.list_problem;
     confirmed = page.list_confirmed;
     if (sentinels.length > mostSentinels || (cursor && page.sentinels.length === 0)) {
-      throw new Error("the list of sentinels does not end: is the address that of control?");
+      throw new Error("the list of sentinels does not end: check that the address is control's");
     }
   } while (cursor !== undefined);
   const list = { sentinels, list_problem: problem, list_confirmed: confirmed };

@@ -9,13 +9,10 @@ export function addSignInCommands(program: Command, exit: Exit): void {
     .description(
       "sign in at the identity provider, in a browser; further commands act in your name",
     )
-    .option(
-      "--device",
-      "by a code that is entered in a browser anywhere, for a machine without one",
-    )
+    .option("--device", "sign in by a code that you enter in a browser on any machine")
     .option(
       "--port <port>",
-      "come back at http://localhost:<port>/callback (default: a free port of 127.0.0.1)",
+      "return to http://localhost:<port>/callback (default: a free port of 127.0.0.1)",
       parsePort,
     )
     .option("--no-browser", "print the address, and open no browser")
@@ -24,10 +21,10 @@ export function addSignInCommands(program: Command, exit: Exit): void {
     .description("end the session of `vedette login`, here and at control")
     .action(load(exit, async () => (await import("./logout.ts")).logout));
   withConnection(program.command("whoami"))
-    .description("print in whose name commands act, and what that name may do")
+    .description("print your name and roles for commands")
     .action(load(exit, async () => (await import("./whoami.ts")).whoAmI));
   withConnection(program.command("console"))
-    .description("print a link to the console that signs in once, as that of a start does")
+    .description("print a link to the console that signs in once")
     .option("--open", "open it in a browser, too")
     .action(load(exit, async () => (await import("./console.ts")).printConsole));
 }

@@ -24,7 +24,7 @@ export async function printConsole(options: GlobalOptions & { open?: boolean }):
   if (options.open !== true) return 0;
   const opened = link.ticket === null ? address : writePage(address, options);
   if (await openBrowser(opened)) return 0;
-  complain("no browser can be opened on this machine: open the address yourself");
+  complain("this machine cannot open a browser: open the address yourself");
   return 1;
 }
 

@@ -79,7 +79,7 @@ export async function signInByCode(url: string, secret: Secret): Promise<Session
     await delay(intervalMs);
     const poll = await askOnce(url, { flow: begun.flow, verifier: secret.verifier });
     if (poll?.signed_in) return poll.signed_in;
-    if (performance.now() > endsAtMs) throw new Error("the code has expired: begin again");
+    if (performance.now() > endsAtMs) throw new Error("the code has expired: sign in again");
     if (poll !== undefined) intervalMs = poll.interval * 1_000;
   }
 }

@@ -6,7 +6,7 @@ import { findUrl } from "#cli/target.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { endSession } from "./end-session.ts";
 
-/** Exit code 1: the session is deleted here, but `control` could not be told, for which it goes on. */
+/** Exit code 1: the session is deleted here, but `control` could not be notified, and still accepts it. */
 export async function logout(options: GlobalOptions): Promise<number> {
   const url = findUrl(options, process.env);
   const session = readOrDiscard(url);
@@ -21,7 +21,7 @@ export async function logout(options: GlobalOptions): Promise<number> {
   );
   if (isTold) return 0;
   complain(
-    `${url} could not be told: the session, which is deleted here, goes on there and ends there at ${formatUtc(session.ends_at)}`,
+    `${url} could not be notified: the session is deleted here, and stays valid there until ${formatUtc(session.ends_at)}`,
   );
   return 1;
 }

@@ -6,6 +6,6 @@ it.each([
   ["given up: the source's token is refused: status 403", true],
   ["status 422 validation_error", false],
   ["its failure was not delivered", false],
-])("takes the cause %s for the source's token: %s", (cause, isIt) => {
+])("the command takes the cause %s for the source's token: %s", (cause, isIt) => {
   expect(isForToken(cause)).toBe(isIt);
 });

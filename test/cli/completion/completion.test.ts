@@ -19,7 +19,7 @@ const program = () =>
     )
     .addCommand(new Command("secret"), { hidden: true });
 
-it("is made from commands, options and choices, and leaves out what is hidden", () => {
+it("the completion is made from commands, options and choices, and leaves out what is hidden", () => {
   const [root, pour, ...more] = completedCommands(program());
 
   expect(root?.subcommands).toEqual([{ name: "pour", description: "it's poured: \\o/" }]);
@@ -40,7 +40,7 @@ it("quotes what a shell would read", () => {
   expect(completionScript(program(), "fish")).toContain("'it\\'s poured: \\\\o/'");
 });
 
-it.each(shells)("knows every command in %s", (shell) => {
+it.each(shells)("the completion knows every command in %s", (shell) => {
   const script = completionScript(
     createProgram(() => {}),
     shell,

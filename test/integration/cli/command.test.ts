@@ -484,7 +484,7 @@ describe("the other commands", () => {
     const { stdout } = await run(["rollout", "start", "--help"]);
 
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-      "an order: these regions first, all others after them (none but these: --only-regions)",
+      "take these regions first, then all others (to take no others: --only-regions)",
     );
   });
 

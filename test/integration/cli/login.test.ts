@@ -196,7 +196,7 @@ describe("vedette login", () => {
 
     expect([code, stderr]).toEqual([
       1,
-      "vedette: there is nowhere to keep a session: set HOME or XDG_CONFIG_HOME\n",
+      "vedette: a session cannot be stored: set HOME or XDG_CONFIG_HOME\n",
     ]);
   });
 });
@@ -230,7 +230,7 @@ describe("a session of the command line", () => {
     const { code, stderr } = await runVedette(["logout", "--url", url], home);
 
     expect(code).toBe(1);
-    expect(stderr).toContain(`ends there at ${formatUtc(ends_at)}`);
+    expect(stderr).toContain(`stays valid there until ${formatUtc(ends_at)}`);
     expect(readSession(url, home)).toBeUndefined();
   });
 
