@@ -39,7 +39,7 @@ it("links to the actual port when the settings leave it open", () => {
   expect(to.check("verify-key")).toBe(`http://127.0.0.1:40123${page}`);
 });
 
-it("uses the address of the settings, wherever control listens", () => {
+it("a link uses the address of the settings, wherever control listens", () => {
   const { to, setControl } = links({ public: "https://vedette.example.com" });
 
   setControl("http://127.0.0.1:40123");

@@ -10,7 +10,7 @@ function createNoted() {
   return { lines, stops: createStops(log) };
 }
 
-it("stops the parts in reverse order, one after the other", async () => {
+it("the shutdown stops the parts in reverse order, one after the other", async () => {
   const { stops } = createNoted();
   const told: string[] = [];
   for (const part of ["database", "server"]) {
@@ -31,7 +31,7 @@ it("stops the parts in reverse order, one after the other", async () => {
   ]);
 });
 
-it("logs a part that fails to stop, or not in time, and stops the others", async () => {
+it("the shutdown logs a part that fails to stop, or not in time, and stops the others", async () => {
   const { lines, stops } = createNoted();
   let hasStopped = false;
   stops.add("database", () => {
@@ -51,7 +51,7 @@ it("logs a part that fails to stop, or not in time, and stops the others", async
   expect(hasStopped).toBe(true);
 });
 
-it("stops nothing twice", async () => {
+it("the shutdown stops nothing twice", async () => {
   const { stops } = createNoted();
   let times = 0;
   stops.add("database", () => {
@@ -80,7 +80,7 @@ it("also stops a part that was begun or added after the abort", async () => {
   expect(stopped).toEqual(["database", "server"]);
 });
 
-it("begins no part after the abort", async () => {
+it("no part starts after the abort", async () => {
   const stops = createStops(pino({ level: "silent" }), AbortSignal.abort());
   let hasBegun = false;
 

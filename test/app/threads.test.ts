@@ -87,7 +87,7 @@ it("stop without a failure of the program", async () => {
   expect(fate).toBeUndefined();
 });
 
-it("are told that the process leaves", async () => {
+it("the threads are notified that the process leaves", async () => {
   const { departure, memory } = start(serving);
 
   await departure.announce(0);

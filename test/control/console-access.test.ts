@@ -38,7 +38,7 @@ it.each(["/vedette.v1.Definitions/singleton/Apply", "/vedette.v1.MonitorRunners/
   },
 );
 
-it("has the name and the accounts of who is signed in", async () => {
+it("the console has the name and the accounts of who is signed in", async () => {
   const { access, reached } = start();
   const path = "/vedette.v1.Definitions/singleton/Apply";
 

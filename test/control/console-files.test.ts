@@ -37,13 +37,13 @@ it.each(["GET", "HEAD"] as const)("leads from / to the console, by %s", async (m
   expect(answer.headers.location).toBe("/console");
 });
 
-it("refuses what else is sent to / as it refuses any caller without a token", async () => {
+it("control refuses what else is sent to / as it refuses any caller without a token", async () => {
   const answer = await startFiles().inject({ method: "PUT", url: "/" });
 
   expect(answer.statusCode).toBe(401);
 });
 
-it("serves the page and its files", async () => {
+it("control serves the page and its files", async () => {
   const control = startFiles();
 
   expect((await control.inject({ url: "/console/assets/app.js" })).body).toBe("the script");

@@ -19,7 +19,7 @@ it.each([
   ["/vedette.v1.SentinelRolloutService/singleton/Cancel", "Cancel"],
   ["/vedette.v1.SentinelRolloutService/singleton/Cancel/send", "Cancel/send"],
   ["/vedette.v1.SentinelRolloutService/List", "List"],
-])("names the handler of %s", async (path, handler) => {
+])("the metric names the handler of %s", async (path, handler) => {
   const { outcome, counted } = await countOf(async () => answered(200), path);
 
   expect(outcome).toEqual(answered(200));
@@ -31,13 +31,13 @@ it.each([
 it.each([
   [409, "refused"],
   [500, "failed"],
-])("takes the status %i for %s", async (status, result) => {
+])("the metric takes the status %i for %s", async (status, result) => {
   const { counted } = await countOf(async () => answered(status), "/s/k/Cancel");
 
   expect(counted).toContain(`result="${result}"`);
 });
 
-it("tells a caller that went away from a call that failed, and throws what it threw", async () => {
+it("the metric separates a caller that went away from a failed call, and rethrows its error", async () => {
   const fail = async () => {
     throw new Error("Restate is away");
   };

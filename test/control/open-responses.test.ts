@@ -28,7 +28,7 @@ function startTracking() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it("waits for each response, and for none whose connection is gone", async () => {
+it("closing waits for each response, and for none whose connection is gone", async () => {
   const { socket, request, finish, state } = startTracking();
   const [first] = [request("/a"), request("/b"), request("/c")];
   await finish();
@@ -43,7 +43,7 @@ it("waits for each response, and for none whose connection is gone", async () =>
   expect([whileOpen, state.isFinished]).toEqual([false, true]);
 });
 
-it("does not wait for a long response, nor for one that came on a connection that is destroyed", async () => {
+it("closing does not wait for a long response, nor for one that came on a connection that is destroyed", async () => {
   const { socket, request, finish, state } = startTracking();
   request("/long");
   socket.destroy();

@@ -14,7 +14,7 @@ it("generates secrets of 32 bytes on the first start", () => {
   expect(credentials.root_key).toMatch(/^vedette_root_[\w-]{43}$/);
 });
 
-it("gives every installation its own secrets", () => {
+it("every installation has its own secrets", () => {
   const [one, other] = [loadCredentials(tempDir()), loadCredentials(tempDir())];
 
   const shared = Object.values(one).filter((value) => Object.values(other).includes(value));
@@ -22,7 +22,7 @@ it("gives every installation its own secrets", () => {
   expect(shared).toEqual([]);
 });
 
-it("keeps the secrets from start to start", () => {
+it("the credentials file keeps the secrets from start to start", () => {
   const directory = tempDir();
   const first = loadCredentials(directory);
 
@@ -31,7 +31,7 @@ it("keeps the secrets from start to start", () => {
   expect(second).toEqual(first);
 });
 
-it("keeps what a newer version has added", () => {
+it("the credentials file keeps what a newer version has added", () => {
   const directory = tempDir();
   const file = path.join(directory, "credentials.json");
   writeFileSync(file, JSON.stringify({ ...loadCredentials(directory), added_later: "a-secret" }));
@@ -41,7 +41,7 @@ it("keeps what a newer version has added", () => {
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ added_later: "a-secret" });
 });
 
-it("writes the secrets for the owner only", () => {
+it("the credentials file writes the secrets for the owner only", () => {
   const directory = tempDir();
 
   loadCredentials(directory);
@@ -63,14 +63,14 @@ it.each(["", "{", '{"ingress_token":"s3cret"}', '{"ingress_token": s3cret}'])(
   },
 );
 
-it("says why a file cannot be read, and does not advise to delete it", () => {
+it("the credentials file says why a file cannot be read, and does not advise to delete it", () => {
   const directory = tempDir();
   mkdirSync(path.join(directory, "credentials.json"));
 
   expect(() => loadCredentials(directory)).toThrow(/credentials\.json cannot be read \(EISDIR\)$/);
 });
 
-it("writes the identity key for the owner only", () => {
+it("the credentials file writes the identity key for the owner only", () => {
   const directory = tempDir();
 
   const file = writeIdentityKey(directory, loadCredentials(directory));

@@ -16,7 +16,7 @@ it("creates the directory with its parents, for the owner only", async () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
 
-it("refuses a directory in use with an error that names the process", async () => {
+it("the data directory refuses a directory in use with an error that names the process", async () => {
   const directory = tempDir();
   await openDataDir(directory);
 
@@ -27,7 +27,7 @@ it("refuses a directory in use with an error that names the process", async () =
   );
 });
 
-it("opens a released directory again", async () => {
+it("the data directory opens a released directory again", async () => {
   const directory = tempDir();
   (await openDataDir(directory)).release();
 
@@ -36,7 +36,7 @@ it("opens a released directory again", async () => {
   await expect(again()).resolves.toBeDefined();
 });
 
-it("takes over the lock of a process that is gone", async () => {
+it("the data directory takes over the lock of a process that is gone", async () => {
   const directory = tempDir();
   const gone = spawnSync("true").pid;
   writeFileSync(
@@ -49,7 +49,7 @@ it("takes over the lock of a process that is gone", async () => {
   await expect(open()).resolves.toBeDefined();
 });
 
-it("takes over the lock of a process whose pid another process has now", async () => {
+it("the data directory takes over the lock of a process whose pid another process has now", async () => {
   const directory = tempDir();
   const lock = { pid: process.pid, startedAt: "1" };
   writeFileSync(path.join(directory, "vedette.lock"), JSON.stringify(lock));
@@ -59,7 +59,7 @@ it("takes over the lock of a process whose pid another process has now", async (
   await expect(open()).resolves.toBeDefined();
 });
 
-it("takes over a lock that a crash of the machine left empty", async () => {
+it("the data directory takes over a lock that a crash of the machine left empty", async () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, "vedette.lock"), "");
 
@@ -68,7 +68,7 @@ it("takes over a lock that a crash of the machine left empty", async () => {
   await expect(open()).resolves.toBeDefined();
 });
 
-it("leaves nothing behind after release", async () => {
+it("the data directory leaves nothing behind after release", async () => {
   const directory = tempDir();
   const lock = path.join(directory, "vedette.lock");
   const opened = await openDataDir(directory);
@@ -79,7 +79,7 @@ it("leaves nothing behind after release", async () => {
   expect(existsSync(lock)).toBe(false);
 });
 
-it("says why a directory cannot be used", async () => {
+it("the data directory says why a directory cannot be used", async () => {
   const file = path.join(tempDir(), "file");
   writeFileSync(file, "");
 
@@ -123,7 +123,7 @@ describe("a lock of another container, where pids are different", () => {
   });
 });
 
-it("is touched while it is held", async () => {
+it("the lock is touched while it is held", async () => {
   const directory = tempDir();
   const opened = await openDataDir(directory, { touchEveryMs: 10 });
   onTestFinished(opened.release);
@@ -133,7 +133,7 @@ it("is touched while it is held", async () => {
   await vi.waitFor(() => expect(statSync(lock).mtimeMs).toBeGreaterThan(1_000), 10_000);
 });
 
-it("reports when another program has taken the lock, and does not remove that lock", async () => {
+it("the data directory reports that another program has taken the lock, and does not remove it", async () => {
   const directory = tempDir();
   const lost = Promise.withResolvers<void>();
   const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
@@ -147,7 +147,7 @@ it("reports when another program has taken the lock, and does not remove that lo
   expect(existsSync(lock)).toBe(true);
 });
 
-it("does so even when the other lock has the same inode", async () => {
+it("the data directory reports another program's lock even when it has the same inode", async () => {
   const directory = tempDir();
   const lost = Promise.withResolvers<void>();
   const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
@@ -160,7 +160,7 @@ it("does so even when the other lock has the same inode", async () => {
   expect(existsSync(lock)).toBe(true);
 });
 
-it("leaves nothing behind where the disk is full", () => {
+it("the data directory leaves nothing behind where the disk is full", () => {
   const directory = tempDir();
   const module = fileURLToPath(new URL("../../src/embedded/data-dir.ts", import.meta.url));
   const program = `

@@ -25,7 +25,7 @@ it("publishes the addresses in the form of the contract", () => {
   expect(Endpoints.parse(JSON.parse(text))).toEqual({ ...endpoints, process });
 });
 
-it("removes the addresses on stop", () => {
+it("the endpoints file removes the addresses on stop", () => {
   const directory = tempDir();
   const withdraw = publishEndpoints(directory, endpoints);
 
@@ -34,7 +34,7 @@ it("removes the addresses on stop", () => {
   expect(existsSync(path.join(directory, "endpoints.json"))).toBe(false);
 });
 
-it("keeps the addresses of a program that has taken over the directory", () => {
+it("the endpoints file keeps the addresses of a program that has taken over the directory", () => {
   const directory = tempDir();
   const file = path.join(directory, "endpoints.json");
   const withdraw = publishEndpoints(directory, endpoints);

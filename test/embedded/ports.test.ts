@@ -14,13 +14,13 @@ function failingOnce(message: string): () => Promise<string> {
 it.each([
   'LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
   "[admin-api-server] failed binding to address '127.0.0.1:43949': Address in use (os error 98)",
-])("starts once more after: %s", async (message) => {
+])("the server starts once more after: %s", async (message) => {
   const started = await startOnFreePorts(failingOnce(message));
 
   expect(started).toBe("started by try 2");
 });
 
-it("reports any other failure at once", async () => {
+it("the search for a port reports any other failure at once", async () => {
   const starting = startOnFreePorts(failingOnce("the disk is full"));
 
   await expect(starting).rejects.toThrow("the disk is full");

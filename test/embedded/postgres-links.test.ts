@@ -17,7 +17,7 @@ function aPackage(): string {
   return root;
 }
 
-it("makes the links that the package's script has not made", () => {
+it("the set-up makes the links that the package's script has not made", () => {
   const root = aPackage();
   symlinkSync("libpq.so.5.18", path.join(root, "native/lib/libpq.so"));
 
@@ -34,11 +34,11 @@ it("changes nothing the second time", () => {
   expect(() => linkLibraries(root)).not.toThrow();
 });
 
-it("has nothing to do in a package without a list", () => {
+it("the set-up has nothing to do in a package without a list", () => {
   expect(() => linkLibraries(tempDir())).not.toThrow();
 });
 
-it("says what to do when a link cannot be made", () => {
+it("the set-up says what to do when a link cannot be made", () => {
   const root = aPackage();
   rmSync(path.join(root, "native/lib"), { recursive: true });
 

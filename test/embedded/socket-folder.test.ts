@@ -16,13 +16,13 @@ function open({ folder, note }: { folder: string; note: string }): string {
   return link;
 }
 
-it("is the folder itself where its path is short enough", () => {
+it("the socket folder is the folder itself where its path is short enough", () => {
   expect(socketFolder("/srv/vedette/restate/vedette", "/nowhere")).toBe(
     "/srv/vedette/restate/vedette",
   );
 });
 
-it("is a short link in a directory of this user alone where the path is too long", () => {
+it("the socket folder is a short link in a directory of this user alone where the path is too long", () => {
   const long = longFolder();
 
   const link = open(long);
@@ -32,7 +32,7 @@ it("is a short link in a directory of this user alone where the path is too long
   expect(lstatSync(path.dirname(link)).mode & 0o777).toBe(0o700);
 });
 
-it("is the same after a kill", () => {
+it("the socket folder is the same after a kill", () => {
   const long = longFolder();
 
   expect(open(long)).toBe(open(long));
@@ -48,7 +48,7 @@ it.each([
   ],
   ["is open to others", (link: string) => chmodSync(path.dirname(link), 0o777)],
   ["is gone", (link: string) => rmSync(link)],
-])("is a new one where the old link %s", (_what, spoil) => {
+])("the socket folder is a new one where the old link %s", (_what, spoil) => {
   const long = longFolder();
   const before = open(long);
   spoil(before);

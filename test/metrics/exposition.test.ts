@@ -17,7 +17,7 @@ function createThread({ requests, live }: { requests: number; live: number }) {
   return registry;
 }
 
-it("adds up what threads count, and leaves alone what is the process's own", async () => {
+it("the exposition adds up the counts of threads, and leaves those of the process alone", async () => {
   const main = createThread({ requests: 2, live: 1 });
   new Gauge({ name: "started", help: "S.", aggregator: "omit", registers: [main] }).set(42);
   const other = createThread({ requests: 3, live: 0 });
@@ -32,7 +32,7 @@ it("adds up what threads count, and leaves alone what is the process's own", asy
   expect(text.match(/# TYPE requests_total/g)).toHaveLength(1);
 });
 
-it("is the registry's own text without further threads", async () => {
+it("the exposition is the registry's own text without further threads", async () => {
   const main = createThread({ requests: 2, live: 1 });
 
   expect(await textOf(main, async () => [[]])).toBe(await main.metrics());

@@ -14,13 +14,13 @@ async function probeOnce(dependency: Dependency): Promise<string> {
   return registry.metrics();
 }
 
-it("says 1 of a dependency that answers", async () => {
+it("the metric is 1 for a dependency that answers", async () => {
   const text = await probeOnce({ name: "postgres", ask: async () => "here" });
 
   expect(text).toContain('vedette_dependency_up{dependency="postgres"} 1');
 });
 
-it("says 0 of a dependency that fails", async () => {
+it("the metric is 0 for a dependency that fails", async () => {
   const ask = async () => {
     throw new Error("refused");
   };
@@ -30,7 +30,7 @@ it("says 0 of a dependency that fails", async () => {
   expect(text).toContain('vedette_dependency_up{dependency="redis"} 0');
 });
 
-it("says 0 of a dependency that does not answer in time", async () => {
+it("the metric is 0 for a dependency that does not answer in time", async () => {
   const ask = () => new Promise(() => {});
 
   const text = await probeOnce({ name: "clickhouse", ask });
@@ -53,7 +53,7 @@ it("polls a dependency only once at a time", async () => {
   expect(asked).toBe(1);
 });
 
-it("tells the states of what is watched", async () => {
+it("the prober reports the states of watched dependencies", async () => {
   const prober = createProber({ registry: new Registry(), log, intervalMs: 60_000 });
   const away = async () => {
     throw new Error("refused");
@@ -72,7 +72,7 @@ it("tells the states of what is watched", async () => {
   expect(prober.states()).toEqual({});
 });
 
-it("does not call down what fails because the program stops", async () => {
+it("the prober does not call a dependency down that fails because the program stops", async () => {
   const registry = new Registry();
   const prober = createProber({ registry, log, intervalMs: 60_000 });
   const closing = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ function startReadiness({ needsDependencies = false } = {}) {
   return { process, readiness, status: () => readiness.report().status };
 }
 
-it("is starting until everything is up, and leaving from the announcement on", () => {
+it("the process is starting until everything is up, and leaving from the announcement on", () => {
   const { process, readiness, status } = startReadiness();
 
   const starting = status();
@@ -22,7 +22,7 @@ it("is starting until everything is up, and leaving from the announcement on", (
   expect([starting, started, status()]).toEqual(["starting", "ready", "leaving"]);
 });
 
-it("is leaving when it is ended while it starts", () => {
+it("the process is leaving when it is ended while it starts", () => {
   const { process, status } = startReadiness();
 
   process.isLeaving = true;
@@ -30,7 +30,7 @@ it("is leaving when it is ended while it starts", () => {
   expect(status()).toBe("leaving");
 });
 
-it("is ready while a dependency is away, and says so", () => {
+it("the process is ready while a dependency is away, and says so", () => {
   const { readiness } = startReadiness();
 
   readiness.recordStart();
@@ -38,7 +38,7 @@ it("is ready while a dependency is away, and says so", () => {
   expect(readiness.report()).toEqual({ status: "ready", dependencies: { postgres: "down" } });
 });
 
-it("is not ready while a dependency is away where the settings ask for all of them", () => {
+it("the process is not ready while a dependency is away where the settings ask for all of them", () => {
   const { readiness } = startReadiness({ needsDependencies: true });
 
   readiness.recordStart();

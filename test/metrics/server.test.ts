@@ -6,7 +6,7 @@ import { createMetricsServer } from "#metrics/server.ts";
 const registry = createRegistry(["api", "worker"]);
 const ready = (): ReadinessReport => ({ status: "ready", dependencies: { postgres: "up" } });
 
-it("answers in the text format of Prometheus", async () => {
+it("the server answers in the text format of Prometheus", async () => {
   const answer = await createMetricsServer(registry, ready).inject("/metrics");
 
   expect(answer.statusCode).toBe(200);
@@ -14,7 +14,7 @@ it("answers in the text format of Prometheus", async () => {
   expect(answer.body).toMatch(/^vedette_build_info\{version="[\d.]+",roles="api,worker"\} 1$/m);
 });
 
-it("has metrics of the process itself", async () => {
+it("the server has metrics of the process itself", async () => {
   const answer = await createMetricsServer(registry, ready).inject("/metrics");
 
   expect(answer.body).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);

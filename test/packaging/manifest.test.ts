@@ -30,13 +30,13 @@ it("the package can be published, and runs nothing when it is installed", () => 
     expect(manifest).not.toHaveProperty(field);
 });
 
-it("is refused when the repository has no longer what is left out or kept", () => {
+it("the manifest is refused when the repository has no longer what is left out or kept", () => {
   const { preact: _, ...dependencies } = source.dependencies;
 
   expect(() => packageManifest({ ...source, dependencies })).toThrow("no longer preact");
 });
 
-it("asks for the Node that the command does not refuse", () => {
+it("the manifest requires the Node that the command does not refuse", () => {
   const { engines } = packageManifest(source);
   const [major, minor] =
     /oldest = \[(\d+), (\d+)\]/.exec(readFileSync("bin/node-version.js", "utf8"))?.slice(1) ?? [];
@@ -44,7 +44,7 @@ it("asks for the Node that the command does not refuse", () => {
   expect(engines).toEqual({ node: `>=${major}.${minor}` });
 });
 
-it("has the schema by which editors check definitions, where docs/definitions.md says it is", () => {
+it("the package has the schema by which editors check definitions, where docs/definitions.md says it is", () => {
   const named = /\.\/node_modules\/vedette\/(\S+\.json)/.exec(
     readFileSync("docs/definitions.md", "utf8"),
   );

@@ -12,7 +12,7 @@ function lint(over: Partial<Table>) {
 const errors = (over: Partial<Table>) =>
   lint(over).map(({ level, about, message }) => `${level}: ${about}: ${message}`);
 
-it("finds nothing but the dropped severities in the rows of src/routing/routes.ts", () => {
+it("the lint finds nothing but the dropped severities in the rows of src/routing/routes.ts", () => {
   const { findings } = lintRoutes({ sources, routes, mustPage, leftOut });
 
   expect(findings).toEqual([
@@ -35,7 +35,7 @@ it("finds nothing but the dropped severities in the rows of src/routing/routes.t
   ]);
 });
 
-it("finds nothing once the suggested row is added", () => {
+it("the lint finds nothing once the suggested row is added", () => {
   const paste = lintRoutes({ sources, routes, mustPage, leftOut }).findings[0]?.paste ?? "";
   const row = new Function(`return [${paste}][0]`)();
 
@@ -44,11 +44,11 @@ it("finds nothing once the suggested row is added", () => {
   expect(findings).toEqual([]);
 });
 
-it("finds nothing in correct rows", () => {
+it("the lint finds nothing in correct rows", () => {
   expect(lint({})).toEqual([]);
 });
 
-it("finds a staging route that pages", () => {
+it("the lint finds a staging route that pages", () => {
   const found = errors({
     sources: [aSource({ environment: "staging" })],
     routes: [aRoute({ escalation: "On-Call" })],
@@ -57,7 +57,7 @@ it("finds a staging route that pages", () => {
   expect(found).toEqual(["error: All: alerts of metrics would page On-Call; staging pages nobody"]);
 });
 
-it("finds a production route that has to page and has no escalation", () => {
+it("the lint finds a production route that has to page and has no escalation", () => {
   const found = errors({ mustPage: [{ source: "metrics", labels: { severity: "critical" } }] });
 
   expect(found).toEqual([
@@ -76,13 +76,13 @@ it.each(routes.filter(({ escalation }) => escalation !== null).map(({ name }) =>
   },
 );
 
-it("finds a source that no route takes", () => {
+it("the lint finds a source that no route takes", () => {
   const found = errors({ sources: [aSource(), aSource({ name: "b", title: "B" })] });
 
   expect(found).toEqual(["error: b: no route takes its alerts: nobody is notified"]);
 });
 
-it("finds names that are taken twice", () => {
+it("the lint finds names that are taken twice", () => {
   const found = errors({ sources: [aSource(), aSource()], routes: [aRoute(), aRoute()] });
 
   expect(found).toEqual(
@@ -94,7 +94,7 @@ it("finds names that are taken twice", () => {
   );
 });
 
-it("finds a source, a label, an escalation and a channel that do not exist", () => {
+it("the lint finds a source, a label, an escalation and a channel that do not exist", () => {
   const conditions = [{ label: "severty", operation: "is_set" as const }];
   const sources = [
     { source: "metrics", conditions: [] },
@@ -112,13 +112,13 @@ it("finds a source, a label, an escalation and a channel that do not exist", () 
   ]);
 });
 
-it("finds alerts that two routes take", () => {
+it("the lint finds alerts that two routes take", () => {
   const found = errors({ routes: [aRoute(), aRoute({ name: "Also" })] });
 
   expect(found).toEqual(["warning: metrics: every alert goes to All and Also"]);
 });
 
-it("accepts alerts that are left out on purpose", () => {
+it("the lint accepts alerts that are left out on purpose", () => {
   const conditions = [{ label: "severity", operation: "one_of" as const, values: ["critical"] }];
   const narrow = [aRoute({ sources: [{ source: "metrics", conditions }] })];
 

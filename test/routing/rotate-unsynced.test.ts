@@ -23,7 +23,7 @@ afterAll(() => {
   vi.resetModules();
 });
 
-it("puts the old token back", async () => {
+it("a rotation that cannot sync puts the old token back", async () => {
   const file = path.join(tempDir(), "token");
   writeFileSync(file, "old");
 

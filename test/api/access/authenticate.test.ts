@@ -22,7 +22,7 @@ function setUpKnown() {
   };
 }
 
-it("takes each request of a connection for the key that it has", async () => {
+it("authentication takes each request of a connection for the key that it has", async () => {
   const authenticate = setUp();
   const connection = {};
 
@@ -38,33 +38,39 @@ it.each([
   ["no header", undefined],
   ["no key", "Bearer "],
   ["a key that does not exist", "Bearer three"],
-])("refuses a request with %s on a connection that had a good key", async (_, header) => {
-  const authenticate = setUp();
-  const connection = {};
-  await authenticate("Bearer one", connection);
+])(
+  "authentication refuses a request with %s on a connection that had a good key",
+  async (_, header) => {
+    const authenticate = setUp();
+    const connection = {};
+    await authenticate("Bearer one", connection);
 
-  await expect(async () => authenticate(header, connection)).rejects.toThrow();
-});
+    await expect(async () => authenticate(header, connection)).rejects.toThrow();
+  },
+);
 
 it.each([
   ["deleted", { isDeleted: true }, "key_not_found"],
   ["disabled", { isEnabled: false }, "key_disabled"],
   ["expired", { expiresMs: nowMs }, "forbidden"],
   ["gone", undefined, "key_not_found"],
-])("refuses a key that was %s between two requests of a connection", async (_, change, code) => {
-  const { authenticate, known } = setUpKnown();
-  const connection = {};
-  await authenticate("Bearer one", connection);
+])(
+  "authentication refuses a key that was %s between two requests of a connection",
+  async (_, change, code) => {
+    const { authenticate, known } = setUpKnown();
+    const connection = {};
+    await authenticate("Bearer one", connection);
 
-  if (change === undefined) known.delete(hashKey("one"));
-  else known.set(hashKey("one"), buildKeyRecord({ forWorkspaceId: "ws_1", ...change }));
+    if (change === undefined) known.delete(hashKey("one"));
+    else known.set(hashKey("one"), buildKeyRecord({ forWorkspaceId: "ws_1", ...change }));
 
-  await expect(async () => authenticate("Bearer one", connection)).rejects.toMatchObject({
-    code: expect.stringContaining(code),
-  });
-});
+    await expect(async () => authenticate("Bearer one", connection)).rejects.toMatchObject({
+      code: expect.stringContaining(code),
+    });
+  },
+);
 
-it("takes the permissions that a key has at each request of a connection", async () => {
+it("authentication takes the permissions that a key has at each request of a connection", async () => {
   const { authenticate, known } = setUpKnown();
   const connection = {};
   await authenticate("Bearer one", connection);

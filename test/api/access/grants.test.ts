@@ -22,7 +22,7 @@ it.each([
   expect(new Grants(granted).allow(permission)).toBe(expected);
 });
 
-it("asks for one of several, or for all of several", () => {
+it("a requirement asks for one of several permissions, or for all of several", () => {
   const grants = new Grants(["a", "b"]);
 
   expect(grants.allow(anyOf("x", "a"))).toBe(true);
@@ -31,7 +31,7 @@ it("asks for one of several, or for all of several", () => {
   expect(grants.allow(anyOf())).toBe(false);
 });
 
-it("tells what was missing as the contract has it", () => {
+it("a refusal names the missing permissions as the contract has it", () => {
   expect(describeMissing("api.*.create_api")).toBe("Missing permission: 'api.*.create_api'");
   expect(describeMissing(tuple("api", "api_1", "delete_api"))).toBe(
     "Missing one of these permissions: api.*.delete_api or api.api_1.delete_api",

@@ -4,14 +4,14 @@ import { createReadLastUses } from "#api/analytics/usage.ts";
 
 const failing = (error: Error) => ({ database: "vedette", query: () => Promise.reject(error) });
 
-it("finds no uses where there is no store, and looks again from the same time", async () => {
+it("the sync of last uses finds no uses where there is no store, and looks again from the same time", async () => {
   const read = createReadLastUses(failing(engineError("absent")));
 
   expect(await read(null, 0)).toEqual({ uses: [], cursor: null, isDone: true });
   expect(await read("12/key_1/10", 0)).toEqual({ uses: [], cursor: "12/key_1/10", isDone: true });
 });
 
-it("fails while the store is away, so that it is tried again", async () => {
+it("the sync of last uses fails while the store is away, so that it is tried again", async () => {
   await expect(createReadLastUses(failing(engineError("away")))(null, 0)).rejects.toThrow(
     "cannot be reached",
   );

@@ -8,7 +8,7 @@ const seed = 20_261_127;
 
 const tag = (name: string | number): Stale => `key:${name}`;
 
-it("tells every reader what was written since it read last, also around the end of the memory", () => {
+it("every reader gets what was written since it read last, also around the end of the memory", () => {
   const tags = fc.array(fc.stringMatching(/^[a-z0-9_ü]{1,12}$/), { maxLength: 5 });
   const rounds = fc.array(tags, { maxLength: 60 });
 
@@ -30,7 +30,7 @@ it("tells every reader what was written since it read last, also around the end 
   );
 });
 
-it("begins with what is written after its construction", () => {
+it("a reader starts with what is written after its construction", () => {
   const memory = createChangeMemory();
   new ChangeLog(memory).write([tag("before")]);
 
@@ -39,7 +39,7 @@ it("begins with what is written after its construction", () => {
   expect(reader.hasNews()).toBe(false);
 });
 
-it("says that anything may have changed to a reader that has missed something", () => {
+it("a reader that has missed something learns that anything may have changed", () => {
   const memory = createChangeMemory(128);
   const writer = new ChangeLog(memory);
   const reader = new ChangeLog(memory);
@@ -51,7 +51,7 @@ it("says that anything may have changed to a reader that has missed something", 
   expect(reader.read()).toEqual([tag("next")]);
 });
 
-it("says that anything may have changed when more has than the memory holds", () => {
+it("a reader learns that anything may have changed when more has than the memory holds", () => {
   const memory = createChangeMemory(128);
   const reader = new ChangeLog(memory);
 
@@ -60,7 +60,7 @@ it("says that anything may have changed when more has than the memory holds", ()
   expect(reader.read()).toEqual([undefined]);
 });
 
-it("passes on that anything may have changed", () => {
+it("a reader gets the change of anything as such", () => {
   const memory = createChangeMemory();
   const reader = new ChangeLog(memory);
 

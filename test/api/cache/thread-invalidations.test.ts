@@ -61,7 +61,7 @@ it("another thread finds a record that was missing before", async () => {
   expect(await other.cache.get("b")).toMatchObject({ value: 1 });
 });
 
-it("does not keep what was read before a change that another thread made meanwhile", async () => {
+it("the cache does not store what was read before a change of another thread", async () => {
   const { table, state, one, other } = start();
   const gate = Promise.withResolvers<void>();
   state.gate = gate.promise;
@@ -98,7 +98,7 @@ it("trusts no record once nothing is received any more, whatever thread asks", (
   expect(invalidations.isLive(nowMs + 901)).toBe(false);
 });
 
-it("has one clock for all threads", async () => {
+it("all threads have one clock", async () => {
   const memory = createInvalidationMemory();
   createInvalidationRelay(memory).onReceived(performance.now());
   const source = `

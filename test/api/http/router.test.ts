@@ -31,19 +31,19 @@ function call(data: unknown, parts: Partial<ServerParts> = {}) {
   return app.inject({ method: "POST", url: "/v2/tests.answer", headers, payload: {} });
 }
 
-it("answers what the procedure returns", async () => {
+it("the router answers what the procedure returns", async () => {
   const answer = await call({ count: 7 });
 
   expect([answer.statusCode, answer.json().data]).toEqual([200, { count: 7 }]);
 });
 
-it("answers 500 for what cannot be serialized", async () => {
+it("the router answers 500 for what cannot be serialized", async () => {
   const answer = await call({ count: { toString: () => ({}) } });
 
   expect(answer.statusCode).toBe(500);
 });
 
-it("answers 500 when the headers of an answer cannot be sent, and logs why", async () => {
+it("the router answers 500 when the headers of an answer cannot be sent, and logs why", async () => {
   const logged: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => logged.push(line) });
 

@@ -33,14 +33,14 @@ describe("GET /v2/liveness", () => {
   });
 });
 
-it("answers 404 in plain text for what is no procedure", async () => {
+it("the server answers 404 in plain text for what is no procedure", async () => {
   const answer = await testServer().inject({ method: "POST", url: "/v2/keys.nothing" });
 
   expect(answer.statusCode).toBe(404);
   expect(answer.headers["content-type"]).toContain("text/plain");
 });
 
-it("answers 405 with what is allowed for a path that has other methods", async () => {
+it("the server answers 405 with what is allowed for a path that has other methods", async () => {
   const answer = await testServer().inject({ method: "POST", url: "/v2/liveness" });
 
   expect(answer.statusCode).toBe(405);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createDeadlines, createTimeLimit } from "#api/http/time-limit.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-it("calls back those that are not over in time, in their order, and no others", async () => {
+it("only those that are not over in time are called back, in their order", async () => {
   const deadlines = createDeadlines(25);
   const missed: string[] = [];
   const begin = (name: string) => deadlines.start(() => missed.push(name));
@@ -16,7 +16,7 @@ it("calls back those that are not over in time, in their order, and no others", 
   expect(first !== undefined && deadlines.finish(first)).toBe(false);
 });
 
-it("begins again after all were over", async () => {
+it("the time limit starts again after all were over", async () => {
   const deadlines = createDeadlines(10);
   const missed: string[] = [];
   deadlines.start(() => missed.push("first"));
@@ -29,7 +29,7 @@ it("begins again after all were over", async () => {
   expect(missed).toEqual(["first", "third"]);
 });
 
-it("passes results and errors on, and rejects what takes too long", async () => {
+it("the time limit passes results and errors on, and rejects what takes too long", async () => {
   const limitTime = createTimeLimit(10, () => new Error("late"));
 
   await expect(limitTime(Promise.resolve(1))).resolves.toBe(1);

@@ -3,7 +3,7 @@ import bs58 from "bs58";
 import { expect, it } from "vitest";
 import { newKeyMaterial, prefixOf } from "#api/keys/key-material.ts";
 
-it("makes a key of so many random bytes behind its prefix", () => {
+it("a new key has so many random bytes behind its prefix", () => {
   const { key, start } = newKeyMaterial({ prefix: "prod", bytes: 24 });
 
   expect(key.startsWith("prod_")).toBe(true);
@@ -18,7 +18,7 @@ it("two keys have nothing in common but their prefix", () => {
   expect(one?.hash).not.toBe(other?.hash);
 });
 
-it.each([undefined, ""])("puts nothing before a key whose prefix is %j", (prefix) => {
+it.each([undefined, ""])("a new key has nothing before it when its prefix is %j", (prefix) => {
   const { key, start } = newKeyMaterial({ prefix, bytes: 16 });
 
   expect(bs58.decode(key)).toHaveLength(16);
@@ -36,6 +36,6 @@ it.each([
   ["my_long_prefix_abcd", "my_long_prefix"],
   ["abcd", undefined],
   ["_abcd", undefined],
-])("finds the prefix of %s again", (start, prefix) => {
+])("a key shows its prefix of %s again", (start, prefix) => {
   expect(prefixOf(start)).toBe(prefix);
 });

@@ -5,11 +5,11 @@ import { acmeConfig } from "#api/tls/config.ts";
 const Settings = z.object(acmeConfig);
 const read = (names: unknown) => Settings.safeParse({ acme: { names } });
 
-it("is off unless names are set", () => {
+it("HTTPS is off unless names are set", () => {
   expect(Settings.parse({}).acme.names).toEqual([]);
 });
 
-it("takes names from the environment, in lower case and each once", () => {
+it("names from the environment are read in lower case and each once", () => {
   const settings = read("api.example.com, API.example.com,eu.example.com");
 
   expect(settings.data?.acme.names).toEqual(["api.example.com", "eu.example.com"]);
@@ -22,6 +22,6 @@ it.each([
   "example.com:443",
   "exa mple.com",
   "",
-])("refuses %j, which HTTP-01 cannot prove", (name) => {
+])("the settings refuse %j, which HTTP-01 cannot prove", (name) => {
   expect(read([name]).success).toBe(false);
 });

@@ -3,7 +3,7 @@ import { findGap, sigstoreConfig } from "#ci/sigstore/config.ts";
 
 const identities = { release: { issuer: "https://issuer.test", subject: "https://a.test/*" } };
 
-it("has defaults: the public instance, with its log, and nobody who may sign", () => {
+it("the configuration has defaults: the public instance, with its log, and nobody who may sign", () => {
   expect(sigstoreConfig.parse(undefined)).toEqual({
     identities: {},
     public_keys: [],
@@ -21,7 +21,7 @@ it("has defaults: the public instance, with its log, and nobody who may sign", (
   });
 });
 
-it("reads what the environment has as text", () => {
+it("the configuration reads what the environment has as text", () => {
   const text = {
     public_keys: "a.pub, b.pub",
     transparency_log: "off",

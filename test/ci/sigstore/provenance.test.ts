@@ -34,7 +34,7 @@ async function check(predicate: unknown, options: SignOptions = {}) {
   return createBench(trustedRoot).checkProvenance(attach(bundle));
 }
 
-it("names builder, source and signer, and links to the run", async () => {
+it("the finding names builder, source and signer, and links to the run", async () => {
   expect(await check(describeBuild())).toEqual({
     result: "passed",
     detail: `built by https://builder.test/hosted from https://github.com/acme/gw, signed by ${release.subject} (issuer ${release.issuer})`,

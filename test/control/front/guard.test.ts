@@ -15,7 +15,7 @@ it.each([
   { host: "[::1]:9470" },
   { origin: "http://127.0.0.1:9470", "sec-fetch-site": "same-origin" },
   { "sec-fetch-site": "none" },
-])("passes %j", (headers) => {
+])("the guard passes %j", (headers) => {
   expect(refuseForeign(of(headers))).toBeUndefined();
 });
 
@@ -35,7 +35,7 @@ it.each([
   [{ "sec-fetch-site": "same-site" }, 403],
   [{ "sec-fetch-site": "cross-site" }, 403],
   [{ "sec-fetch-site": "nonsense" }, 403],
-] as const)("refuses %j with %i", (headers, status) => {
+] as const)("the guard refuses %j with %i", (headers, status) => {
   expect(refuseForeign(of(headers))?.status).toBe(status);
 });
 
@@ -45,7 +45,7 @@ const visit = {
   "sec-fetch-dest": "document",
 };
 
-it("lets a link on another site open the console, and nothing else", () => {
+it("the guard lets a link on another site open the console, and nothing else", () => {
   expect(refuseForeign(of(visit, "GET", "/ui/overview"))).toBeUndefined();
   expect(refuseForeign(of(visit, "GET", "/query"))?.status).toBe(403);
   expect(refuseForeign(of(visit, "POST", "/ui/overview"))?.status).toBe(403);
@@ -74,6 +74,6 @@ it.each([
   ["GET", "/restate/awakeables/a/resolve", 405],
   ["GET", "/restate/%63all/S/k/H", 405],
   ["GET", "/restate//call/S/k/H", 405],
-])("answers a call by %s of %s with %s", (method, path, status) => {
+])("the guard answers a call by %s of %s with %s", (method, path, status) => {
   expect(refuseCallByGet(of({}, method, path))?.status).toBe(status);
 });

@@ -53,7 +53,7 @@ it.each<[Method, string, string]>([
   ["console", "sign-in refused", "may_not_read"],
   ["command line", "signed in", ""],
   ["device", "signed in", ""],
-])("lets in who may not read by the %s: %s", async (how, message, code) => {
+])("a sign-in of a person who may not read by the %s: %s", async (how, message, code) => {
   const { core, lines } = startCore();
   const claims = await provider.finish(flow, "");
 
@@ -64,7 +64,7 @@ it.each<[Method, string, string]>([
   expect(lines).toEqual([expect.objectContaining({ message, how, remote, subject: "1" })]);
 });
 
-it("opens a flow for what it was begun for only, for ten minutes", async () => {
+it("a flow opens only for what it was started for, for ten minutes", async () => {
   const { core, clock } = startCore();
   const flows = createFlows(core, "a test");
   const begun = await flows.start({ redirectUri: flow.redirectUri, bound: "b", remote });
@@ -77,7 +77,7 @@ it("opens a flow for what it was begun for only, for ten minutes", async () => {
   expect(() => flows.open(begun.flow)).toThrow("has expired");
 });
 
-it("asks the provider nothing for an answer of another sign-in", () => {
+it("the provider is not asked for an answer of another sign-in", () => {
   const { core } = startCore();
 
   expect(() => core.finish(flow, { query: "?code=c&state=t", remote })).toThrow("another sign-in");
@@ -86,7 +86,7 @@ it("asks the provider nothing for an answer of another sign-in", () => {
 
 const query = "?code=c&state=s";
 
-it("lets who has begun finish, however many others have begun behind the address", async () => {
+it("a started sign-in finishes, however many others have started behind the address", async () => {
   const { core, lines } = startCore();
   const flows = createFlows(core, "a test");
   const begin = () => flows.start({ redirectUri: flow.redirectUri, bound: "b", remote });
@@ -102,7 +102,7 @@ it("lets who has begun finish, however many others have begun behind the address
   ]);
 });
 
-it("asks the provider ten times a minute for one sign-in, and for others on", async () => {
+it("one sign-in asks the provider ten times a minute, and does not limit others", async () => {
   const { core } = startCore();
   for (let n = 0; n < 10; n += 1) await core.finish(flow, { query, remote });
 
@@ -111,7 +111,7 @@ it("asks the provider ten times a minute for one sign-in, and for others on", as
   await core.finish(other, { query: "?code=c&state=t", remote });
 });
 
-it("counts the addresses of one visitor in IPv6 together", () => {
+it("the limits count the addresses of one visitor in IPv6 together", () => {
   const { core } = startCore();
   for (let n = 0; n < 60; n += 1) core.requireWithin("begin", { remote: `2001:db8::${n}` });
 

@@ -45,7 +45,7 @@ function startDevices(answers: DevicePoll[]) {
 
 const remote = "192.0.2.1";
 
-it("asks in the provider's interval, and in a longer one once it was too fast", async () => {
+it("the sign-in by code asks in the provider's interval, and in a longer one once it was too fast", async () => {
   const { devices, clock, polledAt } = startDevices([{ pending: true, isTooFast: true }]);
   const flow = devices.open((await devices.start("c", remote)).flow);
 
@@ -59,7 +59,7 @@ it("asks in the provider's interval, and in a longer one once it was too fast", 
   expect(new Set(intervals)).toEqual(new Set([10]));
 });
 
-it("makes a session once the provider says who it is", async () => {
+it("the sign-in by code makes a session once the provider says who it is", async () => {
   const claims = { sub: "1", email: "ada@example.com", email_verified: true };
   const { devices } = startDevices([{ claims }]);
   const flow = devices.open((await devices.start("c", remote)).flow);
@@ -77,14 +77,14 @@ it("forgets a code when the provider does", async () => {
   expect(() => devices.open(flow)).toThrow("has expired");
 });
 
-it("begins 60 times a minute for an address", async () => {
+it("an address starts 60 sign-ins by code a minute", async () => {
   const { devices } = startDevices([]);
   for (let n = 0; n < 60; n += 1) await devices.start("c", remote);
 
   await expect(devices.start("c", remote)).rejects.toThrow("Too many sign-ins");
 });
 
-it("passes on to the provider what an address asks 300 times a minute", async () => {
+it("an address may poll the provider 300 times a minute", async () => {
   const { devices, polledAt } = startDevices([]);
   const flowOf = (n: number) => ({ deviceCode: `d${n}`, challenge: "c", intervalSeconds: 5 });
   for (let n = 0; n < 300; n += 1) await devices.poll(flowOf(n), remote);

@@ -26,6 +26,6 @@ it.each([
   ["::1", "0:0:0:0::/64"],
   ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
-])("counts %s as %s", (address, network) => {
+])("the limit counts %s as %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

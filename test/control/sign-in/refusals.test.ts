@@ -31,14 +31,14 @@ it.each([
   [redirectError(7, { toString: "x" }), 403, /no error code/],
   ["no error at all", 503, /unknown/],
   [expired(), 400, /expired/],
-])("puts %o into words, with %i", (error, status, words) => {
+])("a refusal puts %o into words, with %i", (error, status, words) => {
   const { problem } = describeFailure(error, host);
 
   expect(problem.status).toBe(status);
   expect(problem.message).toMatch(words);
 });
 
-it("says no more than a sentence of what the provider says, and nothing that controls a terminal", () => {
+it("a refusal says no more than a sentence of what the provider says, and nothing that controls a terminal", () => {
   const loud = `\u001b[2J<b>${"x".repeat(100_000)}`;
 
   const { problem, fault } = describeFailure(redirectError(loud, loud), host);
@@ -47,7 +47,7 @@ it("says no more than a sentence of what the provider says, and nothing that con
   expect(problem.message + fault).not.toContain("\u001b");
 });
 
-it("has nothing of an answer's body in what is logged", () => {
+it("a refusal has nothing of an answer's body in what is logged", () => {
   const cause = { id_token: "the-secret-token" };
 
   const { problem, fault } = describeFailure(new Error("unexpected", { cause }), host);
@@ -55,7 +55,7 @@ it("has nothing of an answer's body in what is logged", () => {
   expect(problem.message + fault).not.toContain("the-secret-token");
 });
 
-it("has the message of the innermost error in the log, and nothing of what a parser has read", () => {
+it("a refusal has the message of the innermost error in the log, and nothing of what a parser has read", () => {
   const compared = new Error('unexpected JWT "iss" (issuer) claim value', { cause: { iss: "x" } });
   const parser = new SyntaxError('Unexpected token in "the-secret-token"');
   const unread = new Error("the answer is no JSON", { cause: parser });

@@ -10,13 +10,13 @@ const one = aRoute({ name: "One", escalation: "On-Call" });
 const two = aRoute({ name: "Two" });
 const wanted = writeAlertmanagerYaml([aSending()], [one, two]);
 
-it("finds nothing between texts that mean the same", () => {
+it("the comparison finds nothing between texts that mean the same", () => {
   const rewritten = `# by hand\n${wanted.replace("receiver: production/one", 'receiver: "production/one" # mine')}`;
 
   expect(diffConfigs(rewritten, wanted)).toEqual([]);
 });
 
-it("names the field that differs, with both values", () => {
+it("the comparison names the field that differs, with both values", () => {
   const edited = wanted.replace("group_wait: 0s", "group_wait: 5m");
 
   expect(diffConfigs(edited, wanted)).toEqual([
@@ -24,7 +24,7 @@ it("names the field that differs, with both values", () => {
   ]);
 });
 
-it("reports routes in another order", () => {
+it("the comparison reports routes in another order", () => {
   const old = writeAlertmanagerYaml([aSending()], [{ ...one, escalation: null }, two]);
   const turned = writeAlertmanagerYaml([aSending()], [two, { ...one, escalation: null }]);
 
@@ -37,7 +37,7 @@ it("reports routes in another order", () => {
   ]);
 });
 
-it("reports a new route by its own fields alone", () => {
+it("the comparison reports a new route by its own fields alone", () => {
   const before = writeAlertmanagerYaml([aSending()], [two]);
 
   const paths = diffConfigs(before, wanted).map(({ path }) => path);
@@ -47,14 +47,14 @@ it("reports a new route by its own fields alone", () => {
   );
 });
 
-it("treats a missing file as an empty one", () => {
+it("the comparison treats a missing file as an empty one", () => {
   const changes = diffConfigs(null, wanted);
 
   expect(changes.every(({ before }) => before === null)).toBe(true);
   expect(changes.length).toBeGreaterThan(10);
 });
 
-it("finds nothing between two texts exactly when they mean the same", () => {
+it("the comparison finds nothing between two texts exactly when they mean the same", () => {
   const textOf = (routes: AlertRoute[]) => writeAlertmanagerYaml([aSending()], routes);
 
   fc.assert(
@@ -74,7 +74,7 @@ it.each([
   ["route:", "global:\n  smtp_auth_password: s3cret\nroute:"],
   ["/v2/alert_events", "/v2/alert_events?token=s3cret&x=/v2"],
   ["https://", "https://user:s3cret@"],
-])("shows no secret that someone has put in beside %s", (text, put) => {
+])("the comparison shows no secret that someone has put in beside %s", (text, put) => {
   const edited = wanted.replace(text, put);
 
   const changes = diffConfigs(edited, wanted);

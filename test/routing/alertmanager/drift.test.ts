@@ -15,13 +15,13 @@ const drifted: [string, Comparison][] = [
   ["unknown", { changes: [], running: "unknown", reason: "away", isInStep: false }],
 ];
 
-it.each(drifted)("is %s for %j", async (state, comparison) => {
+it.each(drifted)("the metric of drift is %s for %j", async (state, comparison) => {
   const drifts = await readDrifts([{ environment: "staging", compare: async () => comparison }]);
 
   expect(drifts).toMatchObject([{ environment: "staging", state }]);
 });
 
-it("lists the differences, and why the running configuration is unknown", async () => {
+it("the drift lists the differences, and why the running configuration is unknown", async () => {
   const comparison = drifted[5]?.[1] as Comparison;
 
   const [drift] = await readDrifts([{ environment: "staging", compare: async () => comparison }]);
@@ -32,7 +32,7 @@ it("lists the differences, and why the running configuration is unknown", async 
   ]);
 });
 
-it("is unknown where the comparison fails, and the others are compared all the same", async () => {
+it("the drift is unknown where the comparison fails, and the others are compared all the same", async () => {
   const drifts = await readDrifts([
     { environment: "production", compare: async () => Promise.reject(new Error("set it first")) },
     { environment: "staging", compare: async () => drifted[0]?.[1] as Comparison },
@@ -44,7 +44,7 @@ it("is unknown where the comparison fails, and the others are compared all the s
   ]);
 });
 
-it("is a metric that is absent while it is unknown", async () => {
+it("the metric of drift is absent while it is unknown", async () => {
   const registry = new Registry();
   let state: Drift["state"] = "drifted";
   registerDrifts(async () => [{ environment: "production", state, lines: [] }], registry);

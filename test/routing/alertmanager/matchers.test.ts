@@ -11,11 +11,11 @@ it.each<[Condition, string]>([
   [{ label, operation: "none_of", values: ["info", "debug"] }, 'severity!~"info|debug"'],
   [{ label, operation: "is_set" }, 'severity!=""'],
   [{ label, operation: "is_not_set" }, 'severity=""'],
-])("writes %j as %s", (condition, matcher) => {
+])("the condition %j is written as %s", (condition, matcher) => {
   expect(writeMatcher(condition)).toBe(matcher);
 });
 
-it("takes several values as they stand, not as patterns", () => {
+it("a matcher takes several values verbatim, not as patterns", () => {
   const condition: Condition = { label, operation: "one_of", values: ["a.b", "c|d"] };
 
   expect(writeMatcher(condition)).toBe(String.raw`severity=~"a\\.b|c\\|d"`);
@@ -32,7 +32,7 @@ it.each([
   ["two words", '"two words"!=""'],
   ['a"b\\c', String.raw`"a\"b\\c"!=""`],
   ["größe", '"größe"!=""'],
-])("puts the label %j in quotes", (label, matcher) => {
+])("the label %j is put in quotes", (label, matcher) => {
   expect(writeMatcher({ label, operation: "is_set" })).toBe(matcher);
 });
 

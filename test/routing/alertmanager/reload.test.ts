@@ -9,7 +9,7 @@ import { waitFor } from "../../support/wait-for.ts";
 const options = { timeoutMs: 20_000, secrets: ["s3cret-token"] };
 const node = (script: string, ...args: string[]) => [process.execPath, "-e", script, ...args];
 
-it("gives arguments as they stand, to no shell", async () => {
+it("the reload passes arguments verbatim and without a shell", async () => {
   const file = path.join(tempDir(), "out");
   const script = "require('fs').writeFileSync(process.argv[1], process.argv[2])";
 
@@ -18,7 +18,7 @@ it("gives arguments as they stand, to no shell", async () => {
   expect(readFileSync(file, "utf8")).toBe("$(id); `id` 'x' *");
 });
 
-it("does not pass on the program's settings", async () => {
+it("the reload does not pass on the program's settings", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv("VEDETTE_INCIDENT__API_KEY", "s3cret-key");
   const file = path.join(tempDir(), "out");
@@ -39,13 +39,13 @@ it("quotes the last line of a command that failed, without the token in it", asy
   );
 });
 
-it("says so when the program is not installed", async () => {
+it("the reload names a program that is not installed", async () => {
   await expect(runReload(["no-such-program"], options)).rejects.toThrow(
     "no-such-program cannot be started (ENOENT); is it installed here?",
   );
 });
 
-it("ends a command that does not end, with what it started", async () => {
+it("the reload kills a command that does not end, with what it started", async () => {
   const file = path.join(tempDir(), "pid");
   const script = `
     const child = require('child_process').spawn('sleep', ['60']);
@@ -61,7 +61,7 @@ it("ends a command that does not end, with what it started", async () => {
   await waitFor(isGone, { withinMs: 5_000, what: "the child to end" });
 });
 
-it("does not wait for a daemon that the command left behind", async () => {
+it("the reload does not wait for a daemon that the command left behind", async () => {
   const script = `
     const child = require('child_process').spawn('sleep', ['5'], { stdio: 'inherit', detached: true });
     child.unref();
@@ -73,7 +73,7 @@ it("does not wait for a daemon that the command left behind", async () => {
   expect(performance.now() - startedAtMs).toBeLessThan(4_000);
 });
 
-it("leaves a process running that the command started and that still prints", async () => {
+it("the reload leaves a process running that the command started and that still prints", async () => {
   const file = path.join(tempDir(), "pid");
   const script = `
     const child = require('child_process').spawn('sleep', ['30'], { stdio: 'inherit' });
@@ -88,7 +88,7 @@ it("leaves a process running that the command started and that still prints", as
   expect(identifyProcess(pid)).toBeDefined();
 });
 
-it("passes on where the command finds docker and the user's services", async () => {
+it("the reload passes on where the command finds docker and the user's services", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   const places = { DOCKER_HOST: "tcp://d:1", DBUS_SESSION_BUS_ADDRESS: "unix:path=/b" };
   for (const [name, value] of Object.entries(places)) vi.stubEnv(name, value);

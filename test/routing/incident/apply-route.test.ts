@@ -45,7 +45,7 @@ function keepingElse(over: Content) {
 const whole = aForeignRoute("A");
 const plan = aPlan({ declared: { ...whole, enabled: true } });
 
-it("reports the fields that the service stored differently", async () => {
+it("the apply reports the fields that the service stored differently", async () => {
   const { send } = keepingElse({ enabled: false });
 
   const { result, owned } = await apply(plan, send);
@@ -57,7 +57,7 @@ it("reports the fields that the service stored differently", async () => {
   expect(owned?.id).toBe(result.id);
 });
 
-it("waits as long as the service asks, before it writes again", async () => {
+it("the apply waits as long as the service asks, before it writes again", async () => {
   const double = createIncidentDouble();
   let refusals = 2;
   double.behave = ({ method }) =>
@@ -69,7 +69,7 @@ it("waits as long as the service asks, before it writes again", async () => {
   expect(slept).toEqual([2_000, 2_000]);
 });
 
-it("takes a refusal for final when the version has not changed", async () => {
+it("the apply takes a refusal for final when the version has not changed", async () => {
   const double = createIncidentDouble();
   const { id, content } = double.add({ ...whole, enabled: false });
   const send: Send = async (call) =>
@@ -101,7 +101,7 @@ it("continues when only the version has changed", async () => {
   expect(double.routes.get(id)).toMatchObject({ version: 3, content: { enabled: true } });
 });
 
-it("never guesses which of two routes of its name is meant", async () => {
+it("the apply never guesses which of two routes of its name is meant", async () => {
   const double = createIncidentDouble();
   double.add(whole);
   double.add(whole);
@@ -137,7 +137,7 @@ it("believes no detail that is another route's", async () => {
   expect(double.writes).toEqual([]);
 });
 
-it("reads again when a write is answered with another route", async () => {
+it("the apply reads again when a write is answered with another route", async () => {
   const { double, id, send, route } = answeringAnother("PUT");
 
   const { result, owned } = await apply(route, send);

@@ -6,7 +6,7 @@ import { isInStep, overlay } from "#routing/incident/overlay.ts";
 
 const isSame = (one: Content, other: Content) => digestOf(one) === digestOf(other);
 
-it("reads a condition in the shape in which it is written", () => {
+it("a condition is read in the shape in which it is written", () => {
   const read = {
     id: "01R",
     version: 7,
@@ -38,7 +38,7 @@ it("reads a condition in the shape in which it is written", () => {
   });
 });
 
-it("keeps unknown members", () => {
+it("the content of a route keeps unknown members", () => {
   expect(toContent({ id: "01R", of_next_year: { on: true } })).toEqual({
     of_next_year: { on: true },
   });
@@ -71,7 +71,7 @@ it.each<[string, Content, Content]>([
     { array_value: [{ literal: "C2CD" }] },
   ],
   ["JSON in a text", { literal: '{"b":1,"a":[2]}' }, { literal: '{ "a": [2], "b": 1 }' }],
-])("takes %s for the same", (_what, one, other) => {
+])("the comparison takes %s for the same", (_what, one, other) => {
   expect(isSame(one, other)).toBe(true);
 });
 
@@ -88,11 +88,11 @@ it.each<[string, Content, Content]>([
     { param_bindings: [{ value: 1 }, { value: 2 }] },
     { param_bindings: [{ value: 2 }, { value: 1 }] },
   ],
-])("takes %s for a difference", (_what, one, other) => {
+])("the comparison takes %s for a difference", (_what, one, other) => {
   expect(isSame(one, other)).toBe(false);
 });
 
-it("ignores users that only repeat the escalation path", () => {
+it("the comparison ignores users that only repeat the escalation path", () => {
   const path = { array_value: [{ literal: "01PATH" }] };
   const read = { escalation_targets: [{ escalation_paths: path, users: path }] };
   const byHand = { array_value: [{ literal: "01USER" }] };
@@ -103,7 +103,7 @@ it("ignores users that only repeat the escalation path", () => {
   });
 });
 
-it("leaves what is not declared as it is", () => {
+it("the content of a route leaves what is not declared as it is", () => {
   const current = { enabled: false, incident_config: { enabled: false, defer_time_seconds: 30 } };
 
   const next = overlay(current, { enabled: true, incident_config: { enabled: false } });
@@ -114,7 +114,7 @@ it("leaves what is not declared as it is", () => {
   });
 });
 
-it("keeps what a source says besides, and drops sources that are not declared", () => {
+it("the content of a route keeps what a source says besides, and drops sources that are not declared", () => {
   const current = {
     alert_sources: [
       { alert_source_id: "1", of_next_year: true, condition_groups: [] },
@@ -131,7 +131,7 @@ it("keeps what a source says besides, and drops sources that are not declared", 
   });
 });
 
-it("finds a user who was added to the escalation by hand", () => {
+it("the comparison finds a user who was added to the escalation by hand", () => {
   const path = { array_value: [{ literal: "01PATH" }] };
   const declared = { escalation_targets: [{ escalation_paths: path, users: { array_value: [] } }] };
   const users = { array_value: [{ literal: "01USER" }] };
@@ -142,7 +142,7 @@ it("finds a user who was added to the escalation by hand", () => {
   );
 });
 
-it("lists differences field by field, sources by their id", () => {
+it("the comparison lists differences field by field, sources by their id", () => {
   const before = { enabled: true, alert_sources: [{ alert_source_id: "1", filter: "a" }] };
   const after = { enabled: false, alert_sources: [{ alert_source_id: "1", filter: "b" }] };
 
@@ -152,7 +152,7 @@ it("lists differences field by field, sources by their id", () => {
   ]);
 });
 
-it("says who has changed which field since the common base", () => {
+it("the comparison says who has changed which field since the common base", () => {
   const base = { a: 1, b: 1, c: 1, d: 1, e: 1 };
   const theirs = { a: 2, b: 1, c: 2, d: 2, e: 1 };
   const ours = { a: 1, b: 2, c: 3, d: 2, e: 1 };

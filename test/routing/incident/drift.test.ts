@@ -36,14 +36,14 @@ it.each<[string, Partial<RoutePlan>, typeof owned | Record<string, never>]>([
   ["not_applied", { action: "update", declared: { name: "A", channel: "C2" } }, owned],
   ["deleted", { action: "create", base: null }, owned],
   ["not_applied", { action: "create", base: null }, {}],
-])("takes a route for %s", (why, route, known) => {
+])("the drift report takes a route for %s", (why, route, known) => {
   expect(evaluateDrift(aPlan(route), known)).toMatchObject({
     state: "drifted",
     routes: [{ name: "A", why }],
   });
 });
 
-it("lists the differences, and none for a route that does not exist", () => {
+it("the drift report lists the differences, and none for a route that does not exist", () => {
   const changes = [{ path: "enabled", before: false, after: true }];
   const changed = aPlan({ action: "update", base: changedByHand, changes });
   const gone = aPlan({ action: "create", base: null, changes });
@@ -75,6 +75,6 @@ it.each([
   ["drifted", "drifted", undefined],
   ["drifted", "unknown", undefined],
   ["in_step", "unknown", undefined],
-] as const)("tells people who know of %s, when it is %s: %s", (told, state, title) => {
+] as const)("drift known as %s and found to be %s is announced as: %s", (told, state, title) => {
   expect(announceDrift(told, report(state), "id")?.title).toBe(title);
 });

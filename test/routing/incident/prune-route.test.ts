@@ -34,7 +34,7 @@ it("disables a route first, and deletes it the next time", async () => {
   expect(second.owned).toBeNull();
 });
 
-it("keeps a route that someone has changed since it was disabled", async () => {
+it("pruning keeps a route that someone has changed since it was disabled", async () => {
   const { double, id, prune } = anOrphan();
   const { owned } = await prune();
   double.edit(id, (content) => edited(content, "note"));
@@ -64,7 +64,7 @@ it.each(["lost_after", "lost_before", "error_after", "wait_seconds", "busy"] as 
   },
 );
 
-it("accepts a route that is gone already", async () => {
+it("pruning accepts a route that is gone already", async () => {
   const { double, id, prune } = anOrphan();
   double.routes.delete(id);
 

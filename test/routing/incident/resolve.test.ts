@@ -27,7 +27,7 @@ const directory = (over: Partial<Directory> = {}): Directory => ({
   ...over,
 });
 
-it("finds sources by their title, attributes and escalation paths by name", () => {
+it("the lookup finds sources by their title, attributes and escalation paths by name", () => {
   const { ids, names, faults } = resolveIds(rows, given, directory());
 
   expect(faults).toEqual([]);
@@ -35,7 +35,7 @@ it("finds sources by their title, attributes and escalation paths by name", () =
   expect(names).toEqual({ "01S": "metrics", "01A": "severity", "01P": "On-Call", C1: "#alerts" });
 });
 
-it("takes a name in another case when none is written alike", () => {
+it("the lookup of names takes a name in another case when none is written alike", () => {
   const both = [
     { id: "01B", name: "Severity" },
     { id: "01A", name: "severity" },
@@ -48,7 +48,7 @@ it("takes a name in another case when none is written alike", () => {
   expect(alike.ids.attributes.get("severity")).toBe("01A");
 });
 
-it("takes a given id before one that it would find", () => {
+it("the lookup of names takes a given id before one that it would find", () => {
   const own = { ...given, sources: { metrics: "01OTHER" } };
 
   const { ids } = resolveIds(rows, own, directory());
@@ -56,7 +56,7 @@ it("takes a given id before one that it would find", () => {
   expect(ids.sources.get("metrics")).toBe("01OTHER");
 });
 
-it("reports every name without an id at once, with what to do", () => {
+it("the lookup of names reports every name without an id at once, with what to do", () => {
   const nothing = { sources: [], attributes: [], escalationPaths: [] };
 
   const { faults } = resolveIds(rows, { ...given, channels: {} }, nothing);
@@ -69,7 +69,7 @@ it("reports every name without an id at once, with what to do", () => {
   ]);
 });
 
-it("never guesses between two of one name", () => {
+it("the lookup of names never guesses between two of one name", () => {
   const sources = ["01S", "01T"].map((id) => ({ id, name: "Metrics" }));
 
   const { faults } = resolveIds(rows, given, directory({ sources }));
@@ -77,7 +77,7 @@ it("never guesses between two of one name", () => {
   expect(faults[0]).toContain("source metrics is ambiguous (01S, 01T)");
 });
 
-it("refuses two labels that the service would take for one attribute", () => {
+it("the lookup of names refuses two labels that the service would take for one attribute", () => {
   const labels = ["team", "TEAM"].map((label) => ({
     source: "metrics",
     conditions: [{ label, operation: "is_set" as const }],
@@ -94,7 +94,7 @@ it("refuses two labels that the service would take for one attribute", () => {
   expect(resolveIds(two, own, directory({ attributes })).faults).toEqual([]);
 });
 
-it("looks a label up that has the name of a member of every object", () => {
+it("the lookup of names looks a label up that has the name of a member of every object", () => {
   const conditions = [{ label: "constructor", operation: "is_set" as const }];
   const table = {
     routes: [aRoute({ sources: [{ source: "metrics", conditions }] })],

@@ -15,7 +15,7 @@ const answering =
 
 const put = { method: "PUT", path: "/v2/alert_routes/01R", body: {} } as const;
 
-it("lets a reader send nothing but GET", async () => {
+it("a reader sends nothing but GET", async () => {
   let sent = 0;
   const send = readOnly(async (call) => {
     sent += 1;
@@ -27,7 +27,7 @@ it("lets a reader send nothing but GET", async () => {
   expect(sent).toBe(1);
 });
 
-it("refuses a plan for another service, and says why", async () => {
+it("the client refuses a plan for another service, and says why", async () => {
   expect(await callOnce(refuseAll("the plan is for another service"), put)).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("the plan is for another service"),
@@ -43,17 +43,17 @@ it.each([
   [408, "lost"],
   [500, "lost"],
   [503, "lost"],
-])("takes status %i for %s", async (status, kind) => {
+])("the client takes status %i for %s", async (status, kind) => {
   expect((await callOnce(answering({ status }), put)).kind).toBe(kind);
 });
 
-it("treats a 404 that is not from the service as a lost answer", async () => {
+it("the client treats a 404 that is not from the service as a lost answer", async () => {
   const { readRoute } = createReader(answering({ status: 404, body: undefined }));
 
   expect(await readRoute("01R")).toMatchObject({ kind: "later" });
 });
 
-it("ends a list whose pages repeat", async () => {
+it("the client ends a list whose pages repeat", async () => {
   let asked = 0;
   const { listRoutes } = createReader(async (call) => {
     asked += 1;
@@ -65,13 +65,13 @@ it("ends a list whose pages repeat", async () => {
   expect(asked).toBe(3);
 });
 
-it("takes no list of anything else for one of routes, however long it is", async () => {
+it("the client takes no list of anything else for one of routes, however long it is", async () => {
   const { listRoutes } = createReader(answering({ body: { alert_routes: Array(90_000).fill(0) } }));
 
   expect(await listRoutes()).toMatchObject({ kind: "failed" });
 });
 
-it("waits as long as retry-after says, in seconds or until a date", async () => {
+it("the client waits as long as retry-after says, in seconds or until a date", async () => {
   const seconds = await callOnce(answering({ status: 429, retryAfter: "7" }), put);
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
   const date = await callOnce(answering({ status: 429, retryAfter: inAMinute }), put);
@@ -99,7 +99,7 @@ it("quotes what the service says, and its request, but nothing of an error on th
   });
 });
 
-it("retries what it did not get, no more often than the limits allow", async () => {
+it("the client retries calls without an answer, no more often than the limits allow", async () => {
   const slept: number[] = [];
   let asked = 0;
   const steps = {
@@ -118,7 +118,7 @@ it("retries what it did not get, no more often than the limits allow", async () 
   expect(slept).toEqual([500, 1_000, 2_000, 4_000, 8_000]);
 });
 
-it("does not follow a list that never ends", async () => {
+it("the client does not follow a list that never ends", async () => {
   const page = {
     alert_routes: [{ id: "01R", name: "A" }],
     pagination_meta: { after: "01R" },
@@ -131,7 +131,7 @@ it("does not follow a list that never ends", async () => {
   });
 });
 
-it("says so when something else answers", async () => {
+it("the client says so when something other than the service answers", async () => {
   const { readRoute } = createReader(answering({ body: { hello: "there" } }));
 
   expect(await readRoute("01R")).toMatchObject({

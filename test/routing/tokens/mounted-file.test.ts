@@ -21,7 +21,7 @@ import {
 } from "#routing/tokens/mounted-file.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-it("writes the secret alone, readable by its owner only, and leaves no draft behind", () => {
+it("the writer of secrets writes the secret alone, readable by its owner only, and leaves no draft behind", () => {
   const directory = tempDir();
   const file = path.join(directory, "token");
 
@@ -32,7 +32,7 @@ it("writes the secret alone, readable by its owner only, and leaves no draft beh
   expect(readdirSync(directory)).toEqual(["token"]);
 });
 
-it("closes a file that was open to others", () => {
+it("the writer of secrets closes a file that was open to others", () => {
   const file = path.join(tempDir(), "token");
   writeFileSync(file, "old-token");
   chmodSync(file, 0o644);
@@ -54,7 +54,7 @@ it("replaces what a link points to, not the link", () => {
   expect(readFileSync(path.join(directory, "v1/token"), "utf8")).toBe("new-token");
 });
 
-it("does not write through a draft that someone left as a link", () => {
+it("the writer of secrets does not write through a draft that someone left as a link", () => {
   const directory = tempDir();
   const file = path.join(directory, "token");
   const stranger = path.join(directory, "stranger");
@@ -77,7 +77,7 @@ it.runIf(process.getuid?.() === 0)("leaves the file to the user that it belonged
   expect(statSync(file)).toMatchObject({ uid: 65_534, gid: 65_534 });
 });
 
-it("reads a secret without the line end of an editor, and null where there is none", () => {
+it("a secret is read without the line end of an editor, and null where there is none", () => {
   const file = path.join(tempDir(), "token");
   writeFileSync(file, "old-token\n");
 
@@ -94,7 +94,7 @@ it("restores a file that was not there to not being there", () => {
   expect(existsSync(file)).toBe(false);
 });
 
-it("says what to do when the directory is not there", () => {
+it("the writer of secrets says what to do when the directory is not there", () => {
   const file = path.join(tempDir(), "none", "token");
 
   expect(() => writeSecret(file, "new-token")).toThrow(
@@ -102,14 +102,14 @@ it("says what to do when the directory is not there", () => {
   );
 });
 
-it("says so when it is given a directory", () => {
+it("the writer of secrets says so when it is given a directory", () => {
   const directory = tempDir();
 
   expect(() => writeSecret(directory, "new-token")).toThrow(`${directory} is no file`);
   expect(() => readSecret(directory)).toThrow(`cannot read ${directory}`);
 });
 
-it("keeps the mode of settings, and makes new ones readable by everyone", () => {
+it("the writer of secrets keeps the mode of settings, and makes new ones readable by everyone", () => {
   const directory = tempDir();
   const old = path.join(directory, "old.yml");
   writeFileSync(old, "a: 1\n");
@@ -122,7 +122,7 @@ it("keeps the mode of settings, and makes new ones readable by everyone", () => 
   expect(statSync(path.join(directory, "new.yml")).mode & 0o777).toBe(0o644);
 });
 
-it("puts settings back to the byte", () => {
+it("the writer of secrets puts settings back to the byte", () => {
   const file = path.join(tempDir(), "am.yml");
   writeFileSync(file, "a: 1 \n\n");
   const previous = readText(file);

@@ -22,7 +22,7 @@ function aRotation(over: Partial<RotationParts> = {}) {
   return { webhooks, done, files, run: () => rotate(webhooks, parts) };
 }
 
-it("tries the tokens, writes them, reloads, and tries them again as written", async () => {
+it("the rotation tries the tokens, writes them, reloads, and tries them again as written", async () => {
   const { run, done, files } = aRotation();
 
   const { webhooks } = await run();
@@ -38,7 +38,7 @@ it("tries the tokens, writes them, reloads, and tries them again as written", as
   ]);
 });
 
-it("says which tokens were in place already", async () => {
+it("the rotation says which tokens were in place already", async () => {
   const { run, webhooks } = aRotation();
   writeFileSync(webhooks[0]?.file ?? "", "new\n");
 

@@ -15,7 +15,7 @@ function setUp() {
   return { query, begun, answer: () => resolve("answered") };
 }
 
-it("asks one query after the other, each when a lane is free", async () => {
+it("queries run one after the other, each when a lane is free", async () => {
   const { query, begun, answer } = setUp();
   const [first, second] = [query("first"), query("second")];
   await settle();
@@ -28,7 +28,7 @@ it("asks one query after the other, each when a lane is free", async () => {
   expect(begun).toEqual(["first", "second"]);
 });
 
-it("refuses a query that finds no lane in its time as one too many, and never asks it", async () => {
+it("a query that finds no lane in time is refused as one too many, and never runs", async () => {
   const { query, begun, answer } = setUp();
   const first = query("first", 1);
 
@@ -40,7 +40,7 @@ it("refuses a query that finds no lane in its time as one too many, and never as
   expect(begun).toEqual(["first", "next"]);
 });
 
-it("leaves its lane to the next one when it fails", async () => {
+it("a failed query leaves its lane to the next one", async () => {
   const takeLane = createLanes(1);
   const failed = takeLane(() => Promise.reject(new Error("away")));
 

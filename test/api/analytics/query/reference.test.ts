@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { describeQueries } from "#api/analytics/query-rows.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 
-it("names the tables with how long they are kept, and the columns", () => {
+it("the reference names the tables with how long they are kept, and the columns", () => {
   const text = describeQueries("ratelimits", retentionFrom(30));
 
   expect(text).toContain("- `ratelimits_v1`, kept for 30 days");
@@ -13,6 +13,6 @@ it("names the tables with how long they are kept, and the columns", () => {
   expect(text).toContain("`time`, `workspace_id`, `namespace_id`, `identifier`, `passed`, `total`");
 });
 
-it("names the functions that are allowed", () => {
+it("the reference names the functions that are allowed", () => {
   expect(describeQueries("verifications", undefined)).toContain("`countIf`");
 });

@@ -9,7 +9,7 @@ import { tempDir } from "../../../support/temp-dir.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-it("writes the rows of all turns that it gathers at once, and only then says so", async () => {
+it("the journal writes the rows of all turns that it gathers at once, and only then says so", async () => {
   const dir = tempDir();
   const gathered = Promise.withResolvers<void>();
   const journal = new Journal({ dir, log, writeTimeoutMs: 60_000, gather: () => gathered.promise });

@@ -85,7 +85,7 @@ it("stores what was recorded, each row in its table's batch", async () => {
   ]);
 });
 
-it("sends by itself when a batch is full", async () => {
+it("the recorder sends by itself when a batch is full", async () => {
   const { recorder, store } = await start({ batchRows: 10, batchMs: 60_000 });
 
   for (let index = 0; index < 10; index += 1) void recorder.verification(verificationRow());
@@ -93,7 +93,7 @@ it("sends by itself when a batch is full", async () => {
   await waitFor(() => store.rows.length === 10, { withinMs: 5_000, what: "the batch" });
 });
 
-it("sends by itself when the first row has waited long enough", async () => {
+it("the recorder sends by itself when the first row has waited long enough", async () => {
   const { recorder, store } = await start({ batchMs: 10 });
 
   void recorder.verification(verificationRow());
@@ -101,7 +101,7 @@ it("sends by itself when the first row has waited long enough", async () => {
   await waitFor(() => store.rows.length === 1, { withinMs: 5_000, what: "the batch" });
 });
 
-it("keeps rows on disk while the store is away and stores them once it is back", async () => {
+it("the recorder keeps rows on disk while the store is away and stores them once it is back", async () => {
   const { recorder, store } = await start({});
   store.mode = "away";
   for (let index = 0; index < 30; index += 1) void recorder.verification(verificationRow());
@@ -114,7 +114,7 @@ it("keeps rows on disk while the store is away and stores them once it is back",
   expect(whileAway).toMatchObject({ spooled: 30, buffered: 0, stored: 0 });
 });
 
-it("counts a batch once whose answer was lost", async () => {
+it("the recorder counts a batch once whose answer was lost", async () => {
   const { recorder, store } = await start({});
   store.mode = "answer-lost";
   void recorder.verification(verificationRow());
@@ -194,7 +194,7 @@ describe("a kill of the process", () => {
   });
 });
 
-it("keeps a journal of what the spool does not take, until the store has it", async () => {
+it("the recorder keeps a journal of what the spool does not take, until the store has it", async () => {
   const first = await start({ batchMs: 60_000, maxBytes: 0 });
   first.store.mode = "away";
   await first.recorder.verification(verificationRow());
@@ -213,7 +213,7 @@ it("keeps a journal of what the spool does not take, until the store has it", as
   });
 });
 
-it("keeps the journal of a killed run for a start at which there is space", async () => {
+it("the recorder keeps the journal of a killed run for a start at which there is space", async () => {
   const dir = tempDir();
   writeFileSync(path.join(dir, "one.journal"), rowsOf("key_verifications_v1"));
   const first = await start({ dir, maxBytes: 0 });
@@ -226,7 +226,7 @@ it("keeps the journal of a killed run for a start at which there is space", asyn
   expect(journalsIn(dir)).toEqual([]);
 });
 
-it("starts beside a journal that cannot be read, and recovers the others", async () => {
+it("the recorder starts beside a journal that cannot be read, and recovers the others", async () => {
   const dir = tempDir();
   mkdirSync(path.join(dir, "a.journal"));
   writeFileSync(path.join(dir, "b.journal"), rowsOf("key_verifications_v1"));
@@ -238,7 +238,7 @@ it("starts beside a journal that cannot be read, and recovers the others", async
   expect(journalsIn(dir)).toEqual(["a.journal"]);
 });
 
-it("keeps no journal of what is in the spool", async () => {
+it("the recorder keeps no journal of what is in the spool", async () => {
   const { recorder, store, dir } = await start({ batchMs: 60_000 });
   store.mode = "away";
   await recorder.verification(verificationRow());
@@ -248,7 +248,7 @@ it("keeps no journal of what is in the spool", async () => {
   expect(journalsIn(dir)).toEqual([]);
 });
 
-it("holds no answer up for a journal that cannot be written, and stores the row all the same", async () => {
+it("the recorder holds no answer up for a journal that cannot be written, and stores the row all the same", async () => {
   const { recorder, store, dir } = await start({ batchMs: 60_000 });
   renameSync(dir, `${dir}-away`);
 
@@ -259,7 +259,7 @@ it("holds no answer up for a journal that cannot be written, and stores the row 
   expect(store.rows).toHaveLength(1);
 });
 
-it("sends from memory what finds no space on disk", async () => {
+it("the recorder sends from memory what finds no space on disk", async () => {
   const { recorder, store } = await start({ maxBytes: 0 });
   void recorder.verification(verificationRow());
 
@@ -268,7 +268,7 @@ it("sends from memory what finds no space on disk", async () => {
   expect(store.rows).toHaveLength(1);
 });
 
-it("counts as dropped what finds space neither on disk nor in memory", async () => {
+it("the recorder counts as dropped what finds space neither on disk nor in memory", async () => {
   const { recorder, store } = await start({ maxBytes: 0, maxBufferedRows: 50, batchRows: 500 });
   store.mode = "away";
 
@@ -307,7 +307,7 @@ it("drops a batch that the store refuses for good, counted, and goes on with the
   expect(recorder.counters()).toMatchObject({ dropped: 1, stored: 1 });
 });
 
-it("takes text that is no valid Unicode", async () => {
+it("the recorder takes text that is no valid Unicode", async () => {
   const { recorder, store } = await start({});
   void recorder.ratelimit(ratelimitRow({ identifier: "broken \ud800 pair" }));
 
@@ -316,7 +316,7 @@ it("takes text that is no valid Unicode", async () => {
   expect(store.rows[0]).toMatchObject({ identifier: "broken \ufffd pair" });
 });
 
-it("stops within seconds while the store hangs, and has lost nothing", async () => {
+it("the recorder stops within seconds while the store hangs, and has lost nothing", async () => {
   const { recorder, store } = await start({});
   store.mode = "hanging";
   void recorder.verification(verificationRow());
@@ -342,7 +342,7 @@ it("accounts for every row under a store that comes and goes", async () => {
   expect(store.rows).toHaveLength(1_650);
 });
 
-it("sends from memory what a full disk does not take", async () => {
+it("the recorder sends from memory what a full disk does not take", async () => {
   const store = memoryStore();
   const dir = tempDir();
   const spool = await openSpool({ dir, maxBytes: 1_000 });

@@ -47,7 +47,7 @@ function segmentFiles(dir: string): string[] {
     .map((name) => path.join(dir, name));
 }
 
-it("gives batches back whole and in the order they came, over many segments", async () => {
+it("the spool gives batches back whole and in the order they came, over many segments", async () => {
   const spool = await open({ dir: tempDir(), maxBytes, segmentBytes: 300 });
   const tokens = Array.from({ length: 20 }, (_, index) => `batch-${index}`);
   for (const token of tokens) await spool.append(batch(token));
@@ -59,7 +59,7 @@ it("gives batches back whole and in the order they came, over many segments", as
   expect(drained).toEqual(tokens);
 });
 
-it("goes on after a crash where it was, without what was acknowledged", async () => {
+it("the spool continues after a crash where it was, without what was acknowledged", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes, segmentBytes: 300 });
   for (const token of ["a", "b", "c", "d", "e"]) await crashed.append(batch(token));
@@ -74,7 +74,7 @@ it("goes on after a crash where it was, without what was acknowledged", async ()
   expect(await drain(spool)).toEqual(["d", "e"]);
 });
 
-it("leaves out a torn record at the end and keeps those before it", async () => {
+it("the spool leaves out a torn record at the end and keeps those before it", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes });
   await crashed.append(batch("whole"));
@@ -89,7 +89,7 @@ it("leaves out a torn record at the end and keeps those before it", async () => 
   expect(await drain(spool)).toEqual(["whole", "later"]);
 });
 
-it("leaves out a record whose bytes have changed", async () => {
+it("the spool leaves out a record whose bytes have changed", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes });
   await crashed.append(batch("changed", "0123456789"));
@@ -114,7 +114,7 @@ it("survives rubbish after the last record and in the position", async () => {
   expect(await drain(spool)).toEqual(["kept"]);
 });
 
-it("refuses what is above its limit and takes again once there is space", async () => {
+it("the spool refuses what is above its limit and takes again once there is space", async () => {
   const spool = await open({ dir: tempDir(), maxBytes: 1_000, segmentBytes: 400 });
   const large = "x".repeat(300);
   await spool.append(batch("a", large));
@@ -128,7 +128,7 @@ it("refuses what is above its limit and takes again once there is space", async 
   expect(await drain(spool)).toEqual(["d"]);
 });
 
-it("removes the segments that have been stored", async () => {
+it("the spool removes the segments that have been stored", async () => {
   const dir = tempDir();
   const spool = await open({ dir, maxBytes, segmentBytes: 200 });
   for (let index = 0; index < 50; index += 1) await spool.append(batch(`batch-${index}`));
@@ -153,7 +153,7 @@ it("sets a segment aside that can no longer be read and says how many rows that 
   expect(await drain(spool)).toEqual(["kept"]);
 });
 
-it("keeps the records behind a damaged one, also over a restart, and names its file", async () => {
+it("the spool keeps the records behind a damaged one, also over a restart, and names its file", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes });
   for (const token of ["a", "damaged", "b", "c"]) await crashed.append(batch(token));
@@ -174,18 +174,21 @@ it.each([
   '{"segment":999,"offset":0}',
   '{"segment":1,"offset":99999}',
   '{"segment":1,"offset":-7}',
-])("removes nothing because of the position %s, which no run has left", async (position) => {
-  const dir = tempDir();
-  const crashed = await open({ dir, maxBytes });
-  await crashed.append(batch("kept"));
-  writeFileSync(path.join(dir, "position"), position);
+])(
+  "the spool removes nothing because of the position %s, which no run has left",
+  async (position) => {
+    const dir = tempDir();
+    const crashed = await open({ dir, maxBytes });
+    await crashed.append(batch("kept"));
+    writeFileSync(path.join(dir, "position"), position);
 
-  const spool = await open({ dir, maxBytes });
+    const spool = await open({ dir, maxBytes });
 
-  expect(await drain(spool)).toEqual(["kept"]);
-});
+    expect(await drain(spool)).toEqual(["kept"]);
+  },
+);
 
-it("opens beside a segment that cannot be read, and names it", async () => {
+it("the spool opens beside a segment that cannot be read, and names it", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes, segmentBytes: 50 });
   await crashed.append(batch("kept"));
@@ -199,7 +202,7 @@ it("opens beside a segment that cannot be read, and names it", async () => {
   expect(await drain(spool)).toEqual(["kept", "later"]);
 });
 
-it("takes a file of another name for no segment", async () => {
+it("the spool takes a file of another name for no segment", async () => {
   const dir = tempDir();
   writeFileSync(path.join(dir, "backup.spool"), "");
   const spool = await open({ dir, maxBytes, segmentBytes: 50 });
@@ -209,7 +212,7 @@ it("takes a file of another name for no segment", async () => {
   expect(await drain(spool)).toEqual(["a", "b", "c"]);
 });
 
-it("gives no record out that has changed since it was written", async () => {
+it("the spool gives no record out that has changed since it was written", async () => {
   const dir = tempDir();
   const spool = await open({ dir, maxBytes });
   await spool.append(batch("changed", "0123456789"));
@@ -219,7 +222,7 @@ it("gives no record out that has changed since it was written", async () => {
   await expect(spool.peek()).rejects.toThrow(SpoolDamagedError);
 });
 
-it("takes no segment for damaged because the process has no file handles left", () => {
+it("the spool takes no segment for damaged because the process has no file handles left", () => {
   const dir = tempDir();
   const script = `
     import { closeSync, openSync } from "node:fs";

@@ -131,7 +131,7 @@ function bare(sql: string): string {
     .replace(/`[^`]*`/g, "NAME");
 }
 
-it("reads no table but those of the condition, whatever it is made of", () => {
+it("a guarded query reads no table but those of the condition, whatever it is made of", () => {
   let passed = 0;
   fc.assert(
     fc.property(query, (text) => {

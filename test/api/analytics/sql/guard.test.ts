@@ -157,7 +157,7 @@ it.each([
   ["EXCEPT ALL SELECT 1", "ALL"],
   ["ASOF JOIN key_verifications_v1 AS b ON 1", "ASOF"],
   ["ORDER BY 1 FETCH FIRST 1 ROW ONLY", "FETCH"],
-])("names what it refuses: %s", (clause, name) => {
+])("a refusal names its cause: %s", (clause, name) => {
   expect(() => guard(`SELECT outcome FROM key_verifications_v1 ${clause}`)).toThrow(name);
 });
 
@@ -172,7 +172,7 @@ it.each(["* EXCEPT (key_id)", "* EXCLUDE (key_id)", "v.* EXCEPT key_id", "* REPL
   },
 );
 
-it("says of TOP to write LIMIT", () => {
+it("the refusal of TOP says to write LIMIT", () => {
   expect(() => guard("SELECT TOP 2 key_id FROM key_verifications_v1")).toThrow("write LIMIT");
 });
 

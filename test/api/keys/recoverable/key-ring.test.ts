@@ -4,7 +4,7 @@ import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 
-it("opens what it sealed", () => {
+it("the key ring opens what it sealed", () => {
   const ring = createKeyRing([entry("one")]);
 
   const sealed = ring.seal("vedette_secret", "key_1");
@@ -13,14 +13,14 @@ it("opens what it sealed", () => {
   expect(sealed.sealed.includes("vedette_secret")).toBe(false);
 });
 
-it("does not open a sealed key in another key's row", () => {
+it("the key ring does not open a sealed key in another key's row", () => {
   const ring = createKeyRing([entry("one")]);
   const sealed = ring.seal("vedette_secret", "key_1");
 
   expect(() => ring.open(sealed, "key_2")).toThrow();
 });
 
-it("does not open what was changed", () => {
+it("the key ring does not open what was changed", () => {
   const ring = createKeyRing([entry("one")]);
   const { encryptionKeyId, sealed } = ring.seal("vedette_secret", "key_1");
   const changed = Buffer.from(sealed);
@@ -38,7 +38,7 @@ it("seals by the first key and opens by all, so that keys can be rotated", () =>
   expect(rotated.seal("other", "key_2").encryptionKeyId).toBe("2026");
 });
 
-it("names the key that is missing", () => {
+it("the key ring names the key that is missing", () => {
   const sealed = createKeyRing([entry("2025")]).seal("vedette_secret", "key_1");
   const ring = createKeyRing([entry("2026")]);
 

@@ -28,13 +28,13 @@ it.each<[string, string[], string[], string]>([
   expect(compareMarks(marksOf(...own), marksOf(...kept)).state).toBe(state);
 });
 
-it("says which of the stored keys are taken away", () => {
+it("the verdict says which of the stored keys are taken away", () => {
   const verdict = compareMarks(marksOf("c", "b"), marksOf("b", "a"));
 
   expect(verdict).toEqual({ state: "newer", dropped: ["a"] });
 });
 
-it("says which key is missing, and what to do", () => {
+it("the verdict says which key is missing, and what to do", () => {
   const verdict = compareMarks(marksOf("b"), marksOf("a"));
 
   expect(() => refuseForeign(verdict)).toThrow(

@@ -7,7 +7,7 @@ import type { VerifyInput } from "#api/keys/verify/schemas.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 
-it("looks for keys of a migration within the budget of who guesses", async () => {
+it("the lookup finds keys of a migration within the budget of guesses", async () => {
   const { promise: never } = Promise.withResolvers<never>();
   const query = vi.fn(() => never);
   const keyCache = new LiveCache<KeyRecord>({

@@ -90,7 +90,7 @@ it.each([
   });
 });
 
-it("passes at worst the limit at once, and as much again evenly over the duration that follows", () => {
+it("the limiter passes at worst the limit at once, and as much again evenly over the duration that follows", () => {
   const take = startLimit();
   let again = 0;
   const lastMs = startMs + durationMs - 1;
@@ -105,7 +105,7 @@ it("passes at worst the limit at once, and as much again evenly over the duratio
   expect(again).toBe(limit);
 });
 
-it("refuses at worst for a duration longer, and ever less", () => {
+it("the limiter refuses at worst for a duration longer, and ever less", () => {
   const passed = [1, 1.25, 1.5, 2].map((durations) => {
     const countAt = startUsedUp();
     return countAt(startMs + durations * durationMs);

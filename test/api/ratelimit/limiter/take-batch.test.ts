@@ -43,7 +43,7 @@ function setUp() {
   return { take, takeOf, sent, sentNames, packets };
 }
 
-it("sends the calls of a turn together, a batch for each workspace, in one packet", async () => {
+it("the batching sends the calls of a turn together, a batch for each workspace, in one packet", async () => {
   const { takeOf, sentNames, packets } = setUp();
 
   const calls = [takeOf("ws_1/a1"), takeOf("ws_2/a1"), takeOf("ws_1/a2"), takeOf("ws_1/a1")];
@@ -55,7 +55,7 @@ it("sends the calls of a turn together, a batch for each workspace, in one packe
   expect(packets).toEqual([2]);
 });
 
-it("sends what comes after a turn in another batch", async () => {
+it("the batching sends what comes after a turn in another batch", async () => {
   const { takeOf, sentNames } = setUp();
 
   await takeOf("ws_1/a1");
@@ -64,7 +64,7 @@ it("sends what comes after a turn in another batch", async () => {
   expect(sentNames()).toEqual([["ws_1/a1"], ["ws_1/a2"]]);
 });
 
-it("gives each call the answers to its own limits", async () => {
+it("the batching gives each call the answers to its own limits", async () => {
   const { takeOf } = setUp();
 
   const all = await Promise.all([
@@ -82,7 +82,7 @@ it("gives each call the answers to its own limits", async () => {
   });
 });
 
-it("tells the script which limits are of one call, unless each has one", async () => {
+it("the script gets which limits are of one call, unless each has one", async () => {
   const { takeOf, sent } = setUp();
 
   await Promise.all([takeOf("ws_1/a1"), takeOf("ws_1/a2")]);
@@ -94,7 +94,7 @@ it("tells the script which limits are of one call, unless each has one", async (
   ]);
 });
 
-it("tells the script of each limit what it is, and what this process knows", async () => {
+it("the script gets each limit, and what this process knows of it", async () => {
   const { take, sent } = setUp();
 
   const known = { sequence: 6, current: 4, previous: 2 };
@@ -106,7 +106,7 @@ it("tells the script of each limit what it is, and what this process knows", asy
   ]);
 });
 
-it("does not let a batch grow beyond a hundred limits and one call", async () => {
+it("the batching does not let a batch grow beyond a hundred limits and one call", async () => {
   const { takeOf, sentNames } = setUp();
   const many = Array.from({ length: 100 }, (_, n) => `ws_1/m${n}`);
 
@@ -120,7 +120,7 @@ it("does not let a batch grow beyond a hundred limits and one call", async () =>
   expect(counted.slice(0, 150).map(([one]) => one?.usage.used)).toEqual([...Array(150).keys()]);
 });
 
-it("fails the calls of a batch that fails, and no others", async () => {
+it("only the calls of a failed batch fail", async () => {
   const { takeOf } = setUp();
 
   const calls = [takeOf("ws_away/a1"), takeOf("ws_1/a2"), takeOf("ws_away/a3")];
@@ -129,7 +129,7 @@ it("fails the calls of a batch that fails, and no others", async () => {
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "rejected"]);
 });
 
-it("names counters so that those of a batch are in one slot of a cluster", async () => {
+it("the counters of a batch have names in one slot of a cluster", async () => {
   const { takeOf, sent } = setUp();
 
   await Promise.all([takeOf("ws_1/a1", "ws_1/b/{c}2"), takeOf("workspace:ws_1")]);
@@ -165,7 +165,7 @@ function setUpHeld() {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-it("has few batches of one workspace under way, and sends another's at once", async () => {
+it("a workspace has few batches in flight, and another's are sent at once", async () => {
   const { takeMany, underWay } = setUpHeld();
 
   const flood = takeMany("ws_flood", 50);
@@ -185,7 +185,7 @@ it("has few batches of one workspace under way, and sends another's at once", as
   expect(underWay("ws_flood")).toHaveLength(50);
 });
 
-it("fails what waits at once when what is under way fails", async () => {
+it("pending calls fail at once when those in flight fail", async () => {
   const { takeMany, underWay } = setUpHeld();
 
   const flood = Promise.allSettled(takeMany("ws_flood", 50));
@@ -197,7 +197,7 @@ it("fails what waits at once when what is under way fails", async () => {
   expect(underWay("ws_flood")).toHaveLength(4);
 });
 
-it("names a counter of a long identifier by its hash, so that a workspace fills no more memory", async () => {
+it("a counter of a long identifier has the name of its hash, so that a workspace fills no more memory", async () => {
   const { takeOf, sent } = setUp();
 
   const long = "\u{1f600}".repeat(250);
