@@ -34,7 +34,7 @@ const Event = z.enum(rolloutEvents, {
   error: ({ input }) => noSuch("event of a rollout", String(input), rolloutEvents),
 });
 
-/** In the environment ids of channels, separated by commas, each with all events. */
+/** From the environment: ids of channels, separated by commas, each with all events. */
 const channels = () =>
   z.preprocess(
     (value) => (typeof value === "string" ? textList().parse(value) : value),
@@ -53,7 +53,7 @@ export const rolloutConfig = {
       max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }),
       /** Absent: false with the `process` driver, whose images are in no registry, else true. */
       require_image_in_registry: flag().optional(),
-      /** What has to show that an image has passed CI: all of these; `none`: nothing. */
+      /** The kinds of evidence that an image has passed CI, all of which are required; `none`: none is. */
       require_ci: ciKinds().default([]),
       on_failure: OnFailure.optional(),
       max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
@@ -72,7 +72,7 @@ export const rolloutConfig = {
 
 export type RolloutConfig = z.infer<typeof rolloutConfig.rollout>;
 
-/** What a request leaves out. */
+/** Returns the policy for what a request leaves out. */
 export function defaultPolicy({
   on_failure,
   max_failed: { per_wave, in_all },

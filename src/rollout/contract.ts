@@ -130,9 +130,9 @@ const StandingPart = z.object({
   text: z.string(),
   /** The same without names and full stop. */
   brief: z.string(),
-  /** How many of these sentinels serve nothing. */
+  /** The number of these sentinels that serve nothing. */
   down: z.int(),
-  /** How many of these sentinels serve the new image although their deploys failed. */
+  /** The number of these sentinels that serve the new image although their deploys failed. */
   failed_on_image: z.int(),
 });
 export type StandingPart = z.infer<typeof StandingPart>;
@@ -178,17 +178,17 @@ export const RolloutStatus = z.object({
   /** The caller who paused it. Absent: it is not paused, or nobody has asked for it. */
   paused: z.object({ by: z.string(), at: z.string() }).optional(),
   gate: GateStatus.optional(),
-  /** What a rollout in progress waits for before the next thing starts; null: for nothing. */
+  /** The reason why a rollout in progress does not start its next step; null: it is not waiting. */
   waiting_for: z.enum(waitReasons).nullish(),
-  /** When that wait ends by itself, where it is known. */
+  /** The time at which that wait ends by itself, where it is known. */
   until: z.string().optional(),
-  /** Who has approved which waves. Absent: nobody. */
+  /** The approvals of waves. Absent: none. */
   approved: z.array(Approval).optional(),
-  /** How it ended; null: it has not. */
+  /** The outcome; null: it has not ended. */
   outcome: Outcome.nullish(),
-  /** What the request and the settings say about failures and soaks. */
+  /** The rules for failures and soaks, from the request and the settings. */
   policy: Policy.optional(),
-  /** What shows that the image has passed CI. Absent: the settings ask for nothing. */
+  /** The evidence that the image has passed CI. Absent: the settings require none. */
   ci: z.array(CiEvidence).optional(),
   /**
    * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
@@ -231,7 +231,7 @@ export const RolloutHistory = z.object({
       succeeded: z.int(),
       failed: z.int(),
       reverted: z.int(),
-      /** Of those that were put back, how many had failed before. */
+      /** The number of sentinels put back that had failed before. */
       failed_before: z.int().default(0),
       left_out: z.int().default(0),
       started_at: z.string(),
@@ -257,7 +257,7 @@ export const rolloutHandlers = {
 } as const;
 export type RolloutHandlerName = keyof typeof rolloutHandlers;
 
-/** Those that answer only when the rollout has ended or paused, which may take hours. */
+/** The handlers that answer only when the rollout has ended or paused, which may take hours. */
 export const blockingHandlers: readonly RolloutHandlerName[] = ["Rollout", "Resume", "RollbackAll"];
 
 export const rolloutServiceName = "vedette.v1.SentinelRolloutService";

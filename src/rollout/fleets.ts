@@ -29,9 +29,9 @@ export type RolloutFleet = FleetOperators & {
   /** Why its newest list was not accepted; null: it was. */
   readProblem: () => Promise<string | null>;
   resolveImage: ResolveImage;
-  /** What the settings say, for what a request leaves out. */
+  /** The settings, used for what a request leaves out. */
   policy: HeadPolicy;
-  /** How long a deploy may take; it also bounds the wait for deploys that an earlier run left in flight. */
+  /** The limit of a deploy; it also bounds the wait for deploys that an earlier run left in flight. */
   deployTimeoutMs: number;
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
@@ -73,7 +73,7 @@ export function unknownKey(
   });
 }
 
-/** What its run has begun ends as with a fleet that does not answer. */
+/** Returns a fleet that never answers, so that a run which it already has ends. */
 function removedFleet(name: string): RolloutFleet {
   const refuse = async () => {
     throw new Error(`there is no fleet "${name}" in the settings any more (fleets.${name})`);

@@ -62,7 +62,7 @@ export type Run = OfFleet & {
 };
 /** `runner`: the run that wants it. */
 export type CaptureRequest = OfFleet & { rolloutId: string; runner: string };
-/** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
+/** The image and waves for which the fleet is to be frozen; null: it is frozen, or no longer needs to be. */
 export type ToCapture =
   | ({ image: string; wavePercentages: number[]; policy: Policy } & Pick<RolloutHead, "unchecked">)
   | null;
@@ -78,8 +78,8 @@ export type Advance = {
   look?: Look;
 };
 /**
- * What the conditions are about, read at `atMs`: `reports` of the gate's checks, sentinels that the soak has
- * found astray, and what the windows of `windowsEpoch` say. null: not asked for, or they could not be read.
+ * The facts that the conditions decide on, read at `atMs`: `reports` of the gate's checks, sentinels that the soak
+ * found astray, and the openings by the windows of `windowsEpoch`. null: not asked for, or unreadable.
  */
 export type Look = {
   atMs: number;
@@ -130,7 +130,7 @@ export type BatchRun = LaunchRequest & {
   targets: Target[];
   run: string;
   hasBudget?: boolean;
-  /** How many more sentinels may become unavailable; absent: there is no limit. */
+  /** The number of further sentinels that may become unavailable; absent: there is no limit. */
   slots?: number;
   includeFailed?: boolean;
 };
@@ -143,7 +143,7 @@ export type RecordRequest = {
   results: DeployOutcome[];
   inFlight: number;
   closed: boolean;
-  /** What is left of the batch can't start: too many sentinels are unavailable. */
+  /** True if the rest of the batch can't start because too many sentinels are unavailable. */
   isBlocked?: boolean;
 };
 /** The waves and the counts of a fleet whose batches are stored. */

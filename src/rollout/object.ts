@@ -119,7 +119,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
 
 function isIllegal(error: unknown): boolean {
   const illegal: RolloutProblemCode = "illegal_operation";
-  // Of a handler that this one has called it is a terminal error.
+  // An error of a handler that this one called arrives as a terminal error.
   const code = error instanceof TerminalError ? error.metadata?.["code"] : undefined;
   return (error instanceof ProblemError ? error.code : code) === illegal;
 }

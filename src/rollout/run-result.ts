@@ -1,4 +1,4 @@
-/** What a run of a rollout answers, from the status and back. */
+/** Converts the result of a rollout's run from the status and back. */
 import type { RolloutStatus } from "./contract.ts";
 import type { RunResult } from "./internal.ts";
 

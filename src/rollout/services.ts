@@ -36,7 +36,7 @@ import { createWindowStore } from "./windows/store.ts";
 export type RolloutParts = {
   /** The default one first. */
   fleets: readonly RolloutFleet[];
-  /** Those of these sentinels that are known. */
+  /** Returns those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   /** Reads reports of checks since a time. */
   readChecks: ReadChecks;
@@ -49,7 +49,7 @@ export type RolloutParts = {
   registry?: Registry;
   /** The key with which the gateway signs callers' names; absent: no name is trusted. */
   actorKey?: Uint8Array;
-  /** How long one list of the fleet is tried for, at the start of a rollout and after a pause. */
+  /** The limit for listing the fleet, at the start of a rollout and after a pause. */
   listForMs?: number;
 };
 
@@ -106,7 +106,7 @@ async function holding<Row extends { fleet?: string | undefined }>(
   return (await ofDatabase(store.list())).filter((row) => holdsFor(row, fleet));
 }
 
-/** How long a Rollout waits for the database that says after which fleets it comes. */
+/** The limit of a Rollout's wait for the database that holds the order of fleets. */
 const promotionsLimitMs = 5_000;
 
 async function readBefore(store: PromotionStore, fleet: string): Promise<string[]> {

@@ -10,7 +10,7 @@ export const inlineListLimit = 1_000;
 /** Sentinels per batch: one invocation, one `batch:n` key, one `outcome:n` key. */
 export const batchSize = 250;
 
-/** How many reasons the head has; the outcomes of the batches have all of them. */
+/** The number of reasons in the head; the outcomes of the batches have all of them. */
 export const reasonSampleLimit = 100;
 
 export type WaveProgress = {
@@ -28,12 +28,12 @@ export type WaveProgress = {
   /** Failures of the fleet's API, not of the image; and those of them from before the last Resume. */
   fleetFailed?: number;
   fleetPassedOver?: number;
-  /** When it started for the first time, and when all of its members had a result. ISO 8601. */
+  /** The first start of the wave, and the time when all of its members had a result. ISO 8601. */
   startedAt?: string;
   endedAt?: string;
 };
 
-/** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
+/** The number of members of a batch by mark of their outcome; `ofFleet`: failures of the fleet's API. */
 export type Tally = Record<"s" | "f" | "r" | "n" | "x" | "ofFleet", number>;
 
 /** `include_failed`: whether an automatic rollback takes failed sentinels, too. */
@@ -52,14 +52,14 @@ export type WaveWait = {
   until?: string;
   /** Sentinels that did not run the image, or were unhealthy, at the last look of the soak. */
   suspects?: string[];
-  /** When the fleet was last looked at, and when the gate's checks were last read. */
+  /** The times at which the fleet was last polled and the gate's checks were last read. */
   lookedAt?: string;
   checkedAt?: string;
-  /** When an operator resumed the rollout in this wait. */
+  /** The time at which an operator resumed the rollout in this wait. */
   resumedAt?: string;
-  /** Whether an operator has ended the wait for a window, for what starts next. */
+  /** True if an operator has ended the wait for a window, for what starts next. */
   skipsWindows?: true;
-  /** Whether it waits for the start that the request asks for. */
+  /** True if it waits for the start that the request asks for. */
   isForStart?: true;
 };
 
@@ -90,25 +90,25 @@ export type RolloutHead = {
   gate?: Gate;
   /** The state of the gate, from the end of a wave until the next one starts. */
   gateStatus?: GateStatus;
-  /** What the request and the settings say about failures and soaks. */
+  /** The rules for failures and soaks, from the request and the settings. */
   policy: HeadPolicy;
-  /** What showed at the start that the image has passed CI; absent: the settings asked for nothing. */
+  /** The evidence at the start that the image has passed CI; absent: the settings require none. */
   ci?: CiEvidence[];
   /** From the end of a wave until the next thing starts. */
   wait?: WaveWait;
-  /** How many waves have ended and were judged. */
+  /** The number of waves that have ended and were evaluated. */
   endedWaves: number;
   /** Set when it is paused, until the rollback that follows by `on_failure` has begun. */
   rollbackDue?: true;
   /** The run of the rollback that followed by `on_failure`. */
   automaticRollback?: string;
-  /** Whether the last rollback takes failed sentinels, too. */
+  /** True if the last rollback takes failed sentinels, too. */
   includeFailed?: boolean;
   /** The state in which the last rollback began. */
   rolledBackFrom?: "paused" | "cancelled";
   /** The waves that operators have approved; absent: none. */
   approved?: Approval[];
-  /** Whether an operator has ended the wait for the requested start. */
+  /** True if an operator has ended the wait for the requested start. */
   startsEarly?: true;
   startedBy: string;
   /** The starter's accounts at the identity provider; absent: none is known. */
@@ -130,7 +130,7 @@ export type RolloutHead = {
    * flight. Kept until they have ended, so that a run that replaces this one waits for them too.
    */
   drain?: Record<string, string[]>;
-  /** Whether the fleet is frozen into batches yet. */
+  /** True once the fleet is frozen into batches. */
   captured: boolean;
   currentWave: number;
   totalWaves: number;
@@ -140,21 +140,21 @@ export type RolloutHead = {
   failed: number;
   reverted: number;
   revertedByLastRollback: number;
-  /** How many had failed when the first rollback began. */
+  /** The number of failed sentinels when the first rollback began. */
   failedBefore?: number;
-  /** How many were reverted when the last rollback began; absent: there was none. */
+  /** The number of reverted sentinels when the last rollback began; absent: there was none. */
   revertedBefore?: number;
-  /** What each batch contributes to the counts above and to those of its wave, by batch number. */
+  /** The part of each batch in the counts above and in those of its wave, by batch number. */
   tallies: Record<string, Tally>;
   failedSample: SentinelReason[];
   notReverted: SentinelReason[];
   /** Batches whose deploys may be in flight, by batch number. */
   openBatches: Record<string, OpenBatch>;
-  /** How many deploys had been ordered and had no result when the last run stopped. */
+  /** The number of deploys that had been ordered and had no result when the last run stopped. */
   orderedAtStop?: number;
   /** The run whose orders are stopped. */
   stoppedRun?: string;
-  /** How many sentinels the fleet had when it was frozen, and how many pins and the request have left out. */
+  /** The size of the fleet when it was frozen, and the number of sentinels that pins and the request left out. */
   fleetSize?: number;
   leftOut?: number;
   /** The choice of the request, if the fleet could not be listed at the start: to be checked when it is frozen. */
@@ -218,12 +218,12 @@ export function clearBatches(ctx: Writer, head: RolloutHead): void {
   }
 }
 
-/** When the repair timer was last set, and for which run. Key `repair`. */
+/** The time at which the repair timer was last set, and the run it was set for. Key `repair`. */
 export type RepairMark = { runner: string; atMs: number };
 export const readRepair = (ctx: Reader) => ctx.get<RepairMark>("repair");
 export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", mark);
 
-/** How often the windows have changed. Key `windowsEpoch`. */
+/** The number of changes of the windows so far. Key `windowsEpoch`. */
 export const readWindowsEpoch = async (ctx: Reader) => (await ctx.get<number>("windowsEpoch")) ?? 0;
 export const writeWindowsEpoch = (ctx: Writer, epoch: number) => ctx.set("windowsEpoch", epoch);
 

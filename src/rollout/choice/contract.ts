@@ -1,4 +1,4 @@
-/** Which sentinels a rollout takes, and in which order. */
+/** The choice and the order of a rollout's sentinels. */
 import { z } from "zod";
 import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";

@@ -1,11 +1,11 @@
-/** Which sentinels a rollout leaves out, because of pins and its own exclusions. Pure. */
+/** Finds the sentinels that a rollout leaves out, because of pins and its own exclusions. Pure. */
 import type { FleetMember, Labels } from "#fleet/contract.ts";
 import type { Choice, Pin, Selector } from "./contract.ts";
 
 /** `by`: the pin's id; null: the request excludes it. */
 export type LeftOut = { id: string; by: string | null; reason: string };
 
-/** As history says it. */
+/** Returns the reason in the words of history. */
 export function reasonOf({ by, reason }: Omit<LeftOut, "id">): string {
   const who = by === null ? "excluded" : `pin ${by}`;
   return reason === "" ? who : `${who}: ${reason}`;
@@ -40,7 +40,7 @@ export function leaveOut(
   return { chosen, leftOut };
 }
 
-/** Whether a sentinel matches each field that the selector has. */
+/** Returns a function that is true for a sentinel that matches each field of the selector. */
 export function selectorOf(selector: Selector): (member: FleetMember) => boolean {
   const ids = selector.ids && new Set(selector.ids);
   const regions = selector.regions && new Set(selector.regions);

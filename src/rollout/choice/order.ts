@@ -1,4 +1,4 @@
-/** In which order a rollout takes its sentinels: canaries, then the regions that the request names. Pure. */
+/** Orders the sentinels of a rollout: canaries, then the regions that the request names. Pure. */
 import type { FleetMember } from "#fleet/contract.ts";
 import type { Choice } from "./contract.ts";
 import { selectorOf } from "./leave-out.ts";
@@ -18,7 +18,7 @@ export function inOrder(
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-/** How many of `count` fit into waves of which so many seats are left, the first ones first. */
+/** Distributes `count` over waves with so many free seats, the first ones first. */
 export function seatsOf(count: number, left: readonly number[]): number[] {
   let rest = count;
   return left.map((free) => {

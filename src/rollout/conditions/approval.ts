@@ -1,4 +1,4 @@
-/** Whether an operator has to approve a wave before it starts, and has. Pure. */
+/** Waits until an operator has approved a wave that needs it. Pure. */
 import type { Approvals } from "#rollout/policy/contract.ts";
 import { type Condition, start } from "./condition.ts";
 

@@ -1,10 +1,10 @@
-/** How many sentinels may be unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
+/** Limits the sentinels that are unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
 import type { RolloutHead, Unavailable } from "#rollout/state.ts";
 import { limitOf } from "#rollout/values/limit.ts";
 import { allowedWords, ofFleet } from "./budget.ts";
 import { type Condition, look, type Stop, start } from "./condition.ts";
 
-/** So many as the limit allows; undefined: there is none. At least one, or nothing could be deployed. */
+/** Returns the limit, at least 1, or nothing could be deployed; undefined: there is none. */
 export function allowedUnavailable({
   policy,
   fleetSize,
@@ -14,19 +14,19 @@ export function allowedUnavailable({
   return limit === undefined ? undefined : Math.max(1, limitOf(limit, fleetSize ?? total));
 }
 
-/** How many more may become unavailable; undefined: there is no limit. Negative: more are than may be. */
+/** Returns how many more may become unavailable; undefined: there is no limit. Negative: the limit is exceeded. */
 export function freeSlots(head: RolloutHead): number | undefined {
   const allowed = allowedUnavailable(head);
   const { ids = [], more = 0 } = head.unavailable ?? {};
   return allowed === undefined ? undefined : allowed - ids.length - more;
 }
 
-/** Whether unhealthy sentinels alone take every place. */
+/** True if unhealthy sentinels alone take every place. */
 export function isFilledBy(head: RolloutHead, unhealthy: number): boolean {
   return unhealthy >= (allowedUnavailable(head) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Those that are unavailable once these deploys have ended. */
+/** Returns the unavailable sentinels once these deploys have ended. */
 export function withEndedDeploys(
   { ids, ...rest }: Unavailable,
   results: readonly { id: string; ok: boolean; leftOut?: true }[],

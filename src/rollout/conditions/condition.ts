@@ -7,7 +7,7 @@ import type { Next } from "./next.ts";
 
 export type Facts = {
   head: RolloutHead;
-  /** What would start. */
+  /** The step that would start. */
   next: Next;
   /** The index of the wave that has ended, or whose deploys are in progress; undefined: none has begun. */
   wave: number | undefined;
@@ -25,11 +25,11 @@ export type Wait = {
   action: "wait";
   waitingFor: WaitReason;
   reason: string;
-  /** When it ends by itself; absent: that depends on something else. */
+  /** The time at which it ends by itself; absent: that depends on something else. */
   untilMs?: number;
-  /** How soon to look again, because something could not be read. Nobody is told of such a wait. */
+  /** The delay until it is polled again, because something could not be read. Nobody is notified of such a wait. */
   retryMs?: number;
-  /** Whether it waits for the start that the request asks for. */
+  /** True if it waits for the start that the request asks for. */
   isForStart?: true;
 };
 
@@ -37,12 +37,12 @@ export type Stop = {
   action: "stop";
   cause: PauseCause;
   reason?: string;
-  /** Whether the image is the likely reason, so that a rollback helps. */
+  /** True if the image is the likely reason, so that a rollback helps. */
   isOfImage: boolean;
 };
 
 export const start = { action: "start" } as const;
-/** What was read says nothing any more: it is read again at once. */
+/** The facts are outdated: they are read again at once. */
 export const look = { action: "look" } as const;
 
 export type Verdict = typeof start | typeof look | Wait | Stop;

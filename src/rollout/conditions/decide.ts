@@ -8,7 +8,7 @@ import { judgeResults } from "./results.ts";
 import { judgeSoak } from "./soak.ts";
 import { judgeWindow } from "./window.ts";
 
-/** In the order in which waits are reported. */
+/** The order is that in which waits are reported. */
 const conditions: readonly Condition[] = [
   judgeBudget,
   judgeResults,
@@ -18,7 +18,7 @@ const conditions: readonly Condition[] = [
   judgeWindow,
 ];
 
-/** What is so at the moment of the start alone: asked last, when nothing else keeps it back. */
+/** Conditions of the very moment of the start: asked last, when no other one waits. */
 const atStart: readonly Condition[] = [judgeAvailability];
 
 export function mayStart(facts: Facts): Verdict {

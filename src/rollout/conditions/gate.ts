@@ -82,7 +82,7 @@ function endMsOf({ gate, wait }: RolloutHead, status: GateStatus): number {
   return Math.max(untilMs, Date.parse(wait.resumedAt) + gate.timeout_seconds * 1_000);
 }
 
-/** What keeps the gate from opening; undefined: nothing. */
+/** Describes what keeps the gate from opening; undefined: nothing. */
 function missingOf({ gateStatus, wait }: RolloutHead): string | undefined {
   const missing = (gateStatus?.checks ?? [])
     .filter((check) => check.clean_runs < check.wanted_runs)

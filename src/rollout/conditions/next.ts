@@ -1,12 +1,12 @@
-/** What comes next in a rollout. Pure. */
+/** Finds the next step of a rollout. Pure. */
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 
 /** Another deploy of the current wave, a wave by its index, or the end of the rollout. */
 export type Next = { kind: "deploy" } | { kind: "wave"; index: number } | { kind: "end" };
 
 /**
- * What comes after the waves that have ended: the first wave with members that have no result yet. While the
- * fleet is not frozen, nobody knows the members of the first one.
+ * Returns the step after the waves that have ended: the first wave with members that have no result yet. While the
+ * fleet is not frozen, the members of the first one are unknown.
  */
 export function nextOf({
   captured,

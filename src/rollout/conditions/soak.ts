@@ -37,14 +37,14 @@ function lastLookMs({ wait }: RolloutHead, { endMs, nowMs }: { endMs: number; no
   return untilMs > endMs ? untilMs : nowMs + lastLooksMs;
 }
 
-/** How long a look that finds nothing may take after the soak. */
+/** The limit, after the soak, of polls that find nothing. */
 const lastLooksMs = 300_000;
 
 /** Twice as long as one look may take, and the interval after the soak. */
 const freshMs = 90_000;
 const lateIntervalMs = 30_000;
 
-/** Whether the fleet is to be looked at, at `atMs`: while the wave soaks, and until the next one starts. */
+/** True if the fleet is to be polled at `atMs`: while the wave soaks, and until the next one starts. */
 export function isLookDue({ soakUntil, waitingFor, lookedAt }: WaveWait, atMs: number): boolean {
   if (soakUntil === undefined) return false;
   const isLate = lookedAt === undefined || atMs - Date.parse(lookedAt) >= lateIntervalMs;

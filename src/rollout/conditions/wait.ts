@@ -65,7 +65,7 @@ export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { w
   return { ...head, wait: { ...before, round, ...shown } };
 }
 
-/** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
+/** Returns how long the run sleeps before it polls again: to the very end of the wait, or one interval. */
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
   const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
   const { retryMs = intervals[waitingFor](head, nowMs) } = verdict;
@@ -81,7 +81,7 @@ const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number
 
 const longestSleepMs = 3_600_000;
 
-/** Who approves or changes a window ends the sleep; but what soaked, or has a gate, is watched until the next wave starts. */
+/** An approval or changed window ends the sleep; after a soak, or with a gate, it polls until the next wave. */
 function idlePollMs({ wait, gateStatus }: RolloutHead): number {
   if (wait?.soakUntil === undefined && gateStatus === undefined) return longestSleepMs;
   const { since, until = "" } = wait ?? { since: "" };
@@ -114,7 +114,7 @@ function resumeWait({ soakUntil, skipsWindows: _, ...wait }: WaveWait, nowMs: nu
   return { ...wait, resumedAt, soakUntil: toIso(Math.max(nowMs, Date.parse(soakUntil))) };
 }
 
-/** Whether it stopped for a reason of its own, and not because of what it has done. */
+/** True if it was stopped from outside, and not because of its results. */
 export function wasInterrupted({ cause }: Pick<RolloutHead, "cause">): boolean {
   return cause !== undefined && interruptions.includes(cause);
 }

@@ -1,4 +1,4 @@
-/** Whether a wave may start at this time: the requested start, allowed windows and freezes. Pure. */
+/** Evaluates the times at which a wave may start: the requested start, allowed windows and freezes. Pure. */
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { createCalendar } from "#rollout/windows/calendar.ts";
@@ -38,7 +38,7 @@ function unread({ wait }: RolloutHead, nowMs: number): Wait {
   return { ...waitFor("waits, since the windows could not be read"), retryMs };
 }
 
-/** When each wave may start at the earliest, if deploys took no time; undefined: not within a year. */
+/** Returns the earliest start of each wave, if deploys took no time; undefined: not within a year. */
 export function earliestStarts(
   windows: readonly RolloutWindow[],
   { policy, soaksMs, nowMs }: { policy: Policy; soaksMs: readonly number[]; nowMs: number },

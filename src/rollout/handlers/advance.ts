@@ -162,7 +162,7 @@ async function startWave(
   return { action: "run", waveIndex, batches: batchesOf(wave), windowsEpoch, ...oneByOne };
 }
 
-/** How the run that stops has left the rollout, whatever has begun since. */
+/** Returns the state in which the stopping run has left the rollout, whatever was started since. */
 function endedState(head: RolloutHead): RolloutHead["state"] {
   if (head.state === "in_progress") return "paused";
   const wasRolledBackByHand = head.state === "rolling_back" && head.automaticRollback === undefined;
@@ -218,7 +218,7 @@ function failConfirmed(
 /** null: nobody asked, or the fleet could not be listed. "stale": it was read too long ago. */
 type SeenFleet = Unhealthy | null | "stale";
 
-/** How many are unhealthy, and how many of them come next: that is read only when it decides something. */
+/** Counts the unhealthy sentinels and, only where it decides something, those of them that come next. */
 async function countTargets(
   ctx: ObjectContext,
   head: RolloutHead,
@@ -232,7 +232,7 @@ async function countTargets(
   return { unhealthy, ofNext: targets.filter((id) => ids.has(id)).length };
 }
 
-/** What the first batch of the wave with members left would deploy: batches run one by one. */
+/** Returns the sentinels of the first batch of the wave with members left: batches run one by one. */
 async function firstTargets(
   ctx: ObjectContext,
   head: RolloutHead,

@@ -23,7 +23,7 @@ export async function announce(
   return announceAt(ctx, head, { transition, nowMs: await ctx.date.now() });
 }
 
-/** As `announce`, for a handler that knows the time. */
+/** Does the same as `announce`, for a handler that knows the time. */
 export function announceAt(
   ctx: ObjectContext,
   head: RolloutHead,

@@ -86,7 +86,7 @@ function stillOrdered(
   };
 }
 
-/** Whether a rollback of it has ever begun. */
+/** True if a rollback of it was ever started. */
 export function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
   return revertedBefore !== undefined || state === "rolling_back" || reverted > 0;
 }

@@ -74,7 +74,7 @@ function limitsOf(head: RolloutHead, kind: RunKind, targets: Target[]): Limits {
   };
 }
 
-/** How many may be in flight at once. */
+/** Returns how many may be in flight at once. */
 function launchable({ targets, slots = targets.length }: Limits): number {
   const down = targets.filter(({ isDown }) => isDown === true).length;
   return Math.min(targets.length, down + Math.max(0, slots));
@@ -113,13 +113,13 @@ function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Targe
   return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image, includeFailed }));
 }
 
-/** Of a run that was stopped and that another one has replaced nothing is wanted. */
+/** False for the launch of a run that was stopped and replaced. */
 function isWanted(head: RolloutHead, { rolloutId, kind, runner }: LaunchRequest): boolean {
   const working = kind === "rollout" ? "in_progress" : "rolling_back";
   return head.rolloutId === rolloutId && head.state === working && head.runner === runner;
 }
 
-/** Whether another deploy of the current wave may start. */
+/** Decides if another deploy of the current wave may start. */
 export function judgeDeploy(head: RolloutHead): Verdict {
   const nowMs = Date.parse(head.updatedAt);
   const next = { kind: "deploy" } as const;

@@ -7,7 +7,7 @@ import { findHindrance } from "#rollout/rules/promotion.ts";
 export type Promotions = {
   /** The fleets after which this one takes an image. */
   before: (fleet: string) => Promise<string[]>;
-  /** Whether the newest rollout of the image to the fleet has completed. */
+  /** True if the newest rollout of the image to the fleet has completed. */
   hasCompleted: (fleet: string, image: string) => Promise<boolean>;
 };
 

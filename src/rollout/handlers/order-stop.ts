@@ -20,7 +20,7 @@ import { cancelRun, stopWork } from "./runs.ts";
 export type OrderStop = {
   /** Once it has resolved no order of this run is sent any more, whatever is killed. */
   stopRun: (run: string) => Promise<void>;
-  /** How many of these sentinels were last ordered by one of these runs. */
+  /** Counts those of these sentinels that were last ordered by one of these runs. */
   countOrdered: (runs: readonly string[], ids: readonly string[]) => Promise<number>;
 };
 

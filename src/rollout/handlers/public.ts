@@ -61,10 +61,10 @@ export type PublicParts = {
   readActor: ReadActor;
 };
 
-/** How long the fleet's list is waited for before a rollout starts. */
+/** The limit for listing the fleet before a rollout starts. */
 const checkForMs = 10_000;
 
-/** How long the registry may be unreachable before the call fails. */
+/** The time for which the registry may be unreachable before the call fails. */
 const pinRetry = { maxRetryDuration: 15_000 };
 
 /** A fleet with many pages is slow to list; the gateway's own timeout is hardly longer. */

@@ -50,7 +50,7 @@ export async function record(
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) tellMembers(ctx, head.rolloutId, batch);
-  // When a batch closes all its results are written: history may miss some, if a write was killed.
+  // The close of a batch writes all its results: history may miss some, if a write was killed.
   tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
   return null;

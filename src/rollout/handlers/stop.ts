@@ -7,7 +7,7 @@ import { type OrderStop, stopOrders } from "./order-stop.ts";
 import { startRollback } from "./rollback.ts";
 import { stopWork } from "./runs.ts";
 
-/** Whose name a rollback has that nobody called for. */
+/** The name of the caller of an automatic rollback. */
 const automatic = "on_failure";
 
 /**
@@ -35,7 +35,7 @@ export async function stopFor(
   return followsRollback ? rollBackAutomatically(ctx, orders) : (stopped ?? announced);
 }
 
-/** Whether a rollback has to begin by itself: an operator may have decided otherwise meanwhile. */
+/** True if an automatic rollback is pending: an operator may have decided otherwise meanwhile. */
 export function isDue({ state, rollbackDue }: RolloutHead): boolean {
   return state === "paused" && rollbackDue === true;
 }

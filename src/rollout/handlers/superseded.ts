@@ -17,7 +17,7 @@ import { toStatus } from "./answer.ts";
 type Reader = Pick<ObjectSharedContext, "get">;
 type Writer = Pick<ObjectContext, "set" | "clear">;
 
-/** How many are kept. Callers that still wait for an older one are referred to history. */
+/** The number of stored ones. Callers that still wait for an older one are referred to history. */
 const keptLimit = 50;
 
 /** Key `supersededIds`: the rollouts that are kept, the oldest first. */

@@ -51,10 +51,10 @@ async function waitInstruction(
   };
 }
 
-/** Those that somebody may have to do something about, or that take hours. */
+/** Waits that an operator may have to act on, or that take hours. */
 const announced: readonly WaitReason[] = ["approval", "window"];
 
-/** Whether it waits for something else than before; of those that are announced, also for another reason. */
+/** True if it waits for something else than before; an announced wait is news with another reason, too. */
 function isNews({ waitingFor, reason }: WaveWait, before: WaveWait | undefined): boolean {
   if (waitingFor !== before?.waitingFor) return true;
   return waitingFor !== undefined && announced.includes(waitingFor) && reason !== before?.reason;

@@ -109,7 +109,7 @@ export async function runnerEnded(
 ): Promise<RunResult> {
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
-  // What stopped the rollout may have been killed before it began the rollback.
+  // The call that stopped the rollout may have been killed before it started the rollback.
   if (head !== null && isOurs && isDue(head)) await rollBackAutomatically(ctx, orders);
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
   const { failure: reason, cause } = request;

@@ -10,7 +10,7 @@ const WaveView = z.object({
   failed: z.int(),
   reverted: z.int(),
   not_reverted: z.int(),
-  /** When it started, and when all of its sentinels had a result; null before. */
+  /** The start of the wave, and the time when all of its sentinels had a result; null before. */
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),
 });
@@ -57,14 +57,14 @@ export const RolloutDetail = z.object({
   messages: z.array(MessageView),
   /** The images that a rollback would restore, and how many sentinels get each. */
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
-  /** Of the gate between waves, in its order. Absent: there is none. */
+  /** The checks of the gate between waves, in its order. Absent: there is no gate. */
   gate_checks: z.array(z.string()).optional(),
   /** Why sentinels failed, by the reason's code, the most frequent first. */
   failures: z.array(Failure),
 });
 export type RolloutDetail = z.infer<typeof RolloutDetail>;
 
-/** What counting the rollout's sentinels gives is not recorded a second time. */
+/** The wave without the counts of its sentinels, which are counted when it is read. */
 export type RecordedWave = Pick<
   WaveView,
   "wave" | "percentage" | "size" | "started_at" | "ended_at"
@@ -92,11 +92,11 @@ type OutcomeMoment = {
   /** null: it has none any more, because its deploy is tried again. */
   outcome: string | null;
   atMs: number;
-  /** When the deploy was ordered that ended so; null: it is not known. */
+  /** The time at which the deploy with this outcome was ordered; null: it is not known. */
   orderedMs: number | null;
 };
 
-/** What became of a sentinel in a rollout, the oldest change first. */
+/** The outcomes of a sentinel in a rollout, the oldest change first. */
 export type MemberHistory = {
   id: string;
   /** null: left out of all waves. */
@@ -109,9 +109,8 @@ export const SentinelDeploy = z.object({
   rollout_id: z.string(),
   started_at: z.string(),
   rollout_state: z.string(),
-  /** That of the rollout. */
   image: z.string(),
-  /** What a rollback restores; empty: not known. */
+  /** The image that a rollback restores; empty: not known. */
   previous_image: z.string(),
   /** null: it was left out of all waves. */
   wave: z.int().nullable(),
@@ -120,7 +119,7 @@ export const SentinelDeploy = z.object({
   reason: z.string().nullable(),
   /** Why it failed, also once a rollback has put it back; null: it has not. */
   failure: z.string().nullable(),
-  /** When the outcome was recorded; without one, when the rollout's members were recorded. */
+  /** The time at which the outcome was recorded; without one, that of the rollout's members. */
   at: z.string(),
 });
 export type SentinelDeploy = z.infer<typeof SentinelDeploy>;
@@ -128,7 +127,7 @@ export type SentinelDeploy = z.infer<typeof SentinelDeploy>;
 /** An image that a fleet has run, or that was rolled out to it. */
 export const SeenImage = z.object({
   image: z.string(),
-  /** How many sentinels run it now. */
+  /** The number of sentinels that run it now. */
   running: z.int(),
   /** Its newest rollout; null: none had it. */
   rollout: z

@@ -5,7 +5,7 @@ import type { SeenImage } from "./contract.ts";
 
 const maxImages = 50;
 
-/** How far back rollouts are looked at: more of them repeat images, or are of nobody's interest any more. */
+/** The number of newest rollouts that are read: older ones repeat images, or interest nobody any more. */
 const maxRollouts = 500;
 
 /** Lists the images that run, ran before on a sentinel, or were rolled out, by their newest names; newest rollout first. */
@@ -26,7 +26,7 @@ export function createImageReader(database: Database): ReadSeenImages {
   };
 }
 
-// What runs is never cut off by old rollouts.
+// Running images are never cut off by old rollouts.
 const selectImages = `
   WITH rolled_out AS (
     SELECT DISTINCT ON (image) image, started_at,

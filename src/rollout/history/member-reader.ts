@@ -4,7 +4,7 @@ import type { MemberHistory, SentinelDeploy } from "./contract.ts";
 
 const maxDeploys = 50;
 
-/** How far back rollouts are looked at, each by its primary key: an index by sentinel would be written with each deploy. */
+/** Newest rollouts read, each by its primary key: an index by sentinel would be written at each deploy. */
 const maxRollouts = 500;
 
 export function createMemberReader(database: Database) {

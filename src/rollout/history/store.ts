@@ -65,7 +65,7 @@ export function createHistoryStore(database: Database) {
       return rows.map((row) => ({ fleet: row.fleet, ...toRollout(row) }));
     },
 
-    /** Whether the newest rollout of the image to the fleet has completed, and did not leave everybody out. */
+    /** True if the newest rollout of the image to the fleet has completed, and did not leave everybody out. */
     async hasCompleted(fleet: string, image: string): Promise<boolean> {
       const { rows } = await database.query(selectCompleted, [fleet]);
       return rows.find((row) => isSameImage(row.image, image))?.completed === true;

@@ -24,12 +24,12 @@ export const RolloutPlan = z.object({
   /** Percentages whose wave would add no sentinel to the wave that is named. */
   merged: z.array(z.object({ percentage: z.int(), wave: z.int() })).default([]),
   gate: Gate.nullable().default(null),
-  /** As asked for, and for the rest as the settings say. */
+  /** The policy of the request, completed from the settings. */
   policy: Policy.default({}),
-  /** How many sentinels may be unhealthy, failed or in flight at one time; null: there is no such limit. */
+  /** The limit of unhealthy, failed and in-flight sentinels at one time; null: there is none. */
   max_unavailable: z.int().nullable().default(null),
   on_failure: OnFailure.default("pause"),
-  /** How many deploys may fail in all; null: there is no such limit. */
+  /** The limit of failed deploys in all; null: there is none. */
   max_failed: z.int().nullable().default(null),
   /** The evidence that the image has passed CI. Rollout refuses an image of which one does not pass. */
   ci: z.array(CiEvidence).default([]),
@@ -44,9 +44,9 @@ export const RolloutPlan = z.object({
       /** Sentinels covered after this wave. */
       covered: z.int(),
       regions: z.record(z.string(), z.int()),
-      /** How many deploys of this wave may fail; null: there is no such limit. */
+      /** The limit of failed deploys in this wave; null: there is none. */
       max_failed: z.int().nullable().default(null),
-      /** How long the wave is watched before the next one starts. */
+      /** The time for which the wave is watched before the next one starts. */
       soak_seconds: z.int().default(0),
       /** True if an operator other than the starter has to approve it. */
       needs_approval: z.boolean().default(false),

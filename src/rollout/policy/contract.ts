@@ -67,7 +67,7 @@ export const policyFields = {
 export const Policy = z.object(policyFields);
 export type Policy = z.infer<typeof Policy>;
 
-/** What a rollout in progress may wait for before the next thing starts. */
+/** The reasons for which a rollout in progress may wait before its next step. */
 export const waitReasons = ["soak", "gate", "approval", "window"] as const;
 export type WaitReason = (typeof waitReasons)[number];
 

@@ -1,4 +1,4 @@
-/** Which fleet takes an image only after another one. */
+/** The order of fleets: a fleet may take an image only after another one. */
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
 import { Reason, RowId } from "#rollout/values/contract.ts";

@@ -4,7 +4,7 @@ import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import type { Listed, RowStore } from "./store.ts";
 
-/** Who may change which rows: a row of one fleet, or of all of them. */
+/** The callers' access to rows: a row is of one fleet, or of all of them. */
 export type RowAccess = { readActor: ReadActor; fleets: FleetAccess };
 
 type FleetAccess = {
@@ -20,13 +20,13 @@ type FleetRow = { id: string; fleet?: string | undefined };
 type Parts<Row> = {
   store: RowStore<Row>;
   access: RowAccess;
-  /** As a log and an error call it: "window". */
+  /** The name in logs and errors: "window". */
   word: string;
   /** Throws a `ProblemError` for a row that cannot be; absent: what the schema allows can be. */
   check?: (row: Row) => void;
 };
 
-/** Whether a row holds for this fleet; undefined: for any of them. */
+/** True if a row holds for this fleet; undefined: for any of them. */
 export function holdsFor(row: Pick<FleetRow, "fleet">, fleet: string | undefined): boolean {
   return fleet === undefined || row.fleet === undefined || row.fleet === fleet;
 }

@@ -9,9 +9,9 @@ export type RowKind<Row extends { id: string }, Code extends string> = {
   /** The value of each column, the same for rows that mean the same. */
   columns: Record<string, (row: Row) => unknown>;
   fromColumns: (columns: Record<string, unknown>) => Row;
-  /** How many there may be. */
+  /** The maximal number of rows. */
   most: number;
-  /** What a row is called: "window". */
+  /** The name of a row in messages: "window". */
   word: string;
   codes: Record<"exists" | "tooMany" | "unknown", Code>;
   /** Throws a `ProblemError` for a row that does not fit the others; absent: each does. */
@@ -25,7 +25,7 @@ export type RowStore<Row> = {
   add: (row: Row, by: string) => Promise<Listed<Row>>;
   /** Removes this one; another that has its id by now stays. */
   remove: (row: Listed<Row>) => Promise<void>;
-  /** For an id that no row has. */
+  /** Returns the problem for an id that no row has. */
   unknown: (id: string) => ProblemError;
 };
 

@@ -15,7 +15,7 @@ const statuses: Record<Exclude<CiResult, "passed">, number> = {
   unavailable: 424,
 };
 
-/** In the order in which one of several results is named. */
+/** The order in which one of several results is named. */
 const order = ["failed", "unverifiable", "missing", "pending", "unavailable"] as const;
 
 const words: Record<Exclude<CiResult, "passed">, string> = {

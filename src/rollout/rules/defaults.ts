@@ -2,7 +2,7 @@
 import { Approvals, type Policy } from "#rollout/policy/contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 
-/** What the request leaves out is as the settings say. It cannot ask for fewer approvals than they do. */
+/** Completes the request from the settings. It cannot ask for fewer approvals than they do. */
 export function withDefaults(settings: HeadPolicy, requested: Policy = {}): HeadPolicy {
   const wanted = [settings.approvals, requested.approvals];
   // From the fewest to the most.

@@ -17,14 +17,14 @@ import { limitOf } from "#rollout/values/limit.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { PlannedRollout, WaveMembers } from "./plan.ts";
 
-/** How many sentinels of a wave, and of those that are left out, the answer of Plan names. */
+/** The number of sentinels that the answer of Plan names for each wave, and of those left out. */
 const namedPerWave = 100;
 
 type Planned = {
   image: string;
   ci: CiEvidence[];
   hindrances: string[];
-  /** As requested: in a small fleet there are fewer waves. */
+  /** The requested percentages: in a small fleet there are fewer waves. */
   wavePercentages: readonly number[];
   policy: HeadPolicy;
   gate?: Gate | undefined;
@@ -127,7 +127,7 @@ function canariesIn(
   return waves.flatMap(({ members }) => members.filter(isCanary).map(({ id }) => id));
 }
 
-/** In a small fleet a percentage may cover no more sentinels than the one before it. */
+/** Returns the percentages that, in a small fleet, cover no more sentinels than the one before. */
 function mergedInto(
   waves: readonly WaveMembers[],
   wavePercentages: readonly number[],

@@ -33,10 +33,10 @@ type Draft = {
   lines: (head: RolloutHead, call: Call) => string[];
 };
 
-/** Who called for it, and why; undefined: nobody did, and nothing was said. */
+/** The caller and the reason; undefined: it was automatic, or no reason was given. */
 type Call = { by?: string | undefined; reason?: string | undefined };
 
-/** How many failed sentinels a message names; the rest is a number. */
+/** The number of failed sentinels that a message names; the rest is a number. */
 const namedFailures = 5;
 
 const drafts: Record<RolloutEvent, Draft> = {
@@ -228,7 +228,7 @@ function doneWords({ succeeded, failed, total }: RolloutHead): string {
   return `${succeeded + failed} of ${sentinels(total)} done${apart}`;
 }
 
-/** Of the failed sentinels that serve nothing, or the new image. */
+/** Describes the failed sentinels that serve nothing, or the new image. */
 function leftLines(head: RolloutHead): string[] {
   return standingOf(head).flatMap((part) => (isLeftBehind(part) ? [part.text] : []));
 }

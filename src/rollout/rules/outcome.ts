@@ -1,4 +1,4 @@
-/** Which members of a batch are still to be deployed, and how results change its outcome. Pure. */
+/** Finds the members of a batch that are still to be deployed, and applies results to its outcome. Pure. */
 import type { Serving } from "#fleet/deploys/contract.ts";
 import type { Batch, Outcome } from "#rollout/state.ts";
 
@@ -15,7 +15,7 @@ export type DeployOutcome = {
   ok: boolean;
   reason?: string;
   ofFleet?: true;
-  /** Of one that failed; absent: not known. */
+  /** The image that a failed one serves; absent: not known. */
   serving?: Serving;
   /** A pin has held it back: it was not ordered. */
   leftOut?: true;
@@ -53,7 +53,7 @@ export function targetsOf(
 
 const isUnresolved = (mark: string) => mark === ".";
 
-/** Which members a rollback deploys, by mark and id. */
+/** Returns a function, of mark and id, that is true for the members that a rollback deploys. */
 function revertible(
   { open, lost = false, astray = [], retried = [] }: Outcome,
   { includeFailed = false }: { includeFailed?: boolean | undefined },

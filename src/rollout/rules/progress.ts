@@ -1,4 +1,4 @@
-/** How results and ended waves change the rollout. Pure: handlers read state, decide here, and write. */
+/** Applies results and ended waves to the rollout. Pure: handlers read state, decide here, and write. */
 import type { SentinelReason } from "#rollout/contract.ts";
 import {
   type Batch,

@@ -1,14 +1,14 @@
-/** Whether an image may go on to the next fleet. Pure. */
+/** Decides if an image may go on to the next fleet. Pure. */
 import { isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 
-/** What is known of the fleet that comes first. */
+/** The known state of the fleet that comes first. */
 export type Before = {
   fleet: string;
   status: Pick<RolloutStatus, "state" | "image" | "total" | "left_out">;
-  /** Whether the newest rollout of the image to it, by history, has completed. */
+  /** True if its newest rollout of the image, by history, has completed. */
   hasCompleted: boolean;
 };
 

@@ -15,7 +15,7 @@ export function spreadOverWaves<Member extends Placement>(
 ): Member[][] {
   let regions = queueByRegion(members, salt);
   return sizes.map((size) => {
-    // For speed: with very many regions most are soon empty.
+    // An optimization: with very many regions most are soon empty.
     regions = regions.filter((queue) => queue.length > 0);
     const shares = apportion(
       regions.map((queue) => queue.length),
@@ -37,8 +37,8 @@ export function apportion(weights: readonly number[], seats: number): number[] {
 }
 
 /**
- * Of equal values the first index wins. Sorts the distinct values only, which are few: regions of the
- * same size have the same remainder, and ten thousand regions have only a few sizes.
+ * Returns the first index first among equal values. Sorts the distinct values only, which are few: regions of the same
+ * size have the same remainder, and ten thousand regions have only a few sizes.
  */
 function indexesOfLargest(values: readonly number[], count: number): number[] {
   const byValue = Map.groupBy(values.keys(), (i) => values[i] ?? 0);

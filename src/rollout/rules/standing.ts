@@ -7,10 +7,10 @@ import type { RolloutHead } from "#rollout/state.ts";
 type Standing = Pick<RolloutHead, "image" | "total" | "succeeded" | "failed"> &
   Partial<Pick<RolloutHead, "previousImage" | "serving">> & { inFlight: number };
 
-/** How many of those that serve nothing are named; the rest is a number. */
+/** The number of named sentinels that serve nothing; the rest is a number. */
 const namedDown = 5;
 
-/** As of now; nothing before the fleet is known. */
+/** Describes the fleet as of now; empty before the fleet is known. */
 export function standingOf(head: RolloutHead): StandingPart[] {
   const open = Object.values(head.openBatches);
   const inFlight = open.reduce((sum, batch) => sum + batch.inFlight, 0);

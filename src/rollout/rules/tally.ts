@@ -1,4 +1,4 @@
-/** How many members of a batch have which outcome. A rollout's counts are sums of these tallies. */
+/** Counts the members of a batch by outcome. A rollout's counts are sums of these tallies. */
 import type { Batch, Outcome, RolloutHead, Tally } from "#rollout/state.ts";
 import { marksOf, type OutcomeChange } from "./outcome.ts";
 
@@ -20,7 +20,7 @@ function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), x: count("x"), ofFleet };
 }
 
-/** Whether a deploy failed because of the fleet's API, which says nothing about the image. */
+/** True if a deploy failed because of the fleet's API, which says nothing about the image. */
 function isOfFleet({ id, to }: OutcomeChange, { ofFleet }: Results): boolean {
   return to === "f" && ofFleet.includes(id);
 }

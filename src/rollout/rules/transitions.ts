@@ -79,7 +79,7 @@ export function illegalNow(
   });
 }
 
-/** Whether a run of ours works on the fleet, and so has to be watched. */
+/** True if a run of ours works on the fleet, and so has to be watched. */
 export function isRunning(state: RolloutStateName): boolean {
   return state === "in_progress" || state === "rolling_back";
 }

@@ -1,4 +1,4 @@
-/** How many sentinels each wave covers. */
+/** Computes the number of sentinels that each wave covers. */
 
 export type PlannedWave = { percentage: number; size: number; covered: number };
 

@@ -28,7 +28,7 @@ const idsPerEntry = 5_000;
 export type CaptureParts = {
   fleets: Fleets;
   readPins: ReadPins;
-  /** How long the fleet may be unreachable before the rollout is paused instead. */
+  /** The time for which the fleet may be unreachable before the rollout is paused instead. */
   listForMs: number;
 };
 
@@ -67,7 +67,7 @@ async function captureFleet(
   const { waves, inline } = plan;
   // History is told of those that are in it, and of no others.
   if (!(await rollout.freeze({ rolloutId, waves, inline }))) return null;
-  // In this order: as soon as history has members, it has everybody who is none.
+  // The order matters: as soon as history has members, it has everybody who is none.
   for (const entry of plan.leftOut) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
   for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
     const batches = plan.batches.slice(first, first + batchesPerWrite).map(toPlanned);
@@ -76,7 +76,7 @@ async function captureFleet(
   return null;
 }
 
-/** What a request asks for may not fit the fleet; tried again it would not either. */
+/** Returns a refused plan as a value: the request does not fit the fleet, and would not at another try. */
 function unlessRefused<Plan>(plan: () => Plan): Plan | { unlisted: string } {
   try {
     return plan();

@@ -14,7 +14,7 @@ import type { SizedBatch } from "#rollout/state.ts";
 /** Batches that run at once: enough that one slow batch does not delay the rest. */
 const batchesAtOnce = 4;
 
-/** How many times a batch is started, when it is killed, before its wave ends without its results. */
+/** The number of starts of a batch that is killed, before its wave ends without its results. */
 const batchAttempts = 3;
 
 export type LaneSettings = {
@@ -141,7 +141,7 @@ export function attach(ctx: Context, id: InvocationId): RestatePromise<{ stopped
   return ctx.invocation(id).attach<{ stopped: boolean }>();
 }
 
-/** How many of the free slots the first of the next batches gets: its share by size, at least one. */
+/** Returns the share of the free slots that the first of the next batches gets: by size, at least one. */
 export function shareOf(freeSlots: number, sizes: readonly number[]): number {
   const [first = 0] = sizes;
   const total = sizes.reduce((sum, size) => sum + size, 0);

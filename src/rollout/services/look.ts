@@ -32,7 +32,7 @@ type Looking = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore" | "countsUnh
 
 type Wait = Looking & WaitInstruction;
 
-/** How long one reading may take; the next look tries again. */
+/** The limit of one reading; the next poll tries again. */
 const readLimitMs = 30_000;
 
 /** Waits one interval, and reads what the conditions of the wait are about. */
@@ -87,7 +87,7 @@ async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
   return { atMs, reports, strays, windows, windowsEpoch, fleet };
 }
 
-/** How many are named: a journal must not grow with a fleet that is down. */
+/** The maximal number of ids: a journal must not grow with a fleet that is down. */
 const namedUnhealthy = 1_000;
 
 function unhealthyOf(fleet: readonly FleetMember[]): Unhealthy {

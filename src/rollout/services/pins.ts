@@ -10,7 +10,7 @@ import { warnOfPins } from "#rollout/choice/unmatched.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { createRowHandlers, type RowAccess } from "#rollout/rows/handlers.ts";
 
-/** How long a fleet's list is waited for. */
+/** The limit for listing a fleet. */
 const listForMs = 5_000;
 
 export function createPinService(store: PinStore, access: RowAccess & { fleets: Fleets }) {
@@ -33,7 +33,7 @@ export function createPinService(store: PinStore, access: RowAccess & { fleets: 
   });
 }
 
-/** Of a pin that matches nothing. One may be added before its sentinels are there, so it is not refused. */
+/** Warns of a pin that matches nothing. It may be added before its sentinels exist, so it is not refused. */
 async function warnOf(pin: Pin, fleets: Fleets): Promise<string[]> {
   const names = pin.fleet === undefined ? fleets.names : [pin.fleet];
   try {

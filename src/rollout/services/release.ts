@@ -141,7 +141,7 @@ function parentOf({ parent }: WedgedCall): string[] {
 
 const nameOf = ({ service, handler }: WedgedCall) => `${service}/${handler}`;
 
-/** Whether the call is sent again, so that its input is needed. */
+/** True if the call is sent again, so that its input is needed. */
 export function isResent(call: Pick<WedgedCall, "service" | "handler">): boolean {
   return oneWay.includes(`${call.service}/${call.handler}`);
 }

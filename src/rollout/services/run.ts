@@ -27,7 +27,7 @@ import { type LookSettings, look, waitAndLook } from "./look.ts";
 
 export type RunSettings = LaneSettings &
   LookSettings & {
-    /** How long a deploy may take; it also bounds the wait for deploys that an earlier run left in flight. */
+    /** The limit of a deploy; it also bounds the wait for deploys that an earlier run left in flight. */
     deployTimeoutMs: number;
   };
 
@@ -125,7 +125,7 @@ async function follow(
   return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
 }
 
-/** Of a rollout that was cancelled: somebody else waits for the batches. */
+/** Hands the unfinished batches of a cancelled rollout to the watch, which waits for them. */
 function leave(
   ctx: Context,
   { rolloutId, ...run }: Led,

@@ -6,7 +6,7 @@ import { readPatiently } from "#kernel/read-now.ts";
 import { type Fleets, keyOf, type ListFleet, type OfFleet } from "#rollout/fleets.ts";
 import { rolloutObject, rolloutWatch, type ServingNote } from "#rollout/internal.ts";
 
-/** How often a running rollout is checked, in case every invocation that waits for it was killed. */
+/** The interval at which a running rollout is checked, in case every invocation that waits for it was killed. */
 export const repairIntervalMs = 30_000;
 
 /** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
@@ -62,7 +62,7 @@ async function watch(ctx: Context, { fleet, ...run }: Watched): Promise<null> {
   return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });
 }
 
-/** For batches whose run does not wait for them: one that was killed does not close itself. */
+/** Waits for batches that no run waits for: a killed one does not close itself. */
 async function watchBatches(
   ctx: Context,
   { fleet, rolloutId, invocations }: OfFleet & { rolloutId: string; invocations: string[] },

@@ -8,7 +8,7 @@ const aboutLimit = {
     `must be a count, for example 3, or a percentage, for example "2%"${got(input)}`,
 };
 
-/** How many may fail; the next failure is one too many. */
+/** The number that may fail; the next failure is one too many. */
 export const Limit = z
   .union(
     [z.int().min(0).max(1_000_000), z.string().regex(/^(?:100|[1-9]?\d)%$/, aboutLimit)],

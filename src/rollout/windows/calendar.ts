@@ -1,4 +1,4 @@
-/** When the waves of rollouts may start, from the rows of the table `rollout_windows`. Pure. */
+/** Computes when the waves of rollouts may start, from the rows of the table `rollout_windows`. Pure. */
 import { toIso } from "#kernel/time.ts";
 import { dayAt, type InDoubt, msAtClock, weekdayOf } from "#kernel/zoned-time.ts";
 import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
@@ -9,7 +9,7 @@ type Interval = { startMs: number; endMs: number };
 const dayMs = 86_400_000;
 const yearMs = 366 * dayMs;
 
-/** What holds from `fromMs` on for a year, or as long as is said. */
+/** Returns the calendar from `fromMs` on for a year, or for the given time. */
 export function createCalendar(
   windows: readonly RolloutWindow[],
   fromMs: number,
@@ -36,7 +36,7 @@ export function createCalendar(
   };
 }
 
-/** Whether a wave may start at `nowMs`; if not, why, and until when. */
+/** Evaluates if a wave may start at `nowMs`; if not, why, and until when. */
 export function openingAt(windows: readonly RolloutWindow[], nowMs: number): Opening {
   // A year of many windows takes a tenth of a second; mostly the next opening is near.
   const next =
@@ -47,7 +47,7 @@ export function openingAt(windows: readonly RolloutWindow[], nowMs: number): Ope
   return { is_open: false, reason: reasonAt(windows, nowMs), ...until };
 }
 
-/** What the windows say of now and, if that is to come, of the requested start. */
+/** The opening now and, if it is in the future, at the requested start. */
 export type Openings = { now: Opening; atStart?: Opening };
 
 export function openingsAt(
@@ -102,8 +102,8 @@ function occurrences(window: RolloutWindow, span: Interval): Interval[] {
 }
 
 /**
- * A time of day that a change of clocks leaves out is as much later; of one that comes twice the first counts.
- * For a freeze, in doubt, it is the one by which it is longer.
+ * Resolves daily times around changes of clocks: a skipped time is as much later, of a repeated one the first counts. A
+ * freeze takes the reading by which it is longer.
  */
 function dailyParts(
   { kind, days, from = "00:00", to = "00:00", time_zone: timeZone }: RolloutWindow,

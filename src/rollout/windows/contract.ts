@@ -6,7 +6,7 @@ import { instant, Reason, RowId } from "#rollout/values/contract.ts";
 
 export const maxWindows = 50;
 
-/** In the order of ISO 8601, whose first day is Monday. */
+/** The order of ISO 8601, whose first day is Monday. */
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
 const TimeOfDay = z
@@ -76,16 +76,16 @@ export const RolloutWindow = windowShape
   });
 export type RolloutWindow = z.infer<typeof RolloutWindow>;
 
-/** As it is listed. */
+/** A window in a list. */
 export const ListedWindow = windowShape.extend({ added_by: z.string(), added_at: z.string() });
 export type ListedWindow = z.infer<typeof ListedWindow>;
 
-/** Whether a wave may start now. */
+/** The answer to whether a wave may start now. */
 export const Opening = z.object({
   is_open: z.boolean(),
   /** Why not. */
   reason: z.string().optional(),
-  /** When it may, by the windows as they are; absent: not within a year. */
+  /** The next opening, by the windows as they are; absent: not within a year. */
   until: z.string().optional(),
 });
 export type Opening = z.infer<typeof Opening>;

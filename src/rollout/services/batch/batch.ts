@@ -7,11 +7,11 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 
-/** How many results of quick deploys are recorded at once, unless groups have taken longer than that meanwhile. */
+/** The number of results of quick deploys recorded at once, unless groups have taken longer than that meanwhile. */
 const handful = 100;
 const recordAfterMs = 250;
 
-/** How many calls of `record` that were killed a batch repeats in all. */
+/** The number of killed calls of `record` that a batch repeats in all. */
 const recordAttempts = 20;
 
 export type BatchParts = { readPinned: ReadPinned; beginDeploys: BeginDeploys };
@@ -53,9 +53,9 @@ class BatchWork {
   readonly #beginDeploys: BeginDeploys;
   /** The promise by which each deploy is awaited, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
-  /** How many groups are being begun, which takes a few seconds at most. */
+  /** The number of groups being started, which takes a few seconds at most. */
   #groups = 0;
-  /** How long those have taken whose results are not recorded yet. */
+  /** The time spent on deploys whose results are not recorded yet. */
   #unrecordedMs = 0;
   /** True if deploys end in a moment, so that beginning them in groups pays. */
   #isQuick = true;

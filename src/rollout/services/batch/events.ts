@@ -1,4 +1,4 @@
-/** What may happen next in a batch: a deploy ends, an operator stops it, pins were read. */
+/** The events of a batch: a deploy ends, an operator stops it, pins were read. */
 import {
   type Context,
   type internal,
@@ -83,7 +83,7 @@ export function deploy(
     .map((result, failure) => toEvent(target, result, failure));
 }
 
-/** How a deploy has ended. */
+/** Converts the result of a deploy. */
 export function toEvent(
   target: Target,
   result: DeployResult | undefined,

@@ -3,13 +3,13 @@ import type { Context, RestatePromise } from "@restatedev/restate-sdk";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { Event, Pinned } from "./events.ts";
 
-/** Of these sentinels those that a pin holds back now. */
+/** Returns those of these sentinels that a pin holds back now. */
 export type ReadPinned = (ids: readonly string[], fleet: string) => Promise<Pinned[]>;
 
 /** The same, of the fleet of the batch. */
 type ReadPinnedOf = (ids: readonly string[]) => Promise<Pinned[]>;
 
-/** How old what was read may be when a deploy starts. */
+/** The maximal age of the pins when a deploy starts. */
 const knownForMs = 30_000;
 const firstRetryMs = 2_000;
 const readLimitMs = 10_000;
@@ -21,7 +21,7 @@ export class PinWatch {
   next: RestatePromise<Event> | undefined;
   areKnown: boolean;
   #wereKnown = false;
-  /** How many readings in a row have failed. */
+  /** The number of failed readings in a row. */
   #failures = 0;
 
   /** Without `readPinned` no pin holds anything back. */
@@ -66,7 +66,7 @@ export class PinWatch {
     return new Map(pinned?.map(({ id, reason }) => [id, reason]));
   }
 
-  /** What was read is too old. */
+  /** Discards the pins, which are too old. */
   forget(): void {
     this.areKnown = false;
     this.next = undefined;
