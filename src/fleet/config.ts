@@ -61,9 +61,9 @@ const namespaceName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The settings of a fleet by itself: of the default one, and of each that has a name. */
 export const fleetFields = {
   driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
-  /** How long a sentinel may take to become ready before its deploy fails. */
+  /** The time for which a sentinel may take to become ready before its deploy fails. */
   deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
-  /** How long a registry may not have an image yet that was ordered by its digest. */
+  /** The time for which a registry may lack an image that was ordered by its digest. */
   image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: 120 }),
   /** The interval at which the fleet is listed in the background. */
   list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
@@ -73,7 +73,7 @@ export const fleetFields = {
    * own, else 49.
    */
   list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
-  /** How many lines of a sentinel's log are read and kept; 0: none, and what was kept is deleted. */
+  /** The number of lines of a sentinel's log that are read and stored; 0: none, and stored ones are deleted. */
   log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }),
   /** The operators who may change its rollouts. Absent: all whose roles allow it. */
   operators: textList().removeDefault().optional(),
@@ -97,13 +97,13 @@ export const fleetFields = {
         .string()
         .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
         .default("vedette.sentinel"),
-      /** How long a new container has to run without a restart, and be healthy, before it counts. */
+      /** The time for which a new container has to run without a restart, and be healthy, before it counts. */
       stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
     })
     .prefault({}),
   kubernetes: z
     .strictObject({
-      /** Of the kubeconfig; empty: its current one, and in a pod the service account. */
+      /** The context of the kubeconfig; empty: its current one, and in a pod the service account. */
       context: optionalText(),
       /** Empty: that of the context, or the pod's own. */
       namespaces: textList().refine((names) => names.every((name) => namespaceName.test(name)), {
@@ -115,9 +115,9 @@ export const fleetFields = {
       selector: z.string().trim().min(1).default("vedette.sentinel"),
       /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
       container: optionalText(),
-      /** Whether an image that another field manager has set is taken from it. */
+      /** True to take over an image that another field manager has set. */
       force: flag().default(false),
-      /** How long new pods have to be ready, unless their workload has minReadySeconds. */
+      /** The time for which new pods have to be ready, unless their workload has minReadySeconds. */
       stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
       field_manager: z.string().trim().min(1).max(128).default("vedette"),
     })

@@ -11,7 +11,7 @@ export function fleetOption(fleet: string): string {
   return fleet === defaultFleet ? "" : ` --fleet ${fleet}`;
 }
 
-/** Of a fleet: `singleton`, or a name of the settings `[fleets]`. */
+/** The name of a fleet: `singleton`, or a name of the settings `[fleets]`. */
 export const FleetName = z.string().regex(/^(?!.*__)[a-z][a-z0-9_-]{0,39}$/, {
   error: "must be the name of a fleet: lower-case letters, digits, dashes and single underscores",
 });
@@ -25,12 +25,12 @@ export function qualifiedId(fleet: string, id: string): string {
   return fleet === defaultFleet ? id : `${fleet}:${id}`;
 }
 
-/** Who may change a fleet: `operators` by name; undefined: all whose roles allow it. */
+/** The operators who may change a fleet, by name; undefined: all whose roles allow it. */
 export type FleetOperators = { name: string; operators?: readonly string[] | undefined };
 
 /**
- * Whether the caller of this name is one of them. The ingress token, and whoever calls Restate without the gateway,
- * may do everything: they could change the settings, too.
+ * True if the caller of this name is one of them. The ingress token, and whoever calls Restate without the gateway, may
+ * do everything: they could change the settings, too.
  */
 export function isOperatorOf({ operators }: FleetOperators, by: string): boolean {
   return operators === undefined || operators.includes(by) || !isPersonal(by);
@@ -48,7 +48,7 @@ export const maxSentinelId = 341;
 /** By name: what a fleet says of a sentinel, for the choice of sentinels in rollouts. */
 export type Labels = Record<string, string>;
 
-/** As Kubernetes allows: a name may have a prefix. */
+/** The names that Kubernetes allows, which may have a prefix. */
 export const LabelName = z.string().regex(/^[A-Za-z0-9][\w./-]{0,252}$/, {
   error: "must be a label's name: letters, digits, dots, dashes and slashes",
 });
@@ -133,7 +133,7 @@ export const FleetList = z.object({
       deploy_status: z.enum(deployStatuses),
       deploy_reason: z.string().nullable(),
       health: z.enum(healths),
-      /** As the fleet lists them. */
+      /** The labels that the fleet lists. */
       labels: z.record(z.string(), z.string()).optional(),
       updated_at: z.string(),
     }),
@@ -142,7 +142,7 @@ export const FleetList = z.object({
   next_cursor: z.string().optional(),
   /** Why the fleet's newest list was not accepted; these sentinels may be out of date then. */
   list_problem: z.string().optional(),
-  /** Who last confirmed a list that lacked many sentinels. Absent: nobody has. */
+  /** The operator who last confirmed a list that lacked many sentinels. Absent: nobody. */
   list_confirmed: z.object({ by: z.string(), at: z.iso.datetime() }).optional(),
 });
 export type FleetList = z.infer<typeof FleetList>;
@@ -180,11 +180,11 @@ export const SentinelLogRequest = z
 
 export const SentinelLog = z.object({
   sentinel: z.string(),
-  /** What has printed the lines. */
+  /** The image that printed the lines. */
   image: z.string(),
   /** The oldest first; without control characters, and without what looks like a secret. */
   lines: z.array(z.string()),
-  /** When they were read. Absent: there is nothing that was read. */
+  /** The time at which they were read. Absent: nothing was read. */
   at: z.iso.datetime().optional(),
   /** Only of a failed deploy: why it failed. */
   reason: z.string().optional(),

@@ -4,7 +4,7 @@ import { LabelName, type Labels, LabelValue } from "./contract.ts";
 const mostLabels = 32;
 const mostRead = 1_000;
 
-/** Those that are labels, by name, 32 at most: others can't be chosen by, and nothing else depends on them. */
+/** Returns the valid labels, by name, 32 at most: others can't be chosen by, and nothing else depends on them. */
 export function boundLabels(given: unknown): Labels {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return {};
   const valid = Object.entries(given)

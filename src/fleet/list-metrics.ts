@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 
 export type ListMetrics = { succeeded: (size: number) => void; failed: () => void };
 
-/** For each fleet by its name. */
+/** Returns the metrics of a fleet by its name. */
 export function createListMetrics(registry: Registry): (fleet: string) => ListMetrics {
   const size = new Gauge({
     name: "vedette_fleet_sentinels",

@@ -50,7 +50,7 @@ export function createListStore(database: Database, listTerms: ListTerms) {
       });
     },
 
-    /** Whether the fleet was ever listed. */
+    /** True if the fleet was ever listed. */
     async isKnown(): Promise<boolean> {
       const { rowCount } = await database.query("SELECT FROM fleet_lists WHERE fleet = $1", [
         fleet,
@@ -67,7 +67,7 @@ export function createListStore(database: Database, listTerms: ListTerms) {
       return rows[0]?.problem ?? null;
     },
 
-    /** Who last confirmed a list that was written, and when; null: nobody has. */
+    /** Returns the last confirmation of a list that was written; null: there is none. */
     async readConfirmation(): Promise<Confirmation | null> {
       const { rows } = await database.query<{ by: string; at: Date }>(
         `SELECT confirmed_by AS by, confirmed_at AS at FROM fleet_lists

@@ -25,15 +25,15 @@ export type FleetListing = {
    */
   list: () => Promise<FleetMember[]>;
   /**
-   * As `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. `by`: the
-   * operator who confirms it.
+   * Does the same as `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. `by`:
+   * the operator who confirms it.
    */
   confirm: (count: number, by: string) => Promise<FleetMember[]>;
-  /** Whether the fleet was ever listed. */
+  /** True if the fleet was ever listed. */
   isKnown: () => Promise<boolean>;
   /** Why the newest list was not accepted; null: it was. */
   problem: () => Promise<string | null>;
-  /** Who last confirmed a list; null: nobody has. */
+  /** Returns the last confirmation of a list; null: there is none. */
   confirmation: () => Promise<Confirmation | null>;
   /** Lists `everyMs` after each success, and sooner after a failure, until stopped. */
   refreshEvery: (everyMs: number) => { first: Promise<void>; stop: () => Promise<void> };
@@ -82,7 +82,7 @@ export function distinct(listed: readonly ListedSentinel[]): ListedSentinel[] {
   return [...new Map(listed.map((sentinel) => [sentinel.id, sentinel])).values()];
 }
 
-/** Whether an operator confirmed a wrong number, which is not a failure of the fleet. */
+/** True if an operator confirmed a wrong number, which is not a failure of the fleet. */
 function isMistyped(error: unknown): boolean {
   const code: FleetProblemCode = "fleet_list_changed";
   return error instanceof ProblemError && error.code === code;

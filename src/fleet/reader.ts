@@ -9,7 +9,7 @@ export type MappedSentinel = {
   running_image: string;
   deploy_status: string;
   deploy_reason: string | null;
-  /** Whether its last order was given after the time that was asked for. */
+  /** True if its last order was given after the requested time. */
   is_ordered: boolean;
 };
 

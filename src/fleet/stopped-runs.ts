@@ -5,7 +5,7 @@
 import type { Database } from "#kernel/database.ts";
 import type { ReasonCode } from "./contract.ts";
 
-/** How many stopped runs this process remembers: no orders of older ones can be pending. */
+/** The number of stopped runs that this process remembers: no orders of older ones can be pending. */
 const maxRemembered = 1_000;
 
 export function createStoppedRuns(database: Database) {
@@ -30,9 +30,9 @@ export function createStoppedRuns(database: Database) {
     },
 
     /**
-     * How many of these sentinels were last ordered by one of these runs, whether their deploys have ended
-     * or not. One that is no longer in the fleet's list counts too, since it may have been. Asked after `stopRun`, so
-     * that what this process has not sent by now is never sent.
+     * Counts those of these sentinels that were last ordered by one of these runs, ended deploys included. One that is
+     * no longer in the fleet's list counts too, since it may have been. Call it after `stopRun`: then this process
+     * sends nothing that it has not sent yet.
      */
     async countOrdered(runs: readonly string[], ids: readonly string[]): Promise<number> {
       const neverSent = new Set(unsent);
@@ -42,7 +42,7 @@ export function createStoppedRuns(database: Database) {
       return rows.filter(({ deploy_id }) => !neverSent.has(deploy_id)).length;
     },
 
-    /** Whether this process has stopped the run; another one may have. */
+    /** True if this process has stopped the run; another one may have. */
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
     /**

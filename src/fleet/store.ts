@@ -5,7 +5,7 @@ import { compareImages } from "#kernel/image-reference.ts";
 import type { FleetMember, Sentinel } from "./contract.ts";
 import { createStoppedRuns } from "./stopped-runs.ts";
 
-/** What a deploy writes about its sentinel. */
+/** The progress of a deploy, as it is written for its sentinel. */
 export type DeployRecord = {
   id: string;
   image: string;
@@ -31,9 +31,9 @@ export type DeployRecord = {
 /** The outcome of a record. A record of a stopped run changes nothing. */
 export type RecordResult = {
   isStopped: boolean;
-  /** How long ago this deploy's order had permission to be sent; null: never. */
+  /** The time since this deploy's order had permission to be sent; null: never. */
   orderedMsAgo: number | null;
-  /** Whether the deploy before this one wanted the same image and did not end well. */
+  /** True if the deploy before this one wanted the same image and did not end well. */
   failedBefore?: boolean;
   /** Another deploy of the sentinel was ordered after this one: the record is late, and changes nothing. */
   isFollowed?: boolean;
@@ -70,12 +70,12 @@ export function createFleetStore(database: Database) {
       return (await database.query(notePush, [id, ordered])).rowCount !== 0;
     },
 
-    /** Whether such a note is there for this deploy. */
+    /** True if a push was recorded for this deploy. */
     async wasPushed({ id, deployId }: { id: string; deployId: string }): Promise<boolean> {
       return (await database.query(findPush, [id, deployId])).rowCount !== 0;
     },
 
-    /** Those of these sentinels that are known. */
+    /** Returns those of these sentinels that are known. */
     async members(ids: readonly string[]): Promise<FleetMember[]> {
       return (await database.query<FleetMember>(membersById, [ids])).rows;
     },

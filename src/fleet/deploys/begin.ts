@@ -5,9 +5,9 @@ import type { WantedOrder } from "./give-order.ts";
 import { toResult } from "./result.ts";
 import type { Deploying } from "./service.ts";
 
-/** For the order and the first look. */
+/** The limit of the order and the first poll. */
 const beginLimitMs = 1_000;
-/** How long a deploy is waited for before each of the looks that follow, as long as they begin soon enough. */
+/** The waits before each of the polls that follow, as long as they start soon enough. */
 const looksMs = [50, 100, 200];
 const lastLookMs = 400;
 /** With what a slow database and the log of a failure take besides; and of a look with the same. */
@@ -15,7 +15,7 @@ const wholeLimitMs = 5_000;
 const lookLimitMs = 3_000;
 const late = new Error("there was no answer in time");
 
-/** How long a quick fleet takes for a group at most. */
+/** The longest time that a quick fleet takes for a group. */
 const quickMs = 500;
 
 export function createBeginDeploys(fleets: ReadonlyMap<string, Deploying>): BeginDeploys {

@@ -18,7 +18,7 @@ export type NextPoll = {
   isPending: boolean;
   doubtedSinceMs?: number | undefined;
   watch?: Watch | undefined;
-  /** How long after the previous step it was due. */
+  /** The time after the previous step at which it was due. */
   pollMs: number;
   /** The durable timer of the deploy's deadline has fired. */
   isDue: boolean;
@@ -39,7 +39,7 @@ const maxPollTimeoutMs = 15_000;
 const minPollTimeoutMs = 1_000;
 const maxBeginMs = 2 * maxPollTimeoutMs;
 
-/** How long a fleet that reports no deploy id may take to notice an order. */
+/** The time for which a fleet that reports no deploy id may take to notice an order. */
 const doubtMs = 2_000;
 
 /**
@@ -222,7 +222,7 @@ function deadlineReason({ reason, isPending = false, isUnanswered }: PollResult)
  */
 type Watch = { atMs: number; watchedMs: number };
 
-/** How late a poll may be for the time since the last one to count as watched. */
+/** The delay of a poll up to which the time since the last one counts as watched. */
 const slackMs = 5_000;
 
 /** Clocks differ slightly: Restate's timer sets the deadline, our clock measures the watched time. */

@@ -39,9 +39,8 @@ type GivenOrder = {
 export type OrderParts = { driver: Driver; store: FleetStore };
 
 /**
- * How long a permission to send an order is valid. After that it is requested again, and is valid for
- * twice as long: another worker may have stopped the run meanwhile, and a slow database or fleet must
- * still get an order through.
+ * The time for which a permission to send an order is valid. After that it is requested again, for twice as long:
+ * another worker may have stopped the run meanwhile, and a slow database or fleet must still get an order through.
  */
 const firstPermissionMs = 100;
 const lastPermissionMs = 2_000;

@@ -76,7 +76,7 @@ function note({ seconds, failures, retries }: Metrics, fleet: string, step: Depl
   }
 }
 
-/** Whether the fleet has not answered. One whose order may still be on its way waits, and gives no reason. */
+/** True if the fleet has not answered. One whose order may still be on its way waits, and gives no reason. */
 function isRepeated({ status, reason = "" }: DeployStep): boolean {
   return status === "progressing" && reasonCodeOf(reason) === "unreachable";
 }

@@ -1,6 +1,6 @@
 import type { DeployResult, DeployStep } from "./contract.ts";
 
-/** What a deploy's last step says to whoever wanted the deploy. */
+/** Converts a deploy's last step into the result for the caller that wanted it. */
 export function toResult(step: DeployStep): DeployResult {
   if (step.status === "ready") return { status: "ready" };
   const reason = step.reason ?? "timeout_unknown";

@@ -24,7 +24,7 @@ import { toResult } from "./result.ts";
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
 
-/** How the sentinels of a fleet are deployed. */
+/** The deployer of a fleet and its limit. */
 export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
 
 export type SentinelServiceParts = {
@@ -36,7 +36,7 @@ export type SentinelServiceParts = {
 
 const firstPollMs = 200;
 const lastPollMs = 2_000;
-/** For a deploy that takes hours: each poll is two entries in its journal. */
+/** The longest interval, for deploys that take hours: each poll is two entries in their journal. */
 const longestPollMs = 30_000;
 
 export function createSentinelService(parts: SentinelServiceParts) {

@@ -17,7 +17,7 @@ const maxRegion = 100;
 const maxImage = 512;
 const maxReason = 1_024;
 
-/** How many of the sentinels that are left out a log line names. */
+/** The number of left-out sentinels that a log line names. */
 const namedAtMost = 5;
 
 /** Wraps the driver so that its results are cleaned and bounded. */
@@ -74,7 +74,7 @@ async function bounded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** In a URL a path segment of dots leads to another path, however it is encoded. */
+/** Refuses dots: in a URL a path segment of dots leads to another path, however it is encoded. */
 function isUsable(id: string): boolean {
   return id !== "" && id !== "." && id !== ".." && isClean(id, maxId);
 }

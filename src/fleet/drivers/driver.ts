@@ -21,7 +21,7 @@ export type SentinelObservation = {
   reason?: string | undefined;
   /** Only with `failed`: the fleet's API refused access, which says nothing about the sentinel. */
   isOfApi?: boolean | undefined;
-  /** Whether the fleet has accepted this order; undefined: unknown. */
+  /** True if the fleet has accepted this order; undefined: unknown. */
   isOrdered?: boolean | undefined;
   /** The fleet reports no deploy id: the status may be that of an earlier deploy of an image of this name. */
   mayBeOfEarlier?: boolean | undefined;

@@ -16,7 +16,7 @@ export type LogRequest = {
   dispatcher: Dispatcher;
 };
 
-/** What came until the signal ended the call counts. Throws undici's errors. */
+/** Reads the log until its end or the signal: the part that came until then counts. Throws undici's errors. */
 export function readFleetLog(asked: LogRequest, deployId: string | undefined): Promise<LogTail> {
   return reachEnd(asked, (call) => readOnce({ ...asked, ...call }, deployId));
 }

@@ -29,14 +29,14 @@ const pageSize = 500;
 const maxPages = 2_000;
 const maxSentinels = 1_000_000;
 
-/** For a whole call, from the first byte to the last. */
+/** The limit of a whole call, from the first byte to the last. */
 const callTimeoutMs = 10_000;
 const pageTimeoutMs = 30_000;
 
 /** The largest answers: for one sentinel, and for a page, which may be the whole list without paging. */
 const maxAnswerBytes = 65_536;
 const maxPageBytes = 33_554_432;
-/** For all pages of a list together: about 1,000 characters for each of 250,000 sentinels. */
+/** The limit for all pages of a list together: about 1,000 characters for each of 250,000 sentinels. */
 const maxListChars = 268_435_456;
 /** A cursor becomes part of the next URL. */
 const maxCursorChars = 4_096;
@@ -199,7 +199,7 @@ function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Sentinel
   return { status, ...now, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
 }
 
-/** What an order was answered with, if it says of this very deploy how it is. Fleets may answer with anything. */
+/** Returns the observation in the answer to an order, if it is of this very deploy. Fleets may answer with anything. */
 function seenAt({ status, body }: Answer, order: DeployOrder): SentinelObservation | undefined {
   const reported = status === 200 ? Reported.safeParse(body).data : undefined;
   if (reported?.id !== order.sentinelId || reported.deploy_id !== order.deployId) return undefined;
@@ -259,7 +259,7 @@ function isTemporary(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** Whether the API refuses all our calls, and not only this sentinel's deploy. */
+/** Marks an answer that refuses all our calls, and not only this sentinel's deploy. */
 function apiFailure({ status }: Answer): { isOfApi?: true } {
   return status < 400 || status === 401 || status === 403 ? { isOfApi: true } : {};
 }

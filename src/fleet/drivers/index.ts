@@ -13,10 +13,10 @@ import { createProcessDriver } from "./process.ts";
 type DriverParts = {
   fleet: FleetConfig;
   dataDir: string;
-  /** For the gateways of the `process` driver: the public API and a root key that may verify keys. */
+  /** The public API and a root key that may verify keys, for the gateways of the `process` driver. */
   apiUrl: string;
   rootKey: string;
-  /** For the registries from which the `docker` driver's hosts pull. */
+  /** Finds credentials of the registries from which the `docker` driver's hosts pull. */
   findCredential: FindCredential;
   log: Log;
 };

@@ -19,12 +19,12 @@ export type ChildSettings = {
   upstreamUrl: string;
   /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
-  /** How long it may take to become healthy. It ends itself when it is not activated well after that. */
+  /** The time for which it may take to become healthy. It ends itself when it is not activated well after that. */
   readyTimeoutMs: number;
   logFile: string;
 };
 
-/** How long a process may take to report its port. */
+/** The time for which a process may take to report its port. */
 const startTimeoutMs = 20_000;
 
 const askTimeoutMs = 2_000;

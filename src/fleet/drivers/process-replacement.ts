@@ -17,18 +17,18 @@ export type ReplacementParts = {
   rootKey: string;
   upstreamUrl: string;
   trustedProxies: readonly string[];
-  /** How long a new process may take to become healthy. */
+  /** The time for which a new process may take to become healthy. */
   readyTimeoutMs: number;
-  /** What served before is started again, and logs where it did. */
+  /** True if the process that served before is started again: it logs where it did. */
   isRevival?: boolean;
 };
 
 const probeEveryMs = 100;
 
-/** How long a process has to be healthy before it counts: many crash right after their start. */
+/** The time for which a process has to be healthy before it counts: many crash right after their start. */
 const minHealthyMs = 400;
 
-/** How long health checks may fail before the replacement fails. */
+/** The time for which health checks may fail before the replacement fails. */
 const failingForMs = 3_000;
 
 const endPolitely = { signal: "SIGTERM", graceMs: 12_000 } as const;

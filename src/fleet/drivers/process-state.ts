@@ -10,7 +10,7 @@ const Child = z.object({
   startedAt: z.string(),
   bootId: z.string().optional(),
   healthPort: z.int().positive(),
-  /** For its private port. */
+  /** The token for its private port. */
   privateToken: z.string(),
   /** Identifies its root key without revealing it. */
   keyMark: z.string(),
@@ -44,7 +44,7 @@ export type StateFiles = {
   moveLog: (id: string, to: Exclude<LogOf, "next">) => void;
 };
 
-/** Of the process that serves, of the one that is being started to replace it, or of the last one that failed to. */
+/** The process that serves, the one that is being started to replace it, or the last one that failed to. */
 type LogOf = "serving" | "next" | "failed";
 
 export function createStateFiles(directory: string): StateFiles {

@@ -25,12 +25,12 @@ export type ProcessDriverSettings = Omit<ReplacementParts, "files"> & {
   log: Log;
 };
 
-/** How many processes are started at once: more would only compete for the machine's few cores. */
+/** The number of processes started at once: more would only compete for the machine's few cores. */
 const startsAtOnce = 4;
 
 const watchEveryMs = 1_000;
 
-/** For how long a list waits for what served before a restart; some hundred sentinels take as long. */
+/** The wait of a list for the sentinels that served before a restart; some hundred take as long. */
 const reviveWithinMs = 120_000;
 const longestPauseMs = 30_000;
 
@@ -106,7 +106,7 @@ class ProcessFleet {
     if (this.#down().length === 0) this.#revived.resolve();
   }
 
-  /** Those that served before this start, and don't. */
+  /** Returns the sentinels that served before this start, and don't. */
   #down(): string[] {
     const down = this.all().filter(({ id, serving }) => serving !== null && !this.isServing(id));
     return down.map(({ id }) => id);
@@ -126,7 +126,7 @@ class ProcessFleet {
     await settled;
   }
 
-  /** What served before a restart is no failure while it is started again: a rollout would take it for one. */
+  /** Waits for the sentinels from before a restart: until then a rollout would take them for failures. */
   revived(signal: AbortSignal | undefined): Promise<void> {
     return unlessAborted(this.#revived.promise, signal);
   }
@@ -217,7 +217,7 @@ class ProcessFleet {
   #revive(state: SentinelState): void {
     const { image, failure } = state;
     this.#work(state.id, async () => {
-      // What was ordered while it waited for its turn is started at once.
+      // An order that came while it waited for its turn is carried out at once.
       if (this.#states.get(state.id)?.deployId !== state.deployId) return this.#carryOut(state.id);
       const revival = { ...state, image: state.runningImage };
       // The state on disk keeps the ordered image, which may differ from the one that is restarted.

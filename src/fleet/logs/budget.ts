@@ -1,8 +1,8 @@
-/** How many logs are kept of deploys that fail in the same way: a bad image would fill the database with the same lines. */
+/** The number of stored logs of deploys that fail alike: a bad image would fill the database with the same lines. */
 
 export const mostAlike = 5;
 
-/** Of those that have none: a fleet without logs is not asked for each of them. */
+/** The factor of tries that find no log: a fleet without logs is not asked for each of them. */
 const triesOfOne = 4;
 
 /** More ways to fail than rollouts of one time have. */
@@ -14,9 +14,9 @@ type Share = "asked" | "kept" | "none";
 type Turn = "read" | "wait" | "kept" | "enough" | "tried";
 
 export type LogBudget = {
-  /** Whether this deploy's log may be read now; `kept`: it has been already. Whoever reads has to settle. */
+  /** Returns if this deploy's log may be read now; `kept`: it has been already. Whoever reads has to settle. */
   take: (way: string, deployId: string) => Turn;
-  /** What has come of it; one that is not kept leaves its place to another one. */
+  /** Records the outcome; a log that is not stored leaves its place to another one. */
   settle: (way: string, deployId: string, share: "kept" | "none") => void;
   /** Ends once one is settled. */
   settled: (way: string) => Promise<void>;

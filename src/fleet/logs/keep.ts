@@ -27,7 +27,7 @@ type Parts = {
   driver: Pick<Driver, "readLog">;
   store: Pick<LogStore, "keep">;
   budget: LogBudget;
-  /** How many are kept; 0: none. */
+  /** The number of stored lines; 0: none. */
   lines: number;
   log: Log;
 };
@@ -40,7 +40,7 @@ const readLimitMs = 1_200;
 const waitLimitMs = 1_300;
 const readUntilMs = 1_800;
 
-/** What the fleet says of a sentinel that has started something; before that nothing can have been printed. */
+/** The reasons of a sentinel that has started something; before that nothing can have been printed. */
 const codesOfStarted: readonly ReasonCode[] = [
   "crash_loop",
   "oom_killed",
@@ -109,7 +109,7 @@ export function createKeepLog({ driver, store, budget, lines, log }: Parts): Kee
   };
 }
 
-/** Whether anything was started that can have printed something. */
+/** True if anything was started that can have printed something. */
 export function hasStarted(reason: string): boolean {
   const code = reasonCodeOf(reason);
   return !hasReasonCode(reason) || (code !== undefined && codesOfStarted.includes(code));
@@ -124,7 +124,7 @@ function toAbsent(error: Error): LogTail {
   throw error;
 }
 
-/** Of those that have had no turn to be read. */
+/** The notes of deploys that had no turn to be read. */
 const notes = {
   enough: `not kept: ${mostAlike} others failed in the same way before`,
   wait: `not kept: ${mostAlike} others that failed in the same way were being read`,

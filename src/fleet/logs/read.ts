@@ -51,7 +51,7 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
     const ask = (signal: AbortSignal) =>
       limit(async () => {
         signal.throwIfAborted();
-        // What came until then is an answer, too.
+        // The part that came until then is an answer, too.
         const ended = within(dripLimitMs, signal);
         return (await driver.readLog?.({ sentinelId }, { lines, signal: ended })) ?? { absent: "" };
       });
@@ -79,7 +79,7 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
   };
 }
 
-/** What is known of the newest failed deploy. `whyNone`: why its fleet has no logs. */
+/** Describes the newest failed deploy. `whyNone`: why its fleet has no logs. */
 function describeFailed(found: FoundLog, whyNone?: string): SentinelLog {
   const { id: sentinel, image, failure, kept } = found;
   if (kept !== null && whyNone === undefined) return describeKept(found, kept);

@@ -1,7 +1,7 @@
 /** The table `sentinel_logs`: of each sentinel the last lines of what its newest failed deploy had started. */
 import type { Database } from "#kernel/database.ts";
 
-/** What is kept of a failed deploy. `lines` empty: nothing, and `note` says why. */
+/** The stored log tail of a failed deploy. `lines` empty: nothing, and `note` says why. */
 type KeptLog = {
   deployId: string;
   image: string;

@@ -1,4 +1,4 @@
-/** What a fleet runs, counted and searched: for the page that shows it. */
+/** The images and states of a fleet, counted and searched, for the page of the fleet. */
 import { z } from "zod";
 import { healths } from "#fleet/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
@@ -7,7 +7,7 @@ import { isClean } from "#kernel/clean-text.ts";
 export const imageStates = ["as_ordered", "deploying", "failed", "differs"] as const;
 export type ImageState = (typeof imageStates)[number];
 
-/** How many sentinels a page has at most. */
+/** The maximal number of sentinels on a page. */
 const maxPageSize = 200;
 
 /** More words are ignored: nobody looks for so much at once. */
@@ -29,7 +29,7 @@ export const FleetSearch = z.strictObject({
 });
 export type FleetSearch = z.infer<typeof FleetSearch>;
 
-/** How many sentinels there are with each value, by all other filters. */
+/** The number of sentinels with each value, by all other filters. */
 const Choices = z.array(z.object({ value: z.string(), count: z.int() }));
 
 const FoundSentinel = z.object({
@@ -53,11 +53,11 @@ export const FleetOverview = z.object({
   found: z.int(),
   sentinels: z.array(FoundSentinel),
   choices: z.object({ region: Choices, image: Choices, health: Choices, state: Choices }),
-  /** Of the whole fleet: how many run what, by region. `image` is null for all that are not among the first few. */
+  /** Whole fleet: the number of sentinels by image and region. `image` is null for all but the first few. */
   versions: z.array(z.object({ region: z.string(), image: z.string().nullable(), count: z.int() })),
-  /** How many regions are missing in `versions` because there are too many. */
+  /** The number of regions missing in `versions` because there are too many. */
   more_regions: z.int(),
-  /** Of the whole fleet: what was ordered and is not what runs. */
+  /** Whole fleet: the ordered images that are not the running ones. */
   differences: z.array(
     z.object({
       ordered: z.string(),
@@ -67,7 +67,7 @@ export const FleetOverview = z.object({
       differs: z.int(),
     }),
   ),
-  /** Of the whole fleet. */
+  /** Whole fleet: the number of sentinels by state. */
   states: z.record(z.enum(imageStates), z.int()),
   unhealthy: z.int(),
   /** The fleet's own list: when the one that is shown was asked for, and why a newer one is not. */

@@ -59,7 +59,7 @@ const hasWords = `
 
 const filters = ["region", "image", "health", "state"] as const;
 
-/** How many each value of a filter would find, with all other filters as they are. */
+/** Returns SQL that counts the sentinels by each value of a filter, with all other filters as they are. */
 function countChoices(filter: (typeof filters)[number]): string {
   const others = filters.filter((other) => other !== filter).map((other) => `by_${other}`);
   const column = filter === "image" ? "running_image" : filter;

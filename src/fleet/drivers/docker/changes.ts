@@ -6,7 +6,7 @@ import type { Step } from "./plan.ts";
 /** `again`: it is not as it was, so look again; `refused`: the engine cannot do it. `words`: the engine's. */
 export type Outcome = { result: "done" } | { result: "again" | "refused"; words: string };
 
-/** What was created, or why not: `taken`, when the name is another container's, or the engine's words. */
+/** The result of a creation: `taken`, when the name is another container's, or the engine's words. */
 export type Creation = "created" | "taken" | { refused: string };
 
 /** A step that changes something. */

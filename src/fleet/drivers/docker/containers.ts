@@ -63,7 +63,7 @@ export function createContainers(engine: Engine, label: string) {
     list: async (signal?: AbortSignal) =>
       (await list({}, { signal, maxBytes: maxListBytes })).containers,
 
-    /** As it was at one moment. `nowMs`: by the engine's clock. */
+    /** Returns the family as it was at one moment. `nowMs`: by the engine's clock. */
     async readFamily(
       name: string,
       signal?: AbortSignal,
@@ -97,7 +97,7 @@ type Running = { labels: Labels; image: string; imageId: string };
 /** The names of more of them are not read. */
 const mostImages = 500;
 
-/** For one call: an id stands for the same image for ever, but its tags do not. */
+/** Names images for one call: an id stands for the same image for ever, but its tags do not. */
 export function createImages({ readImage }: Pick<Containers, "readImage">, signal?: AbortSignal) {
   const images = new Map<string, Promise<NamedImage | undefined>>();
 

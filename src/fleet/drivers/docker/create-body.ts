@@ -135,7 +135,7 @@ function toMount({ Name, Destination }: Mount): Json {
   return { Type: "volume", Source: Name, Target: Destination };
 }
 
-/** As an engine compares them. */
+/** Normalizes a path as engines do to compare it. */
 function toPath(target: unknown): string {
   return path.posix.join("/", String(target ?? "")).replace(/(?<=.)\/$/, "");
 }

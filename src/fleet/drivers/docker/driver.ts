@@ -18,7 +18,7 @@ export type DockerDriverSettings = {
   label: string;
   stableMs: number;
   readyTimeoutMs: number;
-  /** How long an image with a digest may be missing at its registry. */
+  /** The time for which an image with a digest may be missing at its registry. */
   imageWaitMs: number;
   findCredential: FindCredential;
   log: Log;

@@ -30,7 +30,7 @@ export type EngineAnswer = { status: number; body: unknown; nowMs: number };
 export class RefusedError extends Error {}
 
 const callLimitMs = 30_000;
-/** Of a list; of one container or image, 20 KB are many. */
+/** The limit of a list; one container or image has 20 KB at most. */
 export const maxListBytes = 33_554_432;
 const maxAnswerBytes = 1_048_576;
 
@@ -71,7 +71,7 @@ export function createEngine(host: string, connect: Connect, at: string) {
     );
     if (isTold) return error as Error;
     if (!isEnded(error)) {
-      // What was read at the connection, such as certificates, is read again at the next one.
+      // Data that was read at the connection, such as certificates, is read again at the next one.
       version = undefined;
       connect.reset();
     }

@@ -13,12 +13,12 @@ export const replacesLabel = "vedette.replaces";
 /** `false`: the container that it replaces did not run, and is not started again if this one fails. */
 export const wasRunningLabel = "vedette.was-running";
 
-/** What is left of the deploy's time once its image is there (ms). */
+/** The rest of the deploy's time once its image is there (ms). */
 export const readyWithinLabel = "vedette.ready-within-ms";
 
 const ofOneContainer = [deployLabel, imageLabel, replacesLabel, wasRunningLabel, readyWithinLabel];
 
-/** Whether a label is of the container that has it alone, and not of those that are made after it. */
+/** True if a label is of the container that has it alone, and not of those that are made after it. */
 export function isOfOneContainer(label: string): boolean {
   return ofOneContainer.includes(label);
 }
@@ -40,10 +40,10 @@ export type Members<Container> = Partial<Record<Role, Container>>;
 
 export type Family = { name: string } & Members<ContainerInfo>;
 
-/** What tells whose container one is. */
+/** The marks by which a container's sentinel is found. */
 type Identity = { id: string; name: string; labels: Record<string, string> };
 
-/** Whose container one with this name is, and which. */
+/** Returns the sentinel and the role of a container with this name. */
 export function readName(name: string): { sentinel: string; role: Role } {
   for (const [role, suffix] of Object.entries(suffixes)) {
     if (name.endsWith(suffix) && name.length > suffix.length) {

@@ -44,11 +44,11 @@ import { createReplacements, type ReplacementLimits } from "./replacement.ts";
 import type { ContainerInfo, ImageInfo } from "./schemas.ts";
 
 type HostParts = HostNames & {
-  /** As in Docker's filter, `name` or `name=value`. */
+  /** A label of Docker's filter, `name` or `name=value`. */
   label: string;
   engine: Engine;
   limits: ReplacementLimits;
-  /** How long an image with a digest may be missing at its registry. */
+  /** The time for which an image with a digest may be missing at its registry. */
   imageWaitMs: number;
   findCredential: FindCredential;
   log: Log;
@@ -160,7 +160,7 @@ export class DockerHost {
     return isMissing && hasDigest(image) && askedMs < waitMs;
   }
 
-  /** Of the deploy's time, by what the pull has taken in this process. */
+  /** Returns the deploy's remaining time, after the time that the pull took in this process. */
   #leftMs(deployId: string): number {
     const tookMs = performance.now() - (this.#askedAtMs.get(deployId) ?? performance.now());
     this.#askedAtMs.delete(deployId);
@@ -212,7 +212,7 @@ export class DockerHost {
   }
 }
 
-/** What a new container is made after, and what of that is its image's. */
+/** The container and the image that a new container is made after. */
 type Ready = { old: ContainerInfo; base: ImageInfo };
 
 /** `old` absent: there is nothing to create, or `failure`. */
@@ -235,7 +235,7 @@ function labelOf({ Config: { Labels } }: ContainerInfo, label: string): Record<s
   return { [key]: Labels[key] ?? "" };
 }
 
-/** What goes on when the call has ended: the next one waits for the same. */
+/** Waits for work that continues after the call has ended: the next one waits for the same. */
 async function within<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
     return await unlessAborted(work, signal);

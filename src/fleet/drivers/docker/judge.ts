@@ -1,4 +1,4 @@
-/** Whether a container runs as it should, by what its engine says. Pure. */
+/** Grades a container by the answers of its engine. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanWords } from "#kernel/log-text.ts";
 import { readyWithinLabel } from "./family.ts";
@@ -59,10 +59,10 @@ function failedProbe({ State: { Health: health } }: ContainerInfo): Verdict | un
   return failed("probe_failing", lastCheck(health) || "the health check fails");
 }
 
-/** Of a check that was running when its container was stopped. */
+/** The exit code of a check that was running when its container was stopped. */
 const killedExitCode = 137;
 
-/** What the last health check said that came to its end; "" if it was content. */
+/** Describes the last health check that came to its end; "" if it succeeded. */
 function lastCheck(health: ContainerInfo["State"]["Health"]): string {
   const checks = health?.Log ?? [];
   const last = checks.findLast(({ ExitCode }) => ExitCode !== killedExitCode) ?? checks.at(-1);
@@ -94,7 +94,7 @@ function judgeRunning(
   return { status: "starting" };
 }
 
-/** Whether it runs and its own health check, if it has one, is content. */
+/** True if it runs and its own health check, if it has one, succeeds. */
 export function runsWell({ State: state }: Pick<ContainerInfo, "State">): boolean {
   if (!state.Running || state.Restarting) return false;
   return !["starting", "unhealthy"].includes(state.Health?.Status ?? "none");

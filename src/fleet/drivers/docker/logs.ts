@@ -10,7 +10,7 @@ import type { ContainerInfo } from "./schemas.ts";
 /** A line may be of any length: more than this is not read for the last ones. */
 const maxRead = 4_194_304;
 
-/** Whether it runs or not. What came until the signal ended the call counts. */
+/** Reads the log of a running or stopped container. The part that came until the signal ended the call counts. */
 export function readContainerLog(
   engine: Engine,
   container: ContainerInfo,

@@ -1,4 +1,4 @@
-/** What a sentinel's containers say of a deploy. Pure. */
+/** Evaluates a deploy by the containers of its sentinel. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { DeployOrder, SentinelObservation } from "#fleet/drivers/driver.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
@@ -46,7 +46,7 @@ function observeOrdered(verdict: Verdict, isUnfinished: boolean): SentinelObserv
   const { status } = verdict;
   const reason = status === "failed" ? { reason: verdict.reason } : {};
   if (!isUnfinished && status !== "starting") return { status, ...reason };
-  // What the new container says of itself is not enough: it has to stay so.
+  // The new container's own verdict is not enough: it has to stay so.
   return { status: "progressing", deniesReady: true, ...reason };
 }
 

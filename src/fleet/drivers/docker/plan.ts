@@ -30,7 +30,7 @@ export function planStep(family: Family, deployId: string, verdict: Verdict): St
   return planWatch(family, container, verdict);
 }
 
-/** Whether both may run at once, so that there is no time without one. */
+/** True if both may run at once, so that there is no time without one. */
 export function canOverlap({ Config, HostConfig, NetworkSettings }: ContainerInfo): boolean {
   if (Config.Labels[replaceLabel] === "stop-first") return false;
   if (HostConfig.NetworkMode === "host") return false;
@@ -84,7 +84,7 @@ function stepAside({ name }: Family, old: ContainerInfo): Step {
 const onlyUnlessStopped: RestartPolicy = { Name: "unless-stopped", MaximumRetryCount: 0 };
 const never: RestartPolicy = { Name: "no", MaximumRetryCount: 0 };
 
-/** Whether an engine starts it again, although it was stopped by hand, when the engine itself starts. */
+/** True if an engine starts it again, although it was stopped by hand, when the engine itself starts. */
 function returnsByItself({ Name: name }: RestartPolicy): boolean {
   return name === "always" || name === "on-failure";
 }

@@ -24,7 +24,7 @@ export type PullSettings = { findCredential: FindCredential; limitMs: number };
 export type Pull = (image: string) => Promise<PullFailure | undefined>;
 
 /**
- * What has a digest is pulled only if it is not there; a tag is pulled each time, and stands for the image that is
+ * Pulls an image with a digest only if it is not there; a tag is pulled each time, and stands for the image that is
  * there when the registry cannot be asked or has none. Callers that want one image at a time share a pull.
  */
 export function createPull(engine: Engine, settings: PullSettings): Pull {

@@ -1,4 +1,4 @@
-/** How an image's name is given to an engine. Pure. */
+/** Names an image for an engine. Pure. */
 import { classifyPull } from "#fleet/drivers/pull-failure.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 
@@ -18,7 +18,7 @@ export function parseReference(image: string): ImageReference | undefined {
   return { repository, tag, digest };
 }
 
-/** As `Image` of a container. */
+/** Returns the name for `Image` of a container. */
 export function nameForEngine(image: string): string {
   const reference = parseReference(image);
   if (reference === undefined) return image;
@@ -36,7 +36,7 @@ export function pinnedName(image: string, { Id, RepoDigests, RepoTags }: ImageNa
   const reference = parseReference(name);
   if (reference === undefined || reference.digest !== undefined) return name;
   const { repository, tag } = reference;
-  // Of the same repository: one of the names has only the digest, the other only the tag.
+  // Two names of the same repository: one has only the digest, the other only the tag.
   const own = RepoDigests.find((one) => compareImages(one, name) === "unknown");
   if (own !== undefined) return `${repository}:${tag}${own.slice(own.indexOf("@"))}`;
   return RepoTags.some((one) => isSameContent(one, name)) ? name : Id;
@@ -74,7 +74,7 @@ export function registryAuth(credential: Credential, registry: string): string {
 /** `isPermanent`: no repetition can help. */
 export type PullFailure = { reason: string; isPermanent: boolean };
 
-/** What an engine says of a pull that failed, in the words of the registry. */
+/** Converts an engine's message about a failed pull, which quotes the registry. */
 export function pullFailure(words: string): PullFailure {
   const { code = "registry_unavailable", isPermanent = false } = classifyPull(words) ?? {};
   return { reason: `${code}: ${words}`, isPermanent };

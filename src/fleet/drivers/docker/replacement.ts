@@ -136,7 +136,7 @@ class Replacement {
 
   async #advance(signal: AbortSignal): Promise<"wait" | "on" | "end"> {
     const { engine, limit } = this.#parts;
-    // What was seen before others had their turn may be so no more.
+    // The family may have changed while others had their turn.
     const { step, madeId, outcome } = await limit(async () => {
       const look = await this.#look(signal);
       const { step: next } = look;

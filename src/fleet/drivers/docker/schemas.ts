@@ -1,11 +1,11 @@
-/** What an engine answers, as far as it is read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
+/** The answers of an engine, as far as read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
 import { z } from "zod";
 import { listOf, many, Texts } from "#kernel/list-of.ts";
 
 /** More containers than one host runs. */
 const maxContainers = 20_000;
 
-/** Of a container, which has a slash before it. */
+/** The name of a container, which has a slash before it. */
 const Name = z.string().transform((name) => name.replace(/^\//, ""));
 
 /** `GET /containers/json`. */
@@ -15,11 +15,11 @@ export const ContainerList = listOf(
       Id: z.string().min(1),
       /** Its own, and those that links give it, which have another container's before them. */
       Names: many(Name),
-      /** As the container was created with it; the id, when the name stands for another image by now. */
+      /** The name that the container was created with; the id, when it stands for another image by now. */
       Image: z.string(),
       ImageID: z.string(),
       State: z.string(),
-      /** In words: `Up 2 minutes (healthy)`. */
+      /** A state in words: `Up 2 minutes (healthy)`. */
       Status: z.string(),
       Labels: Texts,
     })

@@ -1,4 +1,4 @@
-/** Where the cluster is and who we are there: inside of it by its service account, else by a kubeconfig. */
+/** Finds the cluster and our identity there: inside of it by its service account, else by a kubeconfig. */
 import { isIPv6 } from "node:net";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -24,7 +24,7 @@ export function findAccess(
   }
   const home = environment["HOME"] || homedir();
   const given = named.length > 0 ? named : [path.join(home, ".kube", "config")];
-  // As in kubectl one that is not there is left out.
+  // A missing file is left out, as in kubectl.
   const files = given.flatMap((file) => {
     const bytes = readShortFile(file);
     return bytes === undefined ? [] : [{ file, text: bytes.toString() }];

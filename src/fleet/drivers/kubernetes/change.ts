@@ -19,7 +19,7 @@ export type ImageChange = {
   image: string;
   /** All of ours: what an apply leaves out it removes. */
   annotations: Record<string, string>;
-  /** What we have set so far, and under which name. */
+  /** The containers that we have set so far, and the field manager's name for it. */
   before: Ours | undefined;
 };
 
@@ -57,7 +57,7 @@ export function ourselves(
   return before === undefined ? [fieldManager] : [fieldManager, before.manager];
 }
 
-/** What an apply leaves out it removes: the image of a container that the setting named before. */
+/** Repeats the image of a container that the setting named before: an apply removes everything that it leaves out. */
 function imageIn(workload: Workload, container: string) {
   const image = imageOf(workload, container);
   return image === "" ? [] : [{ name: container, image }];

@@ -55,7 +55,7 @@ const mostParts = 1_000_000;
 /** At one time, so that an API server's own limits are not what we run into. */
 const mostCalls = 16;
 const mostTexts = 4;
-/** As the server asks; longer than this it is away. */
+/** The longest pause that a server may ask for; after more than this it counts as away. */
 const longestPauseMs = 10_000;
 
 export type Cluster = ReturnType<typeof createCluster>;
@@ -135,7 +135,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
       yield* linesOf(answer.body, maxLineBytes);
     },
     readEnd: createTexts(open, access),
-    /** By whichever is behind of our clock and the API server's; and by the other one (Unix ms). */
+    /** The earlier time of our clock and the API server's, and the later one (Unix ms). */
     nowMs: () => Date.now() + Math.min(0, clock.aheadMs()),
     orderedAtMs: () => Date.now() + Math.max(0, clock.aheadMs()),
     stop: () => connection.stop(),
@@ -162,7 +162,7 @@ function createTexts(open: OpenCall, access: ClusterAccess) {
   };
 }
 
-/** How far the API server's clock is ahead of ours: its header has whole seconds, less than that is none. */
+/** Measures how far the API server's clock is ahead of ours: its header has whole seconds, less than 2 s is none. */
 function createClock() {
   let aheadMs = 0;
   return {

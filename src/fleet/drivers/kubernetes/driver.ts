@@ -11,11 +11,11 @@ import type { Workload, WorkloadKind } from "./schemas.ts";
 import { createSentinels } from "./sentinels.ts";
 
 export type KubernetesSettings = {
-  /** Of the kubeconfig; empty: the current one, or the pod's own service account. */
+  /** The context of the kubeconfig; empty: the current one, or the pod's own service account. */
   context: string;
   /** Empty: that of the context. */
   namespaces: readonly string[];
-  /** Of workloads; empty: Deployments. */
+  /** The kinds of workloads; empty: Deployments. */
   kinds: readonly WorkloadKind[];
   /** A label selector, as kubectl has it. */
   selector: string;
@@ -23,9 +23,9 @@ export type KubernetesSettings = {
   fieldManager: string;
   isForced: boolean;
   readyTimeoutMs: number;
-  /** How long new pods have to be ready, unless the workload says it by its minReadySeconds. */
+  /** The time for which new pods have to be ready, unless the workload has minReadySeconds. */
   stableMs: number;
-  /** How long an image with a digest may be missing at its registry. */
+  /** The time for which an image with a digest may be missing at its registry. */
   imageWaitMs: number;
   environment: NodeJS.ProcessEnv;
   log: Log;

@@ -1,4 +1,4 @@
-/** Which workloads of the cluster are the fleet's, and which of them an id means. */
+/** Finds the workloads of the cluster that are the fleet's, and the one that an id means. */
 import type { Log } from "#kernel/log.ts";
 import type { Calls, Place } from "./calls.ts";
 import { nameOfKind } from "./kinds.ts";
@@ -6,7 +6,7 @@ import type { Workload, WorkloadKind } from "./schemas.ts";
 
 export type FleetOf = {
   namespaces: readonly string[];
-  /** In this order: of two of one name the first is a sentinel. */
+  /** The kinds in order of precedence: of two of one name the first is a sentinel. */
   kinds: readonly WorkloadKind[];
   selector: string;
 };

@@ -1,4 +1,4 @@
-/** Which pods are of a workload's present template, and which of an earlier one. Pure. */
+/** Separates the pods of a workload's present template from those of earlier ones. Pure. */
 import type { Owned, Pod, ReplicaSet, Revision, Workload } from "./schemas.ts";
 
 export type Generations = { present: readonly Pod[]; earlier: readonly Pod[] };
@@ -11,7 +11,7 @@ export function lasts({ metadata, status }: Pod): boolean {
 }
 
 const revision = "deployment.kubernetes.io/revision";
-/** Of a set's pods, and of what the set keeps of each template. */
+/** The label of a set's pods, and of the revisions that the set stores of its templates. */
 const revisionHash = "controller-revision-hash";
 
 /**

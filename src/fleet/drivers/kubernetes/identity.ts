@@ -1,4 +1,4 @@
-/** Who we are at an API server, and who it is: a token in a header, certificates of the connection. */
+/** Proves our identity to an API server, and its own to us: a token in a header, certificates of the connection. */
 import { type PluginCredential, runPlugin } from "./exec-plugin.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import type { ExecPlugin } from "./login.ts";
@@ -7,7 +7,7 @@ import { checkPair, readNeededFile, readPem } from "./pem.ts";
 /** `authorization` undefined: the certificate is enough. */
 export type Identity = {
   authorization: string | undefined;
-  /** Of the API server. */
+  /** The certificates of the API server's authority. */
   ca: Buffer | undefined;
   cert: Buffer | undefined;
   key: Buffer | undefined;

@@ -16,7 +16,7 @@ const loopRestarts = 2;
 /** Between the clocks of a node and of an API server. */
 const skewMs = 5_000;
 
-/** How long an image that has a digest may be missing: registries copy it to one another. */
+/** The wait for a missing image that has a digest: registries copy it to one another. */
 export type ImageWait = { nowMs: number; imageWaitMs?: number };
 
 /** undefined: nothing is wrong with it, or not yet. What was before `sinceMs` (Unix ms) is no matter. */
@@ -75,7 +75,7 @@ function faultOf(container: ContainerStatus, seen: Seen): PodFault | undefined {
     ended !== undefined && isOld(ended) ? undefined : ended,
   );
   const ended = terminated ?? last;
-  // Of a run from before the order it is the first end since, whatever the count says.
+  // A run from before the order counts as the first end since, whatever the restart count.
   const isOfOrder = (Date.parse(ended?.startedAt ?? "") || seen.createdMs) >= seen.fromMs;
   const isLoop = isOfOrder && container.restartCount >= loopRestarts;
   if (last?.reason === "OOMKilled" || terminated?.reason === "OOMKilled") {
@@ -134,7 +134,7 @@ function isPassing(message: string): boolean {
   return /deadline exceeded|timed? ?out|is reserved for|image not known/i.test(message);
 }
 
-/** What a container that could not be started is called by dockershim, and by containerd. */
+/** The names of a container that could not be started: of dockershim, and of containerd. */
 function startErrorOf(last: Ended | undefined): PodFault | undefined {
   const isOne = last !== undefined && ["ContainerCannotRun", "StartError"].includes(last.reason);
   return isOne ? final("start_error", last.message) : undefined;

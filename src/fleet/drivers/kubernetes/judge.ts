@@ -1,4 +1,4 @@
-/** Whether a workload, or one pod, runs the ordered image, by what the API server says. Pure. */
+/** Evaluates if a workload, or one pod, runs the ordered image, by the answers of the API server. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { isOtherContent } from "#kernel/image-reference.ts";
 import { cleanWords } from "#kernel/log-text.ts";
@@ -15,17 +15,17 @@ export type Verdict =
 
 export type Judged = {
   workload: Workload;
-  /** Of the present template. */
+  /** The pods of the present template. */
   pods: readonly Pod[];
   container: string;
   image: string;
-  /** Who else has set the image. */
+  /** The other owners that have set the image. */
   owners: readonly ImageOwner[];
-  /** When it was ordered, until when it has to be ready, and now (Unix ms). */
+  /** The times of the order and of its deadline, and now (Unix ms). */
   sinceMs: number;
   untilMs: number;
   nowMs: number;
-  /** How long its pods have to be ready, and an image with a digest may be missing. */
+  /** The times for which its pods have to be ready, and an image with a digest may be missing. */
   stableMs: number;
   imageWaitMs?: number;
 };
@@ -107,12 +107,12 @@ export function isComplete(workload: Workload): boolean {
   return [present, updated, available].every((have) => have === wanted);
 }
 
-/** Whether its controller has seen the last change of it. */
+/** True if its controller has seen its last change. */
 export function isSeen({ metadata, status }: Workload): boolean {
   return status.observedGeneration >= metadata.generation;
 }
 
-/** Whether as many of its pods serve as its strategy asks for, of whatever image. */
+/** True if as many of its pods serve as its strategy asks for, of whatever image. */
 export function isAvailable(workload: Workload): boolean {
   if (workload.resource === "deployments") {
     return conditionOf(workload, "Available")?.status === "True";

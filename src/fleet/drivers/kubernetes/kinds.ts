@@ -1,4 +1,4 @@
-/** How workloads differ: in what they are called, how they count their pods, and which container is the sentinel's. Pure. */
+/** The differences between workloads: their names, their counts of pods, and the container of the sentinel. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { Workload, WorkloadKind } from "./schemas.ts";
 
@@ -8,17 +8,17 @@ const names: Record<WorkloadKind, string> = {
   daemonsets: "DaemonSet",
 };
 
-/** As the API server and people call it. */
+/** Returns the name that the API server and people use. */
 export function nameOfKind(kind: WorkloadKind): string {
   return names[kind];
 }
 
-/** Whether each of its pods is a sentinel: the set replaces none by itself, so that each is replaced by an order. */
+/** True if each of its pods is a sentinel: the set replaces none by itself, so that each is replaced by an order. */
 export function hasMembers({ resource, spec }: Workload): boolean {
   return resource !== "deployments" && spec.updateStrategy?.type === "OnDelete";
 }
 
-/** Of its pods: how many there should be and are, of the present template, and able to serve. */
+/** The numbers of its pods: desired, present, of the present template, and able to serve. */
 export type Counts = { wanted: number; present: number; updated: number; available: number };
 
 export function countsOf({ resource, spec, status }: Workload): Counts {

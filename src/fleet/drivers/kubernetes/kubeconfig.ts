@@ -42,7 +42,7 @@ const Kubeconfig = z.object({
 export type KubeconfigFile = { file: string; text: string };
 
 export type ClusterAccess = ClusterPlace & {
-  /** Of the context; undefined: `default`. */
+  /** The namespace of the context; undefined: `default`. */
   namespace: string | undefined;
   cert: Pem | undefined;
   key: Pem | undefined;
@@ -73,7 +73,7 @@ export function readAccess(files: readonly KubeconfigFile[], context: string): C
   }));
 }
 
-/** What a cluster's entry has for a plugin (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
+/** For plugins, of a cluster's entry (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
 const pluginExtension = "client.authentication.k8s.io/exec";
 
 type Read = KubeconfigFile & { config: z.infer<typeof Kubeconfig> };

@@ -1,4 +1,4 @@
-/** How a user of a kubeconfig shows who they are. Pure. */
+/** Reads the login of a user of a kubeconfig. Pure. */
 import path from "node:path";
 import { z } from "zod";
 import type { Pem } from "./pem.ts";
@@ -21,7 +21,7 @@ const Exec = z.object({
   interactiveMode: z.string().nullish(),
 });
 
-/** What nobody here can do without: to leave it out would act as somebody else. */
+/** Fields that we must not ignore: without them we would act as somebody else. */
 const impersonation = ["as", "as-uid", "as-groups", "as-user-extra"] as const;
 
 export const User = z.object({
@@ -43,7 +43,7 @@ export const User = z.object({
 
 type UserEntry = z.infer<typeof User>;
 
-/** Where an API server is, and how it shows that it is the right one. */
+/** The address of an API server, and the means to verify it. */
 export type ClusterPlace = {
   server: string;
   ca: Pem | undefined;
@@ -58,7 +58,7 @@ export type ExecPlugin = {
   command: string;
   args: string[];
   env: Record<string, string>;
-  /** What the plugin is told of the cluster, with what the kubeconfig has for it; undefined: nothing. */
+  /** The cluster as it is passed to the plugin, with its entry in the kubeconfig; undefined: it is not. */
   cluster?: (ClusterPlace & { config: unknown }) | undefined;
 };
 

@@ -16,7 +16,7 @@ import type { Cluster } from "./client.ts";
 /** `isMoving`: a step was taken, after which there will soon be another one. */
 export type StepObservation = SentinelObservation & { isMoving?: boolean };
 
-/** In one call, and of those how many although nothing moves. */
+/** The number of polls in one call, and the number when nothing moves. */
 const mostLooks = 5;
 const leastLooks = 2;
 
@@ -56,11 +56,11 @@ function isSettled({ status, isOrdered }: SentinelObservation): boolean {
   return status !== "progressing" || isOrdered !== true;
 }
 
-/** How long the API server leaves a watch open (s). */
+/** The time for which the API server leaves a watch open (s). */
 const watchSeconds = 240;
 /** After a watch has failed, and for as long as nobody waits. */
 const restMs = 5_000;
-/** Of one event. */
+/** The limits of one event. */
 const maxLineBytes = 4_194_304;
 const mostParts = 100_000;
 
@@ -97,7 +97,7 @@ export function createChanges(
       (await cluster.call({ method: "GET", path: `${path}?${first}`, signal })).body,
     );
     const { resourceVersion } = page.metadata;
-    // What has changed before the watch begins.
+    // Changes from before the watch starts count, too.
     for (const name of waitedFor(path)) woken.emit(name);
     const more = { watch: "1", resourceVersion, timeoutSeconds: String(watchSeconds) };
     const asked = `${path}?${new URLSearchParams({ ...query, ...more })}`;
@@ -109,7 +109,7 @@ export function createChanges(
     }
   };
 
-  /** For as long as somebody waits. */
+  /** Watches as long as somebody waits. */
   const watch = async (path: string): Promise<void> => {
     if (watched.has(path)) return;
     watched.add(path);

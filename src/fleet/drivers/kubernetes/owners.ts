@@ -1,4 +1,4 @@
-/** Who has set a container's image, by the API server's own record of its fields. Pure. */
+/** Finds who has set a container's image, by the API server's own record of its fields. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";

@@ -6,7 +6,7 @@ import path from "node:path";
 /** A PEM text, or a file that has one: its absolute path. */
 export type Pem = { data: Buffer } | { file: string };
 
-/** What is in the file itself comes before what it names. Throws when it is no PEM; a named file is not read yet. */
+/** Returns the data of the entry itself, or else the file that it names, unread. Throws when the data is no PEM. */
 export function pemOf<Name extends string>(
   of: Partial<Record<Name | `${Name}-data`, string | undefined>>,
   name: Name,
@@ -63,7 +63,7 @@ export function readShortFile(file: string): Buffer | undefined {
   return attempt(file, () => readFileSync(file));
 }
 
-/** As `readShortFile`, and throws when there is none. */
+/** Does the same as `readShortFile`, and throws when there is none. */
 export function readNeededFile(file: string): Buffer {
   const bytes = readShortFile(file);
   if (bytes === undefined) throw new Error(`${file} does not exist`);

@@ -21,7 +21,7 @@ import {
 export type MadePods = { pods: readonly Pod[]; revisions: readonly Revision[] };
 
 export function createPodCalls(cluster: Pick<Cluster, "call" | "lists" | "readEnd">) {
-  /** Of whoever owns them. */
+  /** Lists the pods that the workload selects, of any owner. */
   const podsOf = (workload: Workload, signal?: AbortSignal): Promise<Pod[]> => {
     const path = `/api/v1/namespaces/${encodeURIComponent(workload.metadata.namespace)}/pods`;
     return listAll(cluster, { path, query: queryOf(workload), page: PodPage, signal });
@@ -57,7 +57,7 @@ export function createPodCalls(cluster: Pick<Cluster, "call" | "lists" | "readEn
       return { pods: ownedBy(set.metadata.uid, pods), revisions };
     },
 
-    /** Of whichever of these pods, and of its containers, says most. */
+    /** Reads the log of the most telling one of these pods and of its containers. */
     log: async (pods: readonly Pod[], container: string, call: LogCall): Promise<LogTail> => {
       const of = chooseLog(pods, container);
       return of === undefined ? { absent: "there is no pod of it" } : readPodLog(cluster, of, call);
@@ -77,7 +77,7 @@ function queryOf({ spec: { selector } }: Workload): { labelSelector: string } {
   return { labelSelector: selectorOf(selector) };
 }
 
-/** As a query has it. */
+/** Returns the selector for a query. */
 export function selectorOf({
   matchLabels,
   matchExpressions,
@@ -144,26 +144,26 @@ function onlyThis({ metadata }: Pod): object {
 function endOf({ status, body }: ClusterAnswer): PodEnd {
   if (status < 300) return { kind: "ending" };
   if (status === 404 || status === 409) return { kind: "gone" };
-  // Of a budget it is the cause that names it.
+  // The cause of a refusal names the disruption budget.
   const [cause] = StatusBody.safeParse(body).data?.details?.causes ?? [];
   const words = cause === undefined ? messageOf(body) : cleanWords(cause.message, 300);
   return { kind: "forbidden", words: words || `the API server answered ${status}` };
 }
 
-/** Of the lines that are asked for: a server counts from the first of them. */
+/** The limit of the requested lines: a server counts from the first of them. */
 const maxRead = 1_048_576;
 
 /** `previous`: of the run before the present one. */
 export type LogOf = { pod: Pod; container: string; previous: boolean };
 
-/** What says most of several pods of one template; undefined: there is none. Pure. */
+/** Chooses the most telling one of several pods of one template; undefined: there is none. Pure. */
 export function chooseLog(pods: readonly Pod[], container: string): LogOf | undefined {
   const pod = pods.find((one) => !isReady(one)) ?? pods[0];
   if (pod === undefined) return undefined;
   const { initContainerStatuses, containerStatuses } = pod.status;
   const all = [...initContainerStatuses, ...containerStatuses];
   const own = containerStatuses.find(({ name }) => name === container);
-  // What keeps a pod from being ready may be a container beside the sentinel's, or one that comes before it.
+  // A pod may be unready because of a container beside the sentinel's, or of one that comes before it.
   const ill = isIll(own) ? own : all.find(isIll);
   return { pod, container: ill?.name ?? container, previous: hasRestarted(ill ?? own) };
 }
@@ -181,7 +181,7 @@ function hasRestarted(status: ContainerStatus | undefined): boolean {
   return lastState?.terminated != null && state?.terminated == null && status?.ready !== true;
 }
 
-/** What came until the signal ended the call counts. */
+/** Reads the log; the part that came until the signal ended the call counts. */
 export function readPodLog(
   cluster: Pick<Cluster, "readEnd">,
   of: LogOf,

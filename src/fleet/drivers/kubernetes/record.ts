@@ -1,4 +1,4 @@
-/** What a workload's annotation says of its deploy: the state of a replacement, which any process can go on with. Pure. */
+/** The record of a deploy in a workload's annotation: any process can continue the replacement. Pure. */
 import { z } from "zod";
 import { parseJson } from "#kernel/body.ts";
 import type { Workload } from "./schemas.ts";
@@ -7,17 +7,17 @@ const key = "vedette.dev/deploy";
 
 const DeployRecord = z.object({
   id: z.string(),
-  /** Of the workload: a copy of one has its annotations, but not its deploy. */
+  /** The id of the workload: a copy of one has its annotations, but not its deploy. */
   uid: z.string(),
   image: z.string(),
   /** The last image that was not one of a failed deploy: what comes back when this one fails. */
   previous: z.string(),
-  /** Whose image it is, and the field manager that has set it: settings may have changed since. */
+  /** The container whose image it is, and the field manager that has set it: settings may have changed since. */
   container: z.string(),
   manager: z.string(),
   /** The image that was sent last: a policy may have given it another name, and it is ours all the same. */
   applied: z.string().optional(),
-  /** When it was ordered (Unix ms). */
+  /** The time of the order (Unix ms). */
   atMs: z.number(),
   /** It was ready: what becomes of the workload later is no matter of this deploy. */
   done: z.boolean().optional(),
@@ -43,7 +43,7 @@ export function parseAnnotation({ annotations }: Workload["metadata"], name: str
     : parseJson(Buffer.from(text), mostWritten.values);
 }
 
-/** Whether its end is not known yet. */
+/** True if its end is not known yet. */
 export function isOpen(record: DeployRecord | undefined): record is DeployRecord {
   return record !== undefined && record.done !== true && record.failed === undefined;
 }

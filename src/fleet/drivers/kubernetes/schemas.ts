@@ -1,4 +1,4 @@
-/** What an API server answers, as far as it is read (https://kubernetes.io/docs/reference/kubernetes-api/). */
+/** The answers of an API server, as far as they are read (https://kubernetes.io/docs/reference/kubernetes-api/). */
 import { z } from "zod";
 import { listOf, many, Texts } from "#kernel/list-of.ts";
 
@@ -56,7 +56,7 @@ const Container = z.object({ name: z.string(), image: text() });
 const Containers = listOf(Container, mostParts);
 
 export const Workload = z.object({
-  /** Of which kind it was asked for: entries of a list do not say it. */
+  /** The requested kind: entries of a list do not have it. */
   resource: z.enum(workloadKinds).default("deployments"),
   metadata: Metadata,
   spec: z.object({
@@ -68,11 +68,11 @@ export const Workload = z.object({
       metadata: z.object({ annotations: Texts }).nullish(),
       spec: z.object({ containers: Containers }),
     }),
-    /** Of sets. */
+    /** Sets have this. */
     updateStrategy: z
       .object({ type: text(), rollingUpdate: z.object({ partition: count() }).nullish() })
       .nullish(),
-    /** Of StatefulSets, as the next one. */
+    /** StatefulSets have this and the next one. */
     podManagementPolicy: text(),
     ordinals: z.object({ start: count() }).nullish(),
   }),
@@ -83,11 +83,11 @@ export const Workload = z.object({
       replicas: count(),
       updatedReplicas: count(),
       availableReplicas: count(),
-      /** Of StatefulSets, as the next two. */
+      /** StatefulSets have this and the next two. */
       readyReplicas: count(),
       currentRevision: text(),
       updateRevision: text(),
-      /** Of DaemonSets, as the next three. */
+      /** DaemonSets have this and the next three. */
       desiredNumberScheduled: count(),
       currentNumberScheduled: count(),
       updatedNumberScheduled: count(),
@@ -121,11 +121,11 @@ const ContainerStatus = z.object({
 });
 export type ContainerStatus = z.infer<typeof ContainerStatus>;
 
-/** What a Deployment makes of its template. */
+/** The replicas that a Deployment makes of its template. */
 export const ReplicaSet = z.object({ metadata: Metadata });
 export type ReplicaSet = z.infer<typeof ReplicaSet>;
 
-/** What a set keeps of a template. */
+/** The revision that a set stores of a template. */
 export const Revision = z.object({
   metadata: Metadata,
   revision: count(),

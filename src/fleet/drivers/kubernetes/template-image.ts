@@ -15,7 +15,7 @@ export type TemplateLook = {
   workload: Workload;
   record: DeployRecord | undefined;
   container: string;
-  /** Of the template, by our name for it. */
+  /** The template's image, by our name for it. */
   image: string;
   pods: Generations;
 };

@@ -30,10 +30,10 @@ export type WorkloadParts = ChangeParts & {
   /** The container's name; empty: the workload says it, or has only one. */
   container: string;
   readyTimeoutMs: number;
-  /** How long new pods have to be ready, and an image with a digest may be missing. */
+  /** The times for which new pods have to be ready, and an image with a digest may be missing. */
   stableMs: number;
   imageWaitMs: number;
-  /** What is surely over by now, and what has surely not begun before it (Unix ms): clocks differ. */
+  /** The earliest and the latest time that it may be now (Unix ms): clocks differ. */
   nowMs: () => number;
   orderedAtMs: () => number;
 };
@@ -101,7 +101,7 @@ async function observe(
   if (workload === undefined) return { status: "failed", reason: gone(place) };
   if (hasMembers(workload)) return { status: "failed", reason: membersInstead };
   const record = readRecord(workload);
-  // As it was ordered: the setting may be another one since.
+  // The container as it was ordered: the setting may be another one since.
   const container = record?.id === order.deployId ? record.container : nameOf(workload, parts);
   const needsPods = !isComplete(workload) || isOpen(record);
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
@@ -228,12 +228,12 @@ export function placeOf({ resource, metadata: { namespace, name } }: Workload): 
   return { resource, namespace, name };
 }
 
-/** Whether a deploy that nobody asks about any more has something to be done. */
+/** True if a deploy that nobody asks about any more is unfinished. */
 function isLeft(workload: Workload, record: DeployRecord, parts: WorkloadParts): boolean {
   const endMs = record.atMs + parts.readyTimeoutMs;
   const nowMs = parts.nowMs();
   if (record.failed === undefined) return record.done !== true && nowMs >= endMs;
-  // What comes back after a failure may have to be helped on, for as long as the deploy had.
+  // The return to the old image may need help, for as long as the deploy had.
   const isHelped = workload.resource === "statefulsets" && !isComplete(workload);
   return isHelped && nowMs < endMs + parts.readyTimeoutMs;
 }

@@ -1,4 +1,4 @@
-/** What a set is like at one moment, and which of its pods is which member's. Pure. */
+/** The state of a set at one moment, and its pods by member. Pure. */
 import type { Place } from "#fleet/drivers/kubernetes/calls.ts";
 import { imageMadeOf, lasts } from "#fleet/drivers/kubernetes/generations.ts";
 import { imageOf, isReady } from "#fleet/drivers/kubernetes/judge.ts";
@@ -77,7 +77,7 @@ export function madeImage(look: SetLook, member: string, container: string): str
   return records?.names?.find(([image]) => image === made)?.[1] ?? made;
 }
 
-/** Whether a pod that lasts was made of this image's template. */
+/** True if a pod that lasts was made of this image's template. */
 export function isMadeOf(
   look: SetLook,
   member: string,
@@ -88,8 +88,8 @@ export function isMadeOf(
 }
 
 /**
- * Of an OrderedReady set, the lowest member below this one that is not ready: until it is, the set makes no pod for
- * this one. undefined: none is in the way.
+ * Returns the lowest member below this one that is not ready: until it is, an OrderedReady set makes no pod for this
+ * one. undefined: none is in the way.
  */
 export function findBlocker(look: SetLook, member: string): string | undefined {
   const { resource, spec } = look.set;

@@ -170,7 +170,7 @@ async function observe(at: MemberPlace, order: Order, by: Observer): Promise<Ste
   return { ...seen, ...now };
 }
 
-/** How often something that nobody asks about any more is looked at, in one go. */
+/** The number of polls, in one go, of something that nobody asks about any more. */
 const mostRounds = 10;
 const roundMs = 1_000;
 

@@ -33,13 +33,13 @@ export type MemberView = {
   look: SetLook;
   member: string;
   record: MemberRecord;
-  /** Who else has set the template's image. */
+  /** The other owners that have set the template's image. */
   owners: readonly ImageOwner[];
   nowMs: number;
-  /** How long a deploy has, and how long until its verdict. */
+  /** The limit of a deploy, and of its verdict. */
   readyTimeoutMs: number;
   judgedWithinMs: number;
-  /** How long its pod has to be ready, and an image with a digest may be missing. */
+  /** The times for which its pod has to be ready, and an image with a digest may be missing. */
   stableMs: number;
   imageWaitMs?: number;
   /** Why its pod could not be ended so far. */
@@ -96,7 +96,7 @@ function planReplacement(view: MemberView): Step {
   if (!isSameContent(template, targetOf(record))) return { do: "set-template" };
   const pod = livingPod(look, member);
   if (!isSeen(look.set) || pod === undefined) return { do: "wait", isBrief: true };
-  // What fails is not waited for: it serves nobody.
+  // A failing pod is not waited for: it serves nobody.
   if (record.failed !== undefined && !isReady(pod)) return { do: "replace", pod, isServing: false };
   const blocker = findBlocker(look, member);
   if (blocker === undefined) return { do: "replace", pod, isServing: true };
@@ -156,7 +156,7 @@ type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs" | "imageWaitMs"> &
   untilMs: number;
 };
 
-/** Of a pod that was made of the ordered image. */
+/** Evaluates a pod that was made of the ordered image. */
 export function judgePod(pod: Pod, span: PodSpan): PodVerdict {
   const { look, container, image, nowMs, sinceMs, untilMs } = span;
   const exchanged = findExchanged([pod], container, image);

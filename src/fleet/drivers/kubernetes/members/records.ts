@@ -1,5 +1,5 @@
 /**
- * What a set's annotation says of the deploys of its members. It is one for all: server-side apply removes what an
+ * The records of deploys of a set's members, in its annotation. It is one for all: server-side apply removes what an
  * apply leaves out, and each write is made only if the set is still as it was read. Pure.
  */
 import { z } from "zod";
@@ -17,10 +17,10 @@ const leftOutAtOnce = 16;
 const MemberRecord = z.object({
   id: z.string(),
   image: z.string(),
-  /** What the member ran before, unless that was of a failed deploy: what comes back when this one fails. */
+  /** The image before, unless it was of a failed deploy: it comes back when this one fails. */
   previous: z.string(),
   container: z.string(),
-  /** When it was ordered, and when it failed (Unix ms). */
+  /** The times of the order and of its failure (Unix ms). */
   atMs: z.number(),
   failedAtMs: z.number().optional(),
   /** Why it has failed: from then on its pod has to run `previous`. */
@@ -31,14 +31,14 @@ const MemberRecord = z.object({
 export type MemberRecord = z.infer<typeof MemberRecord>;
 
 const MemberRecords = z.object({
-  /** Of the set: a copy of one has its annotations, but not its deploys. */
+  /** The id of the set: a copy of one has its annotations, but not its deploys. */
   uid: z.string(),
-  /** Whose images we have set, and the field manager that has: settings may have changed since. */
+  /** The containers whose images we have set, and the field manager that has: settings may have changed since. */
   containers: listOf(z.string(), most),
   manager: z.string(),
   /** The template's image that was sent last; an admission policy may have changed it. */
   applied: z.object({ container: z.string(), image: z.string() }).optional(),
-  /** Of images that such a policy has made: each with the name that was sent. */
+  /** The images that such a policy has made, each with the name that was sent. */
   names: listOf(z.tuple([z.string(), z.string()]), most).optional(),
   members: z
     .looseObject({})
@@ -77,12 +77,12 @@ export function writeRecords(records: MemberRecords): Record<string, string> | u
   }
 }
 
-/** What its pod has to run now. */
+/** Returns the image that its pod has to run now. */
 export function targetOf({ failed, image, previous }: MemberRecord): string {
   return failed === undefined ? image : previous;
 }
 
-/** What ran before has at least this time to come back, however short deploys may be. */
+/** The least time for the return to the previous image, however short deploys may be. */
 const leastBackMs = 600_000;
 
 /** Until when its pod may take to run that (Unix ms). `readyTimeoutMs`: how long a deploy has. */

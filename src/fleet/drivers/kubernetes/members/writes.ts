@@ -19,7 +19,7 @@ export type MemberWrite = {
   image?: string | undefined;
 };
 
-/** Those of one process do not make each other read again. */
+/** Takes the writes of one process in turn, so that they do not make each other read again. */
 export function createTurns() {
   const turns = new Map<string, LimitFunction>();
   return <Result>({ resource, namespace, name }: Place, work: () => Promise<Result>) => {
@@ -58,7 +58,7 @@ export function writeRecord(
 
 type ImageName = [image: string, name: string];
 
-/** Of pods that were made before the template gets its next image, as long as a record has it. */
+/** Returns the names of images of pods from before the template's next image, as long as a record has them. */
 function namesOf(
   known: readonly ImageName[],
   now: ImageName,
@@ -69,7 +69,7 @@ function namesOf(
   return [...others, now].filter(([image, name]) => image !== name && used.has(name));
 }
 
-/** Who else has set the template's image. */
+/** Returns the other owners that have set the template's image. */
 export function otherOwners(
   { set, records }: Pick<MemberWrite, "set" | "records">,
   { container, parts }: { container: string; parts: ChangeParts },
