@@ -10,7 +10,7 @@ type Parts = {
   /** Called until it succeeds. */
   onSetBack: () => Promise<void>;
   log: Log;
-  /** How far the clock is ahead of a monotonic one. */
+  /** Returns how far the clock is ahead of a monotonic one. */
   aheadMs?: () => number;
   /** Rejects when it is aborted. */
   pause?: (ms: number, value: undefined, options: { signal: AbortSignal }) => Promise<void>;

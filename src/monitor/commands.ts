@@ -31,7 +31,7 @@ export function exportForCheckly(
   if (/^(?:localhost|127\..*|\[::1?\]|0\.0\.0\.0)$/.test(new URL(baseUrl).hostname)) {
     throw new Error(`${baseUrl} is this machine; the hosted monitor needs a public --base-url`);
   }
-  // Of the others only the hosted monitor knows where they may go.
+  // The reach of all other checks is known to the hosted monitor alone.
   const target = { baseUrl, readSecret: withUnset(() => undefined) };
   for (const check of definitions.apiChecks) {
     const { hosted, build } = kindOf(check);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { flag, optionalUrl, secretText, textList, wholeNumber } from "#kernel/setting.ts";
 
-/** Of the rate-limit check, unless the setting names others. */
+/** The locations of the rate-limit check, unless the setting names others. */
 const rateLimitLocations: readonly string[] = [
   "us-east-1",
   "us-west-2",
@@ -32,7 +32,7 @@ export const monitorConfig = {
           (given) => given.every((address) => readWitness(address) !== undefined),
           "has to be addresses such as https://example.com or tcp://192.0.2.1:443",
         ),
-      /** Whether checks and channels may lead to private networks and this machine; our own services are always closed. */
+      /** True if checks and channels may reach private networks and this machine; our own services stay closed. */
       private_networks: flag().default(true),
       /** The hosted monitor's locations of the rate-limit check. */
       rate_limit_locations: textList().default([...rateLimitLocations]),
@@ -43,7 +43,7 @@ export const monitorConfig = {
         .string()
         .regex(/^[A-Z][A-Z0-9_]*$/)
         .default("VEDETTE"),
-      /** Whether `/status.json` and the badges are served without authentication. */
+      /** True if `/status.json` and the badges are served without authentication. */
       public_status: flag().default(true),
       /** Retention of single results and of their rollups by minute. */
       result_days: wholeNumber({ min: 1, max: 400, default: 30 }),

@@ -12,14 +12,14 @@ const CronSchedule = z.strictObject({
   /** Five fields, or `@daily` and the like; `src/kernel/cron-times.ts` finds its times. */
   cron: z.string(),
   timezone: z.string(),
-  /** Whose rules the expression follows. Absent: those of Debian's cron. */
+  /** The rules that the expression follows. Absent: those of Debian's cron. */
   dialect: z.literal("kubernetes").optional(),
-  /** How long before its time a ping counts for it. Absent: 60 s, or a quarter of the gap before it. */
+  /** The time before the due time from which a ping counts. Absent: 60 s, or a quarter of the gap before it. */
   earlySeconds: z.int().optional(),
 });
 export type CronSchedule = z.infer<typeof CronSchedule>;
 
-/** What a drill tests: a test alert goes to these channels, which have to accept it within the grace. */
+/** The test of a drill: a test alert goes to these channels, which have to accept it within the grace. */
 const Drill = z.strictObject({
   /** The heartbeat has a little longer. */
   graceSeconds: z.int(),
@@ -58,7 +58,7 @@ const RunFields = z.object({
   id: z.string(),
   name: z.string(),
   environment: z.enum(environments),
-  /** Of the hosted monitor or one's own; `runsAt` decides what they mean for our own runners. */
+  /** Locations of the hosted monitor or one's own; `runsAt` decides what they mean for our own runners. */
   locations: z.array(z.string()),
   frequencySeconds: z.int(),
   degradedAboveMs: z.int(),
@@ -152,14 +152,14 @@ export const OpenAlert = z.object({
   episode: z.int(),
   openedAtMs: z.int(),
   reason: z.string(),
-  /** Where the check failed; empty for a heartbeat. */
+  /** The locations where the check failed; empty for a heartbeat. */
   locations: z.array(z.string()),
   acknowledged: z.object({ by: z.string(), atMs: z.int() }).nullable(),
   rollout: RolloutMark.nullable(),
 });
 export type OpenAlert = z.infer<typeof OpenAlert>;
 
-/** When a check may not open an alert; an alert that is open still resolves. */
+/** The times when a check may not open an alert; an alert that is open still resolves. */
 export const Quiet = z.object({
   /** null: not muted. */
   mutedUntilMs: z.int().nullable(),
@@ -193,7 +193,7 @@ export type LocationState = z.infer<typeof LocationState>;
 /** The durable state of an API check between runs. */
 export const CheckState = z.object({
   status: z.enum(checkStatuses),
-  /** When `status` last changed. */
+  /** The time of the last change of `status`. */
   sinceMs: z.int(),
   /** The tick of the last run with a final verdict; null before the first. */
   decidedRunMs: z.int().nullable(),
@@ -221,7 +221,7 @@ export const HeartbeatState = z.object({
   lastPingAtMs: z.int().nullable(),
   /** A run that began and has not ended; null otherwise. */
   startedAtMs: z.int().nullable(),
-  /** How long the last run with a `/start` took; null: there was none. */
+  /** The duration of the last run with a `/start`; null: there was none. */
   lastDurationMs: z.int().nullable(),
   /** The hold: no alert before `untilMs`, because the monitor was away and may have missed a ping. */
   held: z
@@ -255,11 +255,11 @@ export const CheckSnapshot = z.object({
   sinceMs: z.int(),
   /** The tick of the last decided run, or the last successful ping; null before the first. */
   lastAtMs: z.int().nullable(),
-  /** Of an API check: the slowest location of the last run. Of a heartbeat: the job's last run. */
+  /** API check: the slowest location of the last run. Heartbeat: the job's last run. */
   lastDurationMs: z.number().nullable(),
-  /** Of a heartbeat: when it alerts unless it pings. null while an alert is open, and for API checks. */
+  /** Heartbeat: the time at which it alerts unless it pings. null while an alert is open, and for API checks. */
   dueAtMs: z.int().nullable(),
-  /** Of a heartbeat by cron: the time for which a ping has to come. */
+  /** Heartbeat by cron: the time for which a ping has to come. */
   expectedAtMs: z.int().optional(),
   alert: OpenAlert.nullable(),
   suppressed: Suppression.nullable(),

@@ -141,7 +141,7 @@ export type Entry = {
   results?: CheckResult[];
   missed?: MissedRuns;
   transition?: AlertTransition;
-  /** That began or ended. */
+  /** Suppressions that started or ended. */
   suppressions?: SuppressionSpan[];
   snapshot?: CheckSnapshot;
 };

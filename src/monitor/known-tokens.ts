@@ -1,4 +1,4 @@
-/** Whether a token is known. Unauthenticated callers may send many: concurrent look-ups share one query. */
+/** Finds out if a token is known. Unauthenticated callers may send many: concurrent look-ups share one query. */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 

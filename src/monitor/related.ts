@@ -1,9 +1,9 @@
-/** What a check or heartbeat has to do with other rows: whom it notifies, and what it depends on. */
+/** The relations of a check or heartbeat to other rows: whom it notifies, and what it depends on. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 
-/** What a check depends on; `kind` says which object has its state. */
+/** A check or heartbeat that a check depends on; `kind` says which object has its state. */
 export const Dependency = z.object({ id: z.string(), kind: z.enum(["api", "heartbeat"]) });
 export type Dependency = z.infer<typeof Dependency>;
 
@@ -17,7 +17,7 @@ export const related = {
 };
 type Related = z.infer<z.ZodObject<typeof related>>;
 
-/** Whether anybody is notified. */
+/** True if anybody is notified. */
 export function hasChannels({ channel, directChannels = [] }: Related): boolean {
   return channel !== null || directChannels.length > 0;
 }
@@ -31,7 +31,7 @@ export function channelNames({ channel, directChannels = [] }: Related): string[
 export const Suppression = z.object({
   by: z.string(),
   sinceMs: z.int(),
-  /** What the alert would have said. */
+  /** The reason that the alert would have had. */
   reason: z.string(),
 });
 export type Suppression = z.infer<typeof Suppression>;
@@ -44,14 +44,14 @@ export const PendingAlert = z.object({
   sinceMs: z.int(),
   /** The tick of the failed run; of a heartbeat: when it failed. */
   runAtMs: z.int(),
-  /** When to ask again. */
+  /** The time at which to ask again. */
   lookAtMs: z.int(),
   reason: z.string(),
   locations: z.array(z.string()),
 });
 export type PendingAlert = z.infer<typeof PendingAlert>;
 
-/** Of a check's state. At most one is set. */
+/** Fields of a check's state. At most one is set. */
 export const suppressionFields = {
   suppressed: Suppression.nullable(),
   pendingAlert: PendingAlert.nullable(),

@@ -24,7 +24,7 @@ export function createMonitorServices(parts: MonitorParts) {
   ];
 }
 
-/** What the monitor needs from elsewhere; app/monitor.ts passes it in. */
+/** The parts of the monitor that app/monitor.ts passes in. */
 export type MonitorParts = CheckParts &
   HeartbeatParts & {
     runners: Runners;

@@ -15,7 +15,7 @@ import type { MonitorParts } from "./services.ts";
 type Parts = Pick<MonitorParts, "readDefinitions"> & {
   deadlines: Deadlines;
   log: Log;
-  /** As in `watchClock`. */
+  /** The same as for `watchClock`. */
   aheadMs?: () => number;
 };
 

@@ -5,11 +5,11 @@ import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import type { CheckRecorder } from "#monitor/records.ts";
 
-/** What the object of API checks needs from elsewhere. */
+/** The parts of other slices that the object of API checks uses. */
 export type CheckParts = {
   readDefinitions: ReadDefinitions;
   recorder: CheckRecorder;
-  /** Who calls, for what operators change. */
+  /** Returns the caller of an operator's change. */
   readActor: ReadActor;
   /** The rollout in progress; null: none. */
   readRollout: () => Promise<RolloutMark | null>;

@@ -19,7 +19,7 @@ const keys = { run: "run", early: "early", state: "state" } as const;
 
 export const timers = durableTimer<Timer>("timer");
 
-/** When to ask again what a pending alert waits for. */
+/** The timer after which a pending alert asks again. */
 export const looks = durableTimer<{ generation: number; atMs: number }>("look");
 
 export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);

@@ -109,7 +109,7 @@ function arm(
   );
 }
 
-/** How much longer than a run may take to wait for reports of further locations. */
+/** The extra time, beyond the limit of a run, to wait for reports of further locations. */
 export const reportSlackMs = 5_000;
 
 type RunStart = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
@@ -212,7 +212,7 @@ async function applyReports(
   else writeDown(ctx, check.id, { ...entry, transition });
 }
 
-/** Whether the run has no result of this location: its probe was killed and did not recover in time. */
+/** True if the run has no result of this location: its probe was killed and did not recover in time. */
 function isMissedHere({ expected, results }: OpenRun, { location }: CheckParts): boolean {
   return expected.includes(location) && results.every((result) => result.location !== location);
 }

@@ -36,7 +36,7 @@ export function createHeldDefinition<Row extends { id: string }>(
     peek: async (ctx: ObjectSharedContext): Promise<Row | null> =>
       (await ctx.get<Held<Row>>(key))?.row ?? look(ctx),
     readAgain,
-    /** As it was read last; null: it was never, or was not defined then. */
+    /** Returns the row that was read last; null: it was never read, or was not defined then. */
     held: async (ctx: ObjectContext): Promise<Row | null> =>
       (await ctx.get<Held<Row>>(key))?.row ?? null,
   };

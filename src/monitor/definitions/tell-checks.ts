@@ -12,7 +12,7 @@ import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
 export function tellChecks(ctx: ObjectContext, { before, known, after }: DefinitionsChange): void {
   const apiChecks = compare(before?.apiChecks ?? [], after.apiChecks, known.apiChecks);
   const heartbeats = compare(before?.heartbeats ?? [], after.heartbeats, known.heartbeats);
-  // What is gone first: a check may become a heartbeat of the same id, whose events must not overtake it.
+  // Removed ones come first: a check may become a heartbeat of the same id, whose events must not overtake it.
   for (const id of apiChecks.gone) ctx.sendClient(apiCheckObject, id).retire({});
   for (const id of heartbeats.gone) ctx.sendClient(heartbeatObject, id).retire({});
   for (const id of apiChecks.changed) ctx.sendClient(apiCheckObject, id).ensure({});

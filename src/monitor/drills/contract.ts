@@ -6,7 +6,7 @@ export const drillService = "vedette.v1.Drill";
 /** A run that an operator has begun: it goes on by itself. */
 export const BegunDrill = z.object({
   drill: z.string(),
-  /** Who began it. */
+  /** The operator who started it. */
   by: z.string(),
   begun_at: z.string(),
   /** Until then every channel has to accept the test alert. */

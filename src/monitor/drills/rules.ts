@@ -28,11 +28,11 @@ export type DrillRun = {
   dueAtMs: number;
   /** The operator who began it; absent: the schedule did. */
   by?: string;
-  /** Of the channels that are tested, those by which it was confirmed, and what became of others, if known. */
+  /** The tested channels, those by which it was confirmed, and the outcome at others, if known. */
   channels: string[];
   confirmed: string[];
   faults: Record<string, string>;
-  /** Whether it was found that the grace is over. A confirmation that comes later counts. */
+  /** True once the grace is found to be over. A confirmation that comes later counts. */
   isJudged: boolean;
   /** The end of the grace came late: nothing ran for a while, and the channels were given the grace once more. */
   isHeld?: true;
@@ -45,10 +45,10 @@ export function asDrill(heartbeat: Heartbeat | undefined): DrillRow | null {
   return { ...heartbeat, drill, schedule };
 }
 
-/** How late the call of a timer may be before it counts as lost. */
+/** The delay of a timer's call after which it counts as lost. */
 const lostAfterMs = 60_000;
 
-/** Whether the timer will call at the next time of the schedule. */
+/** True if the timer will call at the next time of the schedule. */
 export function isArmed(
   timer: DrillTimer | null,
   { schedule, nowMs }: { schedule: CronSchedule; nowMs: number },
@@ -92,7 +92,7 @@ export function beginRun({ drill }: DrillRow, { dueAtMs, before, by }: RunOrder)
 
 const minuteMs = 60_000;
 
-/** Whether it is the run for this time of the schedule. */
+/** True if it is the run for this time of the schedule. */
 function isScheduled({ dueAtMs, by }: DrillRun, timeMs: number): boolean {
   return by === undefined && dueAtMs === timeMs;
 }
@@ -123,20 +123,19 @@ export function isConfirmed({ channels, confirmed }: DrillRun): boolean {
   return channels.every((channel) => confirmed.includes(channel));
 }
 
-/** Whether it still waits. */
 function isOpen(run: DrillRun): boolean {
   return !run.isJudged && !isConfirmed(run);
 }
 
-/** Whether this is the last run, and not all channels have confirmed it yet. */
+/** True if this is the last run, and not all channels have confirmed it yet. */
 export function isUnderWay(run: DrillRun | null, episode: number): run is DrillRun {
   return run !== null && run.episode === episode && isOpen(run);
 }
 
-/** How late the end of the grace may be found while the program runs. */
+/** The maximal delay of finding the end of the grace while the program runs. */
 const judgedWithinMs = 2_000;
 
-/** Whether the channels get the grace once more, since what they accepted may not have been noted yet. */
+/** True if the channels get the grace once more, since accepted alerts may not have been recorded yet. */
 export function isToBeHeld({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs: number): boolean {
   return isHeld !== true && nowMs > dueAtMs + graceMs + judgedWithinMs;
 }
@@ -167,7 +166,7 @@ const checkIdOf = ({ id }: DrillRow) => `drill:${id}`;
 
 export type KeyedOrder = { queue: string; order: AlertOrder };
 
-/** In the order in which they are to be sent. */
+/** Returns the orders in the order in which they are to be sent. */
 export function ordersOf(
   row: DrillRow,
   { episode, atMs }: { episode: number; atMs: number },

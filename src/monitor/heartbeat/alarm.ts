@@ -9,7 +9,7 @@ import { askAgainAtMs } from "#monitor/rules/suppression.ts";
 import { untilWrittenMs } from "./deadlines.ts";
 import { alarms, readState } from "./state.ts";
 
-/** Whether a ping can only move the deadline, so that the object need not be called with it. */
+/** True if a ping can only move the deadline, so that the object need not be called with it. */
 export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
   return status === "ok" && alert === null && startedAtMs === null && held === null;
 }
@@ -51,7 +51,7 @@ export function wakeWhenDelivered(
   return setAlarm(ctx, { atMs, nowMs, toldAtMs: tellingAtMs });
 }
 
-/** Whether pings could be taken is not known yet, but will be soon. */
+/** Sets the alarm for a moment from now, when it will be known if pings could be taken. */
 export function wakeSoon(ctx: ObjectContext, nowMs: number): Promise<void> {
   return setAlarm(ctx, { atMs: nowMs + 1_000, nowMs });
 }

@@ -152,12 +152,12 @@ const takePassed = `
   RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at,
     h.last_ping_at + h.allowance AS missed_at`;
 
-// Of a cron only the object knows the next time: it may be years ahead.
+// The next time of a cron is known to the object alone: it may be years ahead.
 const isByCron = "allowance = interval '0' AND NOT is_watched";
 const longestWait = `CASE WHEN is_watched THEN ${untilFoundAgain} ELSE allowance END`;
 
-// When such a ping came is unknown. For a heartbeat that is ok it counts as now. A watched one's object was
-// called with it and with all that followed, so the object is called again at once.
+// The time of such a ping is unknown. For a heartbeat that is ok it counts as now. A watched one's object was called
+// with it and with all that followed, so the object is called again at once.
 const correctTimes = `
   WITH now AS (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS at

@@ -41,8 +41,8 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
     fullAt: paceEndsAt,
     failsAlone: true,
   });
-  // In groups of its own: while definitions or results are slow or locked, a deadline must not pass because the pings
-  // after these wait.
+  // Its groups are separate: while definitions or results are slow or locked, a deadline must not pass because the
+  // pings after these wait.
   const record = createJointWrites(async (pings: readonly TakenPing[]) => {
     const heartbeats = await readHeartbeats();
     const plain = pings.flatMap(({ id, atMs }) => {
@@ -104,7 +104,7 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
   };
 }
 
-/** As soon as so many wait they are written, without regard to the pace: at 10,000 pings a second after 25 ms. */
+/** Reaching this number, pings are written without regard to the pace: at 10,000 pings a second after 25 ms. */
 const paceEndsAt = 250;
 
 /** By id; computed once for the same definitions, since each group of pings asks. */

@@ -5,17 +5,17 @@ import type { CheckRecorder } from "#monitor/records.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** What heartbeats need from other slices. */
+/** The parts of other slices that heartbeats use. */
 export type HeartbeatParts = {
   readDefinitions: ReadDefinitions;
   recorder: CheckRecorder;
-  /** Who calls, for what operators change. */
+  /** Returns the caller of an operator's change. */
   readActor: ReadActor;
   /** The active rollout; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   inbox: Inbox;
-  /** As of `Deadlines`. */
+  /** The same as in `Deadlines`. */
   adopt: Deadlines["adopt"];
-  /** What precedes the token in ping URLs; null: the address of control. */
+  /** The address before the token in ping URLs; null: the address of control. */
   pingUrl: string | null;
 };

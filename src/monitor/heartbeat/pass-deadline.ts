@@ -1,4 +1,4 @@
-/** What the object of a heartbeat does when a deadline may have passed. */
+/** Handles a deadline of a heartbeat that may have passed. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";

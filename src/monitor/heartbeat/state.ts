@@ -13,7 +13,7 @@ export const alarms = durableTimer<Alarm>("alarm");
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
 export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
 
-/** Whether nobody pings the heartbeat for now, so that a call of its object has nothing to do. */
+/** True if nobody pings the heartbeat for now, so that a call of its object has nothing to do. */
 export async function isPaused(ctx: ObjectContext): Promise<boolean> {
   return (await readState(ctx))?.status === "paused";
 }

@@ -1,4 +1,4 @@
-/** What the object of a heartbeat does with a ping. */
+/** Handles a ping in the object of its heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import type { PingCall } from "#monitor/internal.ts";

@@ -1,4 +1,4 @@
-/** How the object of a watched heartbeat finds pings that it was not called with, and ends the watch. */
+/** Finds pings that the object of a watched heartbeat was not called with, and ends the watch. */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Absences } from "#monitor/rules/absences.ts";
@@ -6,7 +6,7 @@ import { untilFoundAgain } from "./deadlines.ts";
 import { readAbsences } from "./presence.ts";
 
 /**
- * What an object knows: the time of the last success, or before which none counts, and that of the last start
+ * The pings that an object knows: the time of the last success, or before which none counts, and that of the last start
  * or failure that it has received. null: none.
  */
 export type KnownPings = {
@@ -34,7 +34,7 @@ export function createWatches(database: Database) {
   const find = createFind(database, lookForPings);
   const release = createFind(database, releaseWatches, (known: ReleasedWatch) => known.dueAtMs);
   return {
-    /** When the heartbeat is looked at next (Unix ms); null: it has no ping URL. */
+    /** Returns when the heartbeat is polled next (Unix ms); null: it has no ping URL. */
     async dueAtMs(id: string): Promise<number | null> {
       const { rows } = await database.query<{ due_at: Date }>(selectDue, [id]);
       return rows[0]?.due_at.getTime() ?? null;

@@ -1,5 +1,3 @@
-/** What the hosted monitor has. */
-
 /** All locations of the hosted monitor (its type `Region`, 22 of them). */
 export const hostedLocations: readonly string[] = [
   "us-east-1",

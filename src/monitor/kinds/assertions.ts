@@ -58,7 +58,7 @@ export const Assertion = z.discriminatedUnion("source", [
 ]);
 export type Assertion = z.infer<typeof Assertion>;
 
-/** Where a value is in an answer, for later steps. */
+/** The place of a value in an answer, for later steps. */
 export const Extraction = z.discriminatedUnion("source", [
   z.strictObject({ source: z.literal("json"), path: JsonPath }),
   z.strictObject({ source: z.literal("header"), name: HeaderName }),
@@ -68,7 +68,7 @@ export type Extraction = z.infer<typeof Extraction>;
 /** The name of a value that a step takes from its answer; later steps name it as `{{name}}`. */
 export const extractName = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
-/** What is wrong with the answer, by the first assertion that does not hold; null: all hold. */
+/** Describes the first assertion that does not hold; null: all hold. */
 export function faultOfResponse(
   assertions: readonly Assertion[],
   response: Response,

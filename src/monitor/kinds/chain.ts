@@ -1,4 +1,4 @@
-/** Which certificate of a server ends first, of those that have to be good for the connection to be trusted. */
+/** Finds the certificate that ends first, of those on which the trust in the connection depends. */
 import { X509Certificate } from "node:crypto";
 import { getCACertificates, type TLSSocket } from "node:tls";
 
@@ -9,9 +9,9 @@ export type ChainEnd = {
 };
 
 /**
- * Of the server's certificate and the issuers that it sends along, up to a root: those that are trusted here are not what
- * the server serves, and others have no part in it. `ca`: trusted instead of the system's (PEM). Undefined: there is
- * no certificate whose end can be read.
+ * Returns the end of the server's certificate or of an issuer that it sends along, up to a root: roots that are trusted
+ * here are not served by the server, and other certificates have no part in it. `ca`: trusted instead of the system's
+ * (PEM). Undefined: no certificate has a readable end.
  */
 export function findChainEnd(socket: TLSSocket, ca?: string): ChainEnd | undefined {
   const served: X509Certificate[] = [];
@@ -41,7 +41,7 @@ function findPath(served: X509Certificate[], roots: X509Certificate[]): X509Cert
     const issuers = served.filter(
       (one) => !path.includes(one) && hasIssued(one, issued) && !isRoot(one),
     );
-    // Of several with the same key any is enough, and clients take the one that ends last.
+    // Several issuers may have the same key: any is enough, and clients take the one that ends last.
     last = issuers.toSorted((a, b) => Date.parse(b.validTo) - Date.parse(a.validTo))[0];
     if (last !== undefined) path.push(last);
   }

@@ -26,7 +26,7 @@ const Server = z
     "has to be the address of a name server, such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53",
   );
 
-/** As Node takes them: an address of IPv6 is in brackets when a port follows. */
+/** True for an address as Node takes it: one of IPv6 is in brackets when a port follows. */
 function isServer(given: string): boolean {
   if (isIP(given) !== 0) return true;
   const [, inBrackets, plain, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(given) ?? [];
@@ -96,7 +96,7 @@ export const dns = defineKind({
 const Form = z.string();
 const ofName: [z.ZodType, string] = [Form.regex(/^[^\s"]+$/), "www.example.com"];
 
-/** How the values of records are written, as in zone files, with an example. */
+/** The notation of the values of records, as in zone files, with an example. */
 const recordForms: Record<RecordType, [z.ZodType, string]> = {
   A: [z.ipv4(), "192.0.2.1"],
   AAAA: [z.ipv6(), "2001:db8::1"],
@@ -163,7 +163,7 @@ function isItself(value: string, { domain, type }: Pick<DnsCheck, "domain" | "ty
   return type === "CNAME" && norm(value) === norm(domain);
 }
 
-/** As zone files have it. */
+/** Returns the record in the notation of zone files. */
 function write(type: RecordType, record: unknown): string {
   const parts = record as Record<string, string | number>;
   switch (type) {
@@ -188,7 +188,7 @@ function describe({ code = "" }: NodeJS.ErrnoException, type: RecordType): strin
   return faults[code] ?? `the name could not be looked up (${code})`;
 }
 
-/** What can be expected is no longer. */
+/** Values that can be expected are no longer than this. */
 const longestValue = 4_096;
 
 const noRecords = (type: RecordType) => `the name has no records of type ${type}`;

@@ -37,7 +37,7 @@ export const text = (longest: number) =>
     .max(longest)
     .refine((given) => isClean(given, longest), "has control characters");
 
-/** As people write it: an address of IPv6, which has colons, is in brackets. */
+/** Returns the usual notation: an address of IPv6, which has colons, is in brackets. */
 export function withPort({ host, port }: { host: string; port: number }): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

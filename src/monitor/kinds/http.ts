@@ -64,7 +64,7 @@ function writeRequest(check: HttpCheck, { baseUrl, secretPrefix }: HostedSetting
   const lines = [
     `method: ${code(check.method)},`,
     `url: ${code(name(addressOf(check, baseUrl)))},`,
-    // As in our own probes; a redirect must not carry the secrets to another address.
+    // The same as in our own probes; a redirect must not carry the secrets to another address.
     "followRedirects: false,",
     "skipSSL: false,",
     `headers: ${wrap(pairs, "    ")},`,

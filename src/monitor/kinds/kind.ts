@@ -22,11 +22,11 @@ export function failedBy(reason: string | null): Wrong | null {
 
 /** A check in words, for people. */
 export const Description = z.object({
-  /** Of another kind than HTTP, `TCP` and the like. */
+  /** Kinds other than HTTP have `TCP` and the like. */
   method: z.string(),
-  /** Of another kind than HTTP, `db.example.com:5432` and the like. */
+  /** Kinds other than HTTP have `db.example.com:5432` and the like. */
   path: z.string(),
-  /** What a good answer is, and each step. */
+  /** The assertions, and each step. */
   details: z.array(z.object({ name: z.string(), value: z.string() })),
 });
 
@@ -39,7 +39,7 @@ export type Run = TimeLimit & { request: Requester; target: Target };
 /** Says what is wrong with a field of a row. */
 export type Complain = (field: (string | number)[], message: string) => void;
 
-/** How a check is written for the hosted monitor. */
+/** The conversion of a check for the hosted monitor. */
 type Hosted<Check> = {
   /** Why it cannot be there as it is; empty: it can. */
   findFaults(check: Check): string[];

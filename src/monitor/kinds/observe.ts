@@ -12,7 +12,7 @@ export function ofEachPhase<Value>(value: Value): OfEachPhase<Value> {
   return Object.fromEntries(phaseNames.map((name) => [name, value])) as OfEachPhase<Value>;
 }
 
-/** In ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
+/** The durations in ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
 export type Phases = OfEachPhase<number | null>;
 
 /** The phases before any was measured. */
@@ -22,7 +22,7 @@ export const noPhases: Phases = ofEachPhase(null);
 export type Measured<Outcome> = {
   durationMs: number;
   phases: Phases;
-  /** Of the certificate of the chain that ends first. */
+  /** The days left of the certificate of the chain that ends first. */
   tlsDaysLeft: number | null;
   /** The name of the issuer whose certificate that is; absent: it is the server's own. */
   tlsIssuer?: string | null;
@@ -106,7 +106,7 @@ function describeFault(error: unknown, { signal, limits, timing }: FaultContext)
   return faults[word] ?? `the request failed (${word})`;
 }
 
-/** Whether nothing answered, neither the host nor a name server: the fault may be that of our own network. */
+/** True if nothing answered, neither the host nor a name server: the fault may be that of our own network. */
 function isUnreached(error: unknown, signal: AbortSignal): boolean {
   if (signal.aborted) return true;
   if (error instanceof ProbeFault) return false;
@@ -116,7 +116,7 @@ function isUnreached(error: unknown, signal: AbortSignal): boolean {
 
 const unreached: ReadonlySet<string> = new Set([
   ...["ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN", "ETIMEDOUT"],
-  // Of a name server.
+  // The code of a name server's timeout.
   "ETIMEOUT",
 ]);
 

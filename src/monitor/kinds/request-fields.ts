@@ -35,7 +35,7 @@ const Path = z
     ),
   );
 
-/** Of a request in a row; either `url` or `path` is required. */
+/** The fields of a request in a row; either `url` or `path` is required. */
 export const requestRow = {
   url: wholeUrl
     .optional()
@@ -65,7 +65,7 @@ type RequestRow = z.output<z.ZodObject<typeof requestRow>> & {
   extract?: Readonly<Record<string, Extraction>>;
 };
 
-/** What the fields must not say of each other. `keyField`: complained of when both addresses are missing. */
+/** Checks the fields against each other. `keyField`: complained of when both addresses are missing. */
 export function lintRequest(row: RequestRow, keyField: string, complain: Complain): void {
   if ((row.url === undefined) === (row.path === undefined)) {
     complain([row.url === undefined ? keyField : "path"], "a check has either url or path");

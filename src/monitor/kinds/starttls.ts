@@ -38,7 +38,7 @@ const dialogs: Record<StartTlsProtocol, (ask: Ask, socket: Socket) => Promise<vo
     // An SSLRequest: its length, and a number in the place of the protocol's version.
     const reply = await ask(Buffer.from("0000000804d2162f", "hex"), /^[^E]|^E[\s\S]+$/);
     if (reply === "N") throw new ProbeFault("the server offers no TLS");
-    // Of an error only its message, which is one of many fields.
+    // The message alone is taken of an error, which has many fields.
     requireReply(/\0M([^\0]+)/.exec(reply)?.[1] ?? reply, /^S$/);
   },
 };

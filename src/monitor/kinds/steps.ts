@@ -146,9 +146,9 @@ type Failed = Wrong & { isUnreached?: true };
 
 type Answer = {
   kind: "steps";
-  /** Of the last answer. */
+  /** The status of the last answer. */
   status: number | null;
-  /** Of the step at which it ended; null: all were good. */
+  /** The fault of the step at which it ended; null: all were good. */
   fault: Wrong | null;
   isUnreached?: true;
 };
@@ -157,7 +157,7 @@ type Answer = {
 type Taken = { values: Map<string, Secret>; sent: Set<Binding> };
 
 type Progress = Taken & {
-  /** What a step would have taken had it been good: its reason may quote that. */
+  /** The values that a step would have taken had it been good: its reason may quote them. */
   untaken: string[];
   seen: Pick<Observation<unknown>, "phases" | "tlsDaysLeft">;
   status: number | null;
@@ -243,7 +243,7 @@ function buildStep(step: Step, { values, sent }: Taken, target: Target) {
 
 const error = (reason: string): Failed => ({ grade: "failed", cause: "error", reason });
 
-/** What a value from an answer must not do: null: it does not. */
+/** Describes why a value from an answer must not be sent; null: it may be. */
 function findUnfit({ headers, url }: ProbeRequest, { path }: Step): string | null {
   // It could end the header and begin another.
   const header = Object.keys(headers).find(
@@ -269,7 +269,7 @@ function takeValues(step: Step, response: Response, { values, sent }: Taken): Wr
   return null;
 }
 
-/** What is longer is no id or token, and would be sent again and again. */
+/** Longer values are no ids or tokens, and would be sent again and again. */
 const longestValue = 4_096;
 
 function faultOfValue(value: unknown, from: Extraction): string | null {

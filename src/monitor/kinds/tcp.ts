@@ -103,7 +103,7 @@ async function read(socket: Socket, expected: string, { timing }: Attempt): Prom
       if (text().includes(expected) || answer.length === longestAnswerBytes) break;
     }
   } catch (error) {
-    // What came says more than that no more came.
+    // The received part says more than that no more came.
     if (answer.length === 0) throw error;
   }
   const { firstByte } = timing.phases;

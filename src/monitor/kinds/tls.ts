@@ -16,7 +16,7 @@ const fields = {
   servername: z.string(),
   /** The protocol in which TLS is started; absent: the connection begins with TLS. */
   starttls: z.enum(startTlsProtocols).optional(),
-  /** Of the days until the certificate ends. */
+  /** Limits of the days until the certificate ends. */
   degradedBelowDays: z.int(),
   failedBelowDays: z.int(),
 };

@@ -79,7 +79,7 @@ function toWork(check: ApiCheck) {
   return needed;
 }
 
-/** Whether the runner understands the check. */
+/** True if the runner understands the check. */
 function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
   return kinds.includes(check.kind);
 }

@@ -81,7 +81,7 @@ function createSchedule(parts: RunnerParts) {
     }, dueMs - now);
     timers.set(check.id, { definition: definitionOf(check, work), dueMs, timer });
   };
-  /** Whether a timer has the current definition, and a due time that the clock makes plausible. */
+  /** True if a timer has the current definition, and a due time that the clock makes plausible. */
   const isCurrent = ({ definition, dueMs }: TickTimer, check: RunnableCheck, work: Work) =>
     definition === definitionOf(check, work) &&
     isWithinReach(gridOf(check), { dueMs, nowMs: nowMs() + aheadMs });

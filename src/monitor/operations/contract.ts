@@ -130,7 +130,7 @@ const Runner = z.object({
   created_at: z.string(),
   /** The person who added it, or last replaced its token. */
   added_by: z.string(),
-  /** When it last sent a request; null: never. */
+  /** The time of its last request; null: never. */
   seen_at: z.string().nullable(),
 });
 

@@ -22,7 +22,7 @@ const longestReason = 1_000;
 type Parts = {
   /** Makes the requests of HTTP, also those of steps. */
   probe: Requester;
-  /** Where a check may lead; absent: everywhere but to metadata services. */
+  /** The networks that a check may reach; absent: all but metadata services. */
   reach?: Reach;
   target: Target;
   location: string;
@@ -56,7 +56,7 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
   };
 }
 
-/** Of a run that would send a secret to where it does not belong: nothing is sent. */
+/** Probes; a run that would send a secret to where it does not belong sends nothing and fails. */
 async function observe(check: RunnableCheck, run: Run): Promise<ProbeObservation> {
   try {
     return await kindOf(check).probe(check, run);
@@ -67,7 +67,7 @@ async function observe(check: RunnableCheck, run: Run): Promise<ProbeObservation
   }
 }
 
-/** Of the check's own secrets, and of those that our own API may quote whatever was sent to it. */
+/** Reads the check's own secrets, and those that our own API may quote whatever was sent to it. */
 function readSecrets(check: RunnableCheck, { readSecret }: Target): Map<string, Secret> {
   const names = new Set([...secretsOf(check), "KEY", "ROOT_KEY"]);
   const pairs = [...names].map((name) => [name, readSecret(name)] as const);

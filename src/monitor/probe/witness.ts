@@ -20,7 +20,7 @@ type Parts = {
 
 export type Witness = ReturnType<typeof createWitness>;
 
-/** For all addresses together, which are asked at once. */
+/** The limit for all addresses together, which are asked at once. */
 const lookMs = 3_000;
 /** Checks that fail at once share a look. */
 const freshMs = 5_000;
@@ -59,7 +59,7 @@ export function createWitness({ addresses, noteLost, nowMs }: Parts) {
   };
 }
 
-/** For a program without witnesses. */
+/** The witness of a program without addresses. */
 export const noWitness = createWitness({ addresses: [], noteLost: () => {}, nowMs: Date.now });
 
 async function anyAnswers(addresses: readonly WitnessAddress[]): Promise<boolean> {

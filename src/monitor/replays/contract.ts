@@ -7,7 +7,7 @@ export const checkId = z.string().min(1).max(200);
 export const CheckReplayRequest = z
   .strictObject({
     check: checkId,
-    /** How far back, from now. */
+    /** The span of the replay, up to now. */
     hours: z.int().min(1).max(9_600).default(168),
     /** Absent ones are as defined. */
     degraded_above_ms: z.int().min(1).optional(),
@@ -40,7 +40,7 @@ const ReplayOutcome = z.object({
   ),
 });
 
-/** What would have alerted, under the rules of the request and under those defined. */
+/** The alerts that there would have been, under the rules of the request and under those defined. */
 export const CheckReplay = z.object({
   check: z.string(),
   since: z.string(),

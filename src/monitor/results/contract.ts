@@ -41,7 +41,7 @@ export const CheckSuppression = z.object({
   ended_at: z.string().nullable(),
   /** The check or heartbeat that failed. */
   suppressed_by: z.string(),
-  /** What the alert would have said. */
+  /** The reason that the alert would have had. */
   reason: z.string(),
 });
 export type CheckSuppression = z.infer<typeof CheckSuppression>;
@@ -76,7 +76,7 @@ export const CheckView = z.object({
   /** The last run or ping. */
   last_at: z.string().nullable(),
   last_duration_ms: z.number().nullable(),
-  /** Of a heartbeat that has not failed: its deadline. */
+  /** The deadline of a heartbeat that has not failed. */
   due_at: z.string().nullable(),
   alert: z
     .object({
@@ -88,7 +88,7 @@ export const CheckView = z.object({
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */
   quiet_until: z.string().nullable(),
-  /** Who muted it, or added the window; null: nobody. */
+  /** The operator who muted it, or added the window; null: nobody. */
   quiet_by: z.string().nullable(),
   /** The locations of the last runs; a silent one has not reported the last run. */
   locations: z.array(
@@ -123,7 +123,7 @@ export const CheckView = z.object({
       drill: z.object({ channels: z.array(z.string()), grace_seconds: z.int() }).optional(),
     }),
   ]),
-  /** Of the last 24 hours: percent of runs that did not fail; of a heartbeat, of time without an alert since it is expected. */
+  /** Percent, last 24 hours: of runs that did not fail; for a heartbeat, of time without an alert. */
   uptime_24h: z.number().nullable(),
   /** The last 24 hours in pieces of 15 minutes, oldest first. */
   strip: z.array(StripPiece),
@@ -223,7 +223,7 @@ export type CheckChart = z.infer<typeof CheckChart>;
 export const CheckSummaryRequest = z
   .strictObject({
     check: checkId,
-    /** How far back, from now. */
+    /** The span of the summary, up to now. */
     hours: z.int().min(1).max(9_600).default(24),
   })
   .meta({ title: "CheckSummaryRequest", examples: [{ check: "verify-key", hours: 24 }] });

@@ -166,7 +166,7 @@ function statusOfHeartbeat(
   return nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
 }
 
-/** How long after a deadline the alert has to be open at the latest. */
+/** The time after a deadline by which the alert has to be open. */
 const overdueSlackMs = 60_000;
 
 type Definition = Pick<

@@ -88,7 +88,7 @@ function createPartition(of: Month): string {
   return `CREATE TABLE IF NOT EXISTS ${nameOf(of)} PARTITION OF check_results FOR VALUES FROM ('${startsAt}') TO ('${endsAt}')`;
 }
 
-/** Whether every row of the partition is older than `oldestMs`. */
+/** True if every row of the partition is older than `oldestMs`. */
 function isOver(name: string, oldestMs: number): boolean {
   const match = /^check_results_(\d{4})_(\d{2})$/.exec(name);
   // The start of the next month: the digits count from 1, `Date.UTC` from 0.

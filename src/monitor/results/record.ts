@@ -161,7 +161,7 @@ async function savePings(database: Database, pings: readonly PlainPing[]): Promi
 
 const lastAtMs = "(s.snapshot->>'lastAtMs')::bigint";
 
-// In one order, that of the ids, as everywhere: two processes never wait for each other.
+// Rows are locked in the order of the ids, as everywhere: two processes never wait for each other.
 const insertAndShow = `
   WITH given AS (
     SELECT id, at, to_timestamp(at / 1000.0) AS came_at, due, expected

@@ -7,7 +7,7 @@ const bucketSizes = [60, 3600] as const;
 type BucketSeconds = (typeof bucketSizes)[number];
 
 export type RollupSettings = {
-  /** As in the verdict: a run is failed when this many percent of its results are; 0: any. */
+  /** The limit of the verdict: a run is failed when this many percent of its results are; 0: any. */
   failedAtPercent: number;
   /** The retention of rollups by minute; that of rollups by hour is `hourDays`. */
   minuteDays: number;
@@ -90,7 +90,7 @@ function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   return { fromMs, toMs, isBehind: toMs < completeMs };
 }
 
-/** Of a group of results, each with `run_failed`. */
+/** Aggregates of a group of results, each with `run_failed`. */
 export const sums = `
     (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
     (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,

@@ -20,8 +20,8 @@ type Parts = {
 };
 
 /**
- * How long a list is cached; concurrent callers share a read in progress. Callers need no authentication,
- * and a read is four queries.
+ * The time for which a list is cached; concurrent callers share a read in progress. Callers need no authentication, and
+ * a read is four queries.
  */
 const freshMs = 2_000;
 

@@ -5,9 +5,9 @@ import type { Absence } from "./deadline.ts";
 export type ListeningSpan = { fromMs: number; toMs: number; hasLeft: boolean };
 
 export type Absences = {
-  /** In chronological order; the last one may not have ended. */
+  /** The spans in chronological order; the last one may not have ended. */
   spans: readonly Absence[];
-  /** Whether the listening process is late to extend its span: it is busy or gone, which is known soon. */
+  /** True if the listening process is late to extend its span: it is busy or gone, which is known soon. */
   isDoubtful: boolean;
 };
 

@@ -64,8 +64,8 @@ export function reschedule(
 }
 
 /**
- * When the alert is due: the grace after the ping is expected (docs/architecture.md, "Decisions"). A run
- * that sent `/start` has to end within the grace, if that is earlier.
+ * Returns when the alert is due: the grace after the ping is expected (docs/architecture.md, "Decisions"). A run that
+ * sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   if (state.held !== null) return state.held.untilMs;
@@ -74,7 +74,7 @@ export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   return state.startedAtMs === null ? dueMs : Math.min(dueMs, state.startedAtMs + graceMs);
 }
 
-/** When to call `expire` next; null: only a ping can change the state. */
+/** Returns when to call `expire` next; null: only a ping can change the state. */
 export function wakeAtMs(
   heartbeat: Heartbeat,
   state: HeartbeatState,
@@ -125,7 +125,7 @@ export function takePing(
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
 }
 
-/** How long before the first state of the heartbeat a run may have ended of which the ping still counts. */
+/** The longest time before the first state of the heartbeat at which the ping of a run still counts. */
 const justBeforeMs = 60_000;
 
 /** A job of our own may have run at once at the first start, just before its heartbeat had a state. */
@@ -146,7 +146,7 @@ function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
   return { ...state, startedAtMs: null, lastDurationMs: Math.max(0, atMs - startedAtMs) };
 }
 
-/** How far the clocks of the processes that take pings may differ. */
+/** The maximal difference between the clocks of processes that take pings. */
 const clockSkewMs = 2_000;
 
 /**

@@ -1,12 +1,12 @@
-/** When an API check runs: on a grid of its own, so that a late run never delays the next one. Pure. */
+/** Computes when an API check runs: on a grid of its own, so that a late run never delays the next one. Pure. */
 import { createHash } from "node:crypto";
 
 /** Grid points are `offsetMs + n * everyMs` after 1970. */
 export type Grid = { everyMs: number; offsetMs: number };
 
 /**
- * The hash of the id decides in which second of its period a check runs, so that not all checks run at once.
- * Those of one second run together, which costs a fifth less.
+ * Returns the grid of a check: a hash of the id decides in which second of its period it runs, so that not all run at
+ * once. Those of one second run together, which costs a fifth less.
  */
 export function gridOf({ id, frequencySeconds }: { id: string; frequencySeconds: number }): Grid {
   const spread = createHash("sha256").update(id).digest().readUInt32BE();
@@ -23,8 +23,8 @@ export function isTick(grid: Grid, atMs: number): boolean {
 }
 
 /**
- * Whether a due time is plausible. A timer that is due later was set while the clock was ahead, and would
- * stop the check until then.
+ * True if a due time is plausible. A timer that is due later was set while the clock was ahead, and would stop the
+ * check until then.
  */
 export function isWithinReach(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }) {
   return dueMs <= nextTick(grid, nowMs) + grid.everyMs;
@@ -53,7 +53,7 @@ export type Wake = {
 };
 
 /**
- * What to do when a timer that was set for `dueMs` fires at `nowMs`. Missed ticks are skipped. The last one
+ * Decides what to do when a timer that was set for `dueMs` fires at `nowMs`. Missed ticks are skipped. The last one
  * still runs, unless half of its period is over, since its run would then overlap the next.
  */
 export function planWake(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }): Wake {

@@ -1,11 +1,11 @@
-/** Where a check runs. */
+/** Decides where a check runs. */
 import type { ApiCheck } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 
 /**
- * Whether our own runner at `location` runs the check. A runner with the name of a hosted location runs the
- * checks of that location. Any other (`local`, `fra`) runs those that name it, and those that name hosted
- * locations only, which say nothing about our own.
+ * True if our own runner at `location` runs the check. A runner with the name of a hosted location runs the checks of
+ * that location. Any other (`local`, `fra`) runs those that name it, and those that name hosted locations only, which
+ * say nothing about our own.
  */
 export function runsAt({ locations }: Pick<ApiCheck, "locations">, location: string): boolean {
   if (locations.includes(location)) return true;

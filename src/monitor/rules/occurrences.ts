@@ -1,10 +1,10 @@
-/** When the ping of a heartbeat is expected, which time of its cron one counts for, and the words for one that is missing. Pure. */
+/** Computes when a ping is expected, which time of a cron it counts for, and the words for a missing one. Pure. */
 import { type CronTimes, countTimes, timeAfter, timeUpTo } from "#kernel/cron-times.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { formatUtc } from "#kernel/time.ts";
 import type { CronSchedule, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
 
-/** What of a heartbeat its times and windows depend on. */
+/** The part of a heartbeat that its times and windows depend on. */
 export type Occurrences = CronSchedule & { graceSeconds: number };
 
 /** The last instant that a date of four digits can express: an expression that never comes is refused before. */
@@ -53,7 +53,7 @@ export function countMissed(
   return countTimes(timesOf(schedule), { fromMs: settledMs, toMs, most: mostMissed });
 }
 
-/** How long before its time a ping may come, at the most: after it was settled by one, it is so far ahead. */
+/** Returns the longest time that a ping may come early: after one has settled a time, that is so far ahead. */
 export function longestEarlyMs({ earlySeconds }: CronSchedule): number {
   return (earlySeconds ?? defaultEarlySeconds) * 1_000;
 }
@@ -78,7 +78,7 @@ export function heardAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState): number
 }
 
 /**
- * When a ping is expected: last ping (or creation, or the change to a period) + period, or the time of the cron
+ * Returns when a ping is expected: last ping (or creation, or the change to a period) + period, or the time of the cron
  * for which none came yet.
  */
 export function expectedAtMs({ periodSeconds = 0, schedule }: Schedule, state: HeartbeatState) {

@@ -4,7 +4,7 @@ import type { Definitions, Heartbeat } from "#monitor/contract.ts";
 /** The settings without which a job of this program is off; empty: it is on. */
 export type MissingOfJob = (job: string) => readonly string[];
 
-/** Whether it is a drill, or a job of this program pings it and is on. */
+/** True if it is a drill, or a job of this program pings it and is on. */
 export function isPingedByUs(heartbeat: Heartbeat): boolean {
   return heartbeat.drill !== undefined || (heartbeat.job !== undefined && !isJobOff(heartbeat));
 }

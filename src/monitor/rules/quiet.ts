@@ -6,7 +6,7 @@ export const notQuiet: Quiet = { mutedUntilMs: null, maintenance: [] };
 /** Stands for a mute without an end: the last second of the last year of four digits. */
 export const muteForeverMs = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** When the quiet at `atMs` ends, with adjoining windows merged into one; null: not quiet. */
+/** Returns when the quiet at `atMs` ends, with adjoining windows merged into one; null: not quiet. */
 export function quietUntilMs(quiet: Quiet, atMs: number): number | null {
   const spans = [...quiet.maintenance, ...mutedSpan(quiet, atMs)];
   let untilMs = atMs;

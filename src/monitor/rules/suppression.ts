@@ -1,20 +1,20 @@
 /**
- * Whether an alert opens although something that the check depends on fails, or may fail as well. Pure: the
- * answers of what it depends on are given; one that did not answer is left out and suppresses nothing.
+ * Decides if an alert opens although a dependency of the check fails, or may fail as well. Pure: the answers of the
+ * dependencies are given; one that did not answer is left out and suppresses nothing.
  */
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { ApiCheck, CheckState, OpenAlert } from "#monitor/contract.ts";
 import type { PendingAlert, Suppression, SuppressionSpan } from "#monitor/related.ts";
 import { type Grid, gridOf, nextTick } from "./grid.ts";
 
-/** What something that others depend on says of itself. */
+/** The state of a check, as given to those that depend on it. */
 export type DependencyState = {
   isFailing: boolean;
-  /** When its status last changed. */
+  /** The time of the last change of its status. */
   sinceMs: number;
-  /** When a run begins that shows whether it failed with the asker; null: one is decided, or none will be. */
+  /** The start of a run that shows if it failed with the asker; null: one is decided, or none will be. */
   nextRunMs: number | null;
-  /** When that run is decided at the latest. */
+  /** The latest time by which that run is decided. */
   decidesByMs: number | null;
 };
 
@@ -31,14 +31,14 @@ export type Barrier =
 /** The longest time that an alert waits for what it depends on; a period of a minute and its run. */
 export const longestPendingMs = 90_000;
 
-/** How soon after the beginning of its run a dependency is asked, and how often after that. */
+/** The delay after the start of its run until a dependency is asked, and the interval after that. */
 const runMs = 1_000;
 const everyMs = 3_000;
 
 /** `runAtMs`: the tick of the run that failed. */
 export type Opening = { atMs: number; runAtMs: number };
 
-/** What keeps an alert from opening. */
+/** Returns the barrier that keeps an alert from opening. */
 export function judgeOpening(
   { suppressed, pendingAlert }: Marks,
   { atMs, runAtMs }: Opening,
@@ -65,10 +65,10 @@ export function judgeOpening(
   return { kind: "pending", lookAtMs: Math.min(...looks, untilMs) };
 }
 
-/** How often a heartbeat that is suppressed asks whether it still is: no run of its own makes it ask. */
+/** The interval at which a suppressed heartbeat asks if it still is: no run of its own makes it ask. */
 const suppressedLookMs = 30_000;
 
-/** When to ask again; 0: there is nothing to ask. */
+/** Returns when to ask again; 0: there is nothing to ask. */
 export function askAgainAtMs({ suppressed, pendingAlert }: Marks, nowMs: number): number {
   if (pendingAlert !== null) return pendingAlert.lookAtMs;
   return suppressed !== null ? nowMs + suppressedLookMs : 0;
@@ -79,7 +79,7 @@ export function withoutMarks<State extends Marks>(state: State): State {
   return { ...state, suppressed: null, pendingAlert: null };
 }
 
-/** What is to be recorded when `now` has taken the place of `told`, which was recorded last. */
+/** Returns the spans to record when `now` replaces `told`, which was recorded last. */
 export function spansOfChange(
   { told, now }: { told: Suppression | null; now: Suppression | null },
   atMs: number,
@@ -119,7 +119,7 @@ const periodsToStale = 3;
 
 type CheckNow = {
   state: CheckState;
-  /** When its timer is due; null: it has none. */
+  /** The due time of its timer; null: it has none. */
   dueMs: number | null;
   /** The tick of the run that is not decided yet; null: there is none. */
   openRunMs: number | null;
@@ -127,7 +127,7 @@ type CheckNow = {
   limitMs: number;
 };
 
-/** What an API check says of itself to one whose run of `sinceMs` failed. */
+/** Returns the state of an API check for a check whose run of `sinceMs` failed and that depends on it. */
 export function stateOfCheck(
   check: Pick<ApiCheck, "id" | "frequencySeconds">,
   { state, dueMs, openRunMs, limitMs }: CheckNow,

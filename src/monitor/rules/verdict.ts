@@ -20,7 +20,7 @@ export type Run = {
   expected: readonly string[];
   /** The results so far. */
   results: readonly CheckResult[];
-  /** Whether no more reports are expected. A run that fails early alerts before it is closed. */
+  /** True if no more reports are expected. A run that fails early alerts before it is closed. */
   isClosed: boolean;
   atMs: number;
 };
@@ -161,7 +161,7 @@ function open(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckS
   });
 }
 
-/** For example `us-east-1: connection refused (and 3 more locations)`. */
+/** Returns for example `us-east-1: connection refused (and 3 more locations)`. */
 function describeFailures(failed: readonly CheckResult[]): string {
   const [first, ...others] = failed;
   const more = others.length === 0 ? "" : ` (and ${others.length} more locations)`;

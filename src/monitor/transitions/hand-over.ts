@@ -47,7 +47,7 @@ export async function handOver(
   tellAll(ctx, { ...check, channel, directChannels, joinings: joinings ?? {} }, transition);
 }
 
-/** As `handOver`, to an addressee that is known. */
+/** Does the same as `handOver`, for a known addressee. */
 export function tellAll(
   ctx: ObjectContext,
   check: AlertingCheck,
@@ -78,7 +78,7 @@ export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): vo
 
 const toldKey = "told-suppression";
 
-/** For an entry: the snapshot, and which suppressions began or ended since the last one. */
+/** Returns the snapshot, and the suppressions that started or ended since the last one. */
 export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<StateEntry> {
   const told = await ctx.get<Suppression>(toldKey);
   const now = snapshot.suppressed;
