@@ -52,7 +52,7 @@ async function postNotice(order: NoticeOrder, parts: NoticeParts): Promise<Outco
   return maskOutcome(await send(found, toMessage(order, linkTo)));
 }
 
-/** So long after an event it is still tried at a channel that was removed: most get the recovery. */
+/** The time after an event for which it is still tried at a removed channel: most get the recovery. */
 const removedPatienceMs = 60 * 60_000;
 
 /** Nobody repairs a channel that was removed, often because it was broken: its events must not remain. */

@@ -5,7 +5,7 @@ import { sourceKinds } from "./source.ts";
 const source = () =>
   z
     .strictObject({
-      /** Of the alert source at the incident service; empty: events are recorded, not posted. */
+      /** The id of the alert source at the incident service; empty: events are recorded, not posted. */
       source_id: optionalText(),
       source_kind: z.enum(sourceKinds).default("checkly"),
       /** The source's `secret_token`. */
@@ -32,7 +32,7 @@ export const alertEventsConfig = {
     .strictObject({
       production: source(),
       staging: source(),
-      /** Where people reach the console, to which events link. Empty: `control.public_url`, else where it listens. */
+      /** The console's public address, for links in events. Empty: `control.public_url`, else where it listens. */
       console_url: optionalUrl(),
       /** An event that the service has not accepted after this time becomes a dead letter. */
       give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }),

@@ -28,10 +28,10 @@ export const AlertTransition = z.object({
   episode: z.int(),
   atMs: z.int(),
   openedAtMs: z.int(),
-  /** What failed; a resolved transition repeats the reason of the one that opened the alert. */
+  /** The failure; a resolved transition repeats the reason of the one that opened the alert. */
   reason: z.string(),
   locations: z.array(z.string()),
-  /** When the alert of a heartbeat resolves: the number of pings missed; else null. */
+  /** The number of pings missed when the alert of a heartbeat resolves; else null. */
   missedPings: z.int().nullable(),
   rollout: RolloutMark.nullable(),
   /** Only when the alert closed without a recovery: why, for example `the check was removed`. */
@@ -67,12 +67,12 @@ export function directQueueKey(checkId: string, channelId: string): string {
   return `${checkId}@${channelId}`;
 }
 
-/** What the id of an event says. */
+/** The parts of an event's id. */
 export type EventName = {
   /** The key of its queue. */
   queue: string;
   episode: number;
-  /** How often the check had left this channel before in the episode. */
+  /** The number of times that the check had left this channel before in the episode. */
   joining: number;
   kind: AlertTransition["kind"];
 };
@@ -125,7 +125,7 @@ export const PostedNotice = Notice.extend({
   rollout: z.object({ id: z.string(), fleet: z.string(), event: z.string() }).optional(),
 });
 
-/** What notices are about. Each has a Slack webhook in the settings: a channel of the same name. */
+/** The topics of notices. Each has a Slack webhook in the settings: a channel of the same name. */
 export const topics = ["sentinel_rollout", "quota_check", "alert_routes"] as const;
 export type Topic = (typeof topics)[number];
 
@@ -161,7 +161,7 @@ export const notices = iface.object("vedette.v1.Notices", {
 export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 
-/** What became of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
+/** The outcome of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
 export type DrillNews = {
   drill: string;
   episode: number;
@@ -177,7 +177,7 @@ export const AlertEventView = z.object({
   event_id: z.string(),
   /** This, the episode and the environment are null of a notice. */
   check_id: z.string().nullable(),
-  /** Of a notice: its title. */
+  /** A notice has its title here. */
   name: z.string(),
   episode: z.int().nullable(),
   kind: z.enum(["opened", "resolved", "notice"]),
@@ -187,11 +187,11 @@ export const AlertEventView = z.object({
   status: z.enum(eventStatuses),
   /** Delivery attempts so far. */
   attempts: z.int(),
-  /** Who last sent it again; null: nobody has. */
+  /** The operator who last sent it again; null: nobody. */
   retried_by: z.string().nullable(),
   /** Why it is not accepted, if known. */
   cause: z.string().nullable(),
-  /** When the alert opened or resolved. */
+  /** The time at which the alert opened or resolved. */
   event_at: z.iso.datetime(),
   queued_at: z.iso.datetime(),
   /** Only while it waits for a retry. */
@@ -229,9 +229,9 @@ const AlertEventRequest = z
   .meta({ title: "AlertEventRequest", examples: [{ event_id: "verify-key:3:opened" }] });
 
 const AlertEventDetail = AlertEventView.extend({
-  /** Where it is posted; null: the settings name no source for it. */
+  /** The address to which it is posted; null: the settings name no source for it. */
   address: z.string().nullable(),
-  /** What is posted there; null without an address. */
+  /** The posted body; null without an address. */
   body: z.record(z.string(), z.unknown()).nullable(),
 });
 export type AlertEventDetail = z.infer<typeof AlertEventDetail>;
@@ -248,7 +248,7 @@ const AlertTestRequest = z
   .strictObject({ channel: z.string().min(1).max(100).refine(isName, noName) })
   .meta({ title: "AlertTestRequest", examples: [{ channel: "ops-chat" }] });
 
-/** What became of each message of a test, in order. */
+/** The outcome of each message of a test, in order. */
 export const AlertTest = z.object({
   channel: z.string(),
   kind: z.string(),
@@ -259,7 +259,7 @@ export const AlertTest = z.object({
       outcome: z.enum(["accepted", "refused", "failed", "unconfigured"]),
       /** Why it was not accepted. */
       cause: z.string().nullable(),
-      /** Of an accepted one: what people should know of it. */
+      /** A remark for people on an accepted one. */
       remark: z.string().nullable(),
       duration_ms: z.int(),
     }),
@@ -267,7 +267,7 @@ export const AlertTest = z.object({
 });
 export type AlertTest = z.infer<typeof AlertTest>;
 
-/** As `control` and the command line call them. */
+/** The handlers that `control` and the command line call. */
 export const alertEventHandlers = {
   List: { input: AlertEventListRequest, output: AlertEventList },
   Show: { input: AlertEventRequest, output: AlertEventDetail },

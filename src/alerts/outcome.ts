@@ -1,4 +1,4 @@
-/** What an answer of the incident service means for an event, and the backoff before the next attempt. */
+/** Converts an answer of the incident service into the outcome of an event, and computes the backoff. */
 import { z } from "zod";
 import { backoffMs } from "#kernel/backoff.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";
@@ -41,7 +41,7 @@ export function maskOutcome(outcome: Outcome): Outcome {
   return words === null ? outcome : { ...outcome, [field]: maskSecrets(words) };
 }
 
-/** Whether the channel would refuse any event. */
+/** True if the channel would refuse any event. */
 export function isOfChannel(outcome: Extract<Outcome, { kind: "retry" }>): boolean {
   return outcome.isTokenRefused === true || outcome.isChannelFault === true;
 }

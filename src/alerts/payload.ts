@@ -7,7 +7,7 @@ import type { AlertTransition, Environment, RolloutMark } from "./contract.ts";
 import { type NoticeOrder, type Order, type RoutedOrder, rolloutKeyOf } from "./order.ts";
 import type { SourceKind } from "./source.ts";
 
-/** What the incident service accepts at a source of the kinds `http` and `checkly`. */
+/** The event as the incident service accepts it at a source of the kinds `http` and `checkly`. */
 type HttpEvent = {
   title: string;
   description: string;
@@ -134,12 +134,12 @@ function describeChange(transition: AlertTransition): string {
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;
 }
 
-/** How Go writes a time that is not set: the alert has not ended. */
+/** A time that is not set, as Go writes it: the alert has not ended. */
 const notEnded = "0001-01-01T00:00:00Z";
 
 type Times = { eventId: string; atMs: number; openedAtMs: number; environment: Environment };
 
-/** What Alertmanager posts to a webhook (version 4), for a source of its kind. */
+/** Returns a message as Alertmanager posts it to a webhook (version 4), for a source of its kind. */
 function toAlertmanagerMessage(event: HttpEvent, times: Times): object {
   const { eventId, atMs, openedAtMs, environment } = times;
   const { title, description, status, deduplication_key: key } = event;

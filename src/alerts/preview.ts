@@ -1,4 +1,4 @@
-/** Where an event goes, and what is sent there, for people. */
+/** Shows people where an event goes, and what is sent there. */
 import { renderMail } from "./channels/email/mail.ts";
 import type { ChannelMessage, FindChannel } from "./channels/message.ts";
 import { renderPagerDuty } from "./channels/pagerduty.ts";
@@ -47,7 +47,7 @@ export function createPreview({ sourceOf, linkTo, findChannel }: Parts): Preview
   };
 }
 
-/** As they are sent, without what is secret; of a mail to several the one to the first. */
+/** Events as they are sent, without secrets; of a mail to several recipients the one to the first. */
 const renderers: Record<DirectChannel["kind"], (of: ChannelMessage, to: never) => object> = {
   slack: renderSlack,
   webhook: renderWebhook,

@@ -12,14 +12,14 @@ type Entry = {
   order: Order;
   /** Numbers the check's events in the order in which they were enqueued. */
   sequence: number;
-  /** When it was enqueued, or sent again by an operator; null: set by its first attempt, due at once. */
+  /** The time at which it was enqueued, or sent again by an operator; null: set by its first attempt, due at once. */
   queuedAtMs: number | null;
   attempts: number;
   cause: string | null;
 };
 
 export type Queue = {
-  /** Of the last event enqueued. */
+  /** The sequence number of the last event enqueued. */
   sequence: number;
   /** Incremented with each attempt and wait: a timer of an earlier generation does nothing. */
   generation: number;
@@ -32,7 +32,7 @@ export type Queue = {
   accepted: { eventId: string; episode?: number | undefined; kind?: string | undefined } | null;
 };
 
-/** What is stored about an event whenever its status changes. */
+/** The record of an event that is stored whenever its status changes. */
 export type EventRecord = {
   entry: Entry;
   status: EventStatus;
@@ -45,7 +45,7 @@ export type Step = {
   queue: Queue;
   /** The event to attempt now; the outcome goes to `applyOutcome`. null: none. */
   post: Entry | null;
-  /** When to call `wake` with the queue's generation; null: no timer. */
+  /** The delay until `wake` is to be called with the queue's generation; null: no timer. */
   wakeAfterMs: number | null;
   records: EventRecord[];
 };
@@ -70,7 +70,7 @@ const idOf = ({ order }: Entry) => eventIdOf(order);
 const failureOf = (entry: Entry) => idOf(entry).replace(/:(?:opened|resolved)$/, "");
 const isOfOne = (one: Entry, other: Entry) => failureOf(one) === failureOf(other);
 
-/** Whether this event would be attempted at once if it were added now. */
+/** True if this event would be attempted at once if it were added now. */
 export function isDueAtOnce(queue: Queue, order: Order): boolean {
   return isIdle(queue) && !isOrphan(queue, order);
 }
@@ -165,9 +165,9 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
 const givenUp = "given up: ";
 
 /**
- * Whether the time for retries is over. A minimum of attempts, far fewer than fit into that time, keeps a
- * clock that jumps days ahead from making a dead letter of a new event. After another event was given up
- * there is no minimum: those behind it have waited as long.
+ * True if the time for retries is over. A minimum of attempts, far fewer than fit into that time, keeps a clock that
+ * jumps days ahead from making a dead letter of a new event. After another event was given up there is no minimum:
+ * those behind it have waited as long.
  */
 function hasExpired(
   { attempts }: Entry,

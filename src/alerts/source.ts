@@ -1,4 +1,4 @@
-/** Where the events of an environment are posted, and with which token. */
+/** Finds the address to which the events of an environment are posted, and its token. */
 import { readFileSync } from "node:fs";
 import type { Environment } from "./contract.ts";
 

@@ -15,7 +15,7 @@ export type EventCounts = {
   pending: number;
   dead: number;
   oldestPendingSeconds: number;
-  /** How many of the pending ones failed their last attempt because the source's token was refused. */
+  /** The number of pending ones whose last attempt failed because the source's token was refused. */
   tokenRefused: number;
 };
 

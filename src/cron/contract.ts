@@ -17,7 +17,7 @@ export const cronServiceName = "vedette.v1.CronService";
 
 const CronRequest = z.strictObject({}).meta({ title: "Empty request" });
 
-/** How a run ended. `lost`: it was killed, and its progress is unknown. */
+/** The outcome of a run. `lost`: it was killed, and its progress is unknown. */
 const CronOutcome = z.enum(["succeeded", "failed", "lost"]);
 
 export const CronRun = z.object({
@@ -25,7 +25,7 @@ export const CronRun = z.object({
   outcome: CronOutcome,
   /** One line: what was done, or why it failed. */
   summary: z.string(),
-  /** Who started it; null: its timer. */
+  /** The operator who started it; null: its timer did. */
   by: z.string().nullable(),
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime(),
@@ -34,12 +34,12 @@ export type CronRun = z.infer<typeof CronRun>;
 
 export const CronStatus = z.object({
   job: z.enum(cronJobs),
-  /** In words, UTC. */
+  /** The schedule in words, UTC. */
   schedule: z.string(),
   /** Absent when the job is off. */
   next_at: z.iso.datetime().optional(),
   running_since: z.iso.datetime().optional(),
-  /** As `by` of a run. */
+  /** The same as `by` of a run. */
   running_by: z.string().nullable().optional(),
   last_run: CronRun.optional(),
   last_success_at: z.iso.datetime().optional(),

@@ -5,10 +5,10 @@ import type { Schedule } from "./schedule.ts";
 /** An exclusive handler of a virtual object, and the request for it. */
 export type CallTarget = { service: string; key: string; handler: string; request: unknown };
 
-/** What a job is given for one run. */
+/** The parts that a job is given for one run. */
 export type JobRun = {
   runId: string;
-  /** When the run began, unix milliseconds: later than its grid point if the program was down then. */
+  /** The start of the run, Unix milliseconds: later than its grid point if the program was down then. */
   nowMs: number;
   /**
    * Runs a side effect and journals its result: a run that continues after a crash repeats only the step
@@ -28,7 +28,7 @@ export type Job = {
   schedule: Schedule;
   /** The very first run starts at once instead of at the next grid point. */
   runsAtOnce?: true;
-  /** How long a failing step is retried before the run fails. */
+  /** The time for which a failing step is retried before the run fails. */
   retryForMs: number;
   /** Does the work and returns a summary of one line. */
   run: (run: JobRun) => Promise<string>;

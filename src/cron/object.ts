@@ -129,10 +129,10 @@ async function finished(ctx: ObjectContext, run: CronRun): Promise<null> {
   return null;
 }
 
-/** How long to wait for the end of a run, by attaching to it, before it counts as running. */
+/** The time to wait for the end of a run, by attaching to it, before it counts as running. */
 const attachTimeoutMs = 250;
 
-/** Whether a run is active. Detects a run that was killed, and closes it as lost. */
+/** True if a run is active. Detects a run that was killed, and closes it as lost. */
 async function isRunning(ctx: ObjectContext): Promise<boolean> {
   const running = await readRunning(ctx);
   if (running === null) return false;

@@ -1,4 +1,4 @@
-/** When a job is due: on a fixed grid of UTC time, so that a late run never delays the next one. */
+/** Computes when a job is due: on a fixed grid of UTC time, so that a late run never delays the next one. */
 
 /** A grid point is `offsetMs + n * everyMs` after 1970-01-01T00:00Z. */
 export type Schedule = { everyMs: number; offsetMs: number };
@@ -33,7 +33,7 @@ export function describeSchedule({ everyMs, offsetMs }: Schedule): string {
 
 export type Timer = { generation: number; dueAtMs: number; schedule: Schedule };
 
-/** Whether the timer is set correctly (`isArmed`), and else when it is due: now, if a run was missed. */
+/** Returns if the timer is set correctly (`isArmed`), and else when it is due: now, if a run was missed. */
 export function dueAfterStart(
   timer: Timer | null,
   { schedule, runsAtOnce, nowMs }: { schedule: Schedule; runsAtOnce?: true; nowMs: number },
@@ -46,10 +46,10 @@ export function dueAfterStart(
   return { isArmed: !isTooFar(timer, schedule, nowMs), dueAtMs: next };
 }
 
-/** How far apart the clocks of the processes that set timers may be. */
+/** The maximal difference between the clocks of the processes that set timers. */
 const clockSlackMs = 60_000;
 
-/** How early a tick may come when Restate's clock is ahead of ours. */
+/** The time by which a tick may come early when Restate's clock is ahead of ours. */
 const longestEarlyMs = 600_000;
 
 /** Due later than the grid allows: the timer was set by a clock that was ahead. */
@@ -58,7 +58,7 @@ function isTooFar({ dueAtMs }: Timer, schedule: Schedule, nowMs: number): boolea
   return dueAtMs > nextTick(schedule, nowMs + clockSlackMs + earlyMs);
 }
 
-/** Whether a timer has to be set again: it is missing, long overdue (it was killed), or due too late. */
+/** True if a timer has to be set again: it is missing, long overdue (it was killed), or due too late. */
 export function isStuck(timer: Timer | null, schedule: Schedule, nowMs: number): boolean {
   if (timer === null || timer.dueAtMs + clockSlackMs < nowMs) return true;
   return isTooFar(timer, schedule, nowMs);

@@ -1,4 +1,4 @@
-/** What commands do with a file of definitions, without a server. */
+/** Reads and checks a file of definitions for commands, without a server. */
 import { type AddedRow, addRow } from "#definitions/edit/add-row.ts";
 import { DefinitionsError, type Fault, lineOf } from "#definitions/file/fault.ts";
 import { type NewRow, type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
@@ -12,8 +12,8 @@ export type { AddedRow };
 type Settings = StandardSettings & { definitions: { file: string } };
 
 /**
- * What the file says that is named, or else the one of the settings or of the working directory; without one
- * the standard rows. Throws with one line for each fault.
+ * Returns the definitions of the named file, or else of the one of the settings or of the working directory; without a
+ * file the standard rows. Throws with one line for each fault.
  */
 export function readFileDefinitions(
   settings: Settings,
@@ -45,7 +45,7 @@ export async function readFileChecks(settings: Settings) {
 /** A fault, and the line that shows it. */
 type ShownFault = Fault & { line: string };
 
-/** As `readFileDefinitions`, but faults are a value. */
+/** Does the same as `readFileDefinitions`, but returns faults as a value. */
 export async function checkFile(
   settings: Settings,
   named: string | undefined,

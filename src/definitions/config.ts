@@ -6,7 +6,7 @@ export const definitionsConfig = {
     .strictObject({
       /** The file of checks, heartbeats, channels and routes; empty: `vedette.config.*` in the working directory. */
       file: optionalText(),
-      /** Whether a start applies that file. `never`: only `vedette config apply` does. */
+      /** Decides if a start applies that file. `never`: only `vedette config apply` does. */
       apply: z.enum(["start", "never"]).default("start"),
       /** A directory of files named by the secrets that rows name as `{{NAME}}`. */
       secrets_dir: optionalText(),

@@ -39,7 +39,7 @@ const PlanRequest = z
     definitions: AllRows,
     /** Rows that the file names as null: they are removed also without `prune`. */
     removed: z.array(RowKey).max(10_000).default([]),
-    /** Whether rows of the program that the definitions lack are removed. */
+    /** True to remove rows of the program that the definitions lack. */
     prune: z.boolean().default(false),
   })
   .meta({ title: "DefinitionsPlanRequest" });

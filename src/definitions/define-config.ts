@@ -1,4 +1,4 @@
-/** What a `vedette.config.ts` imports: `vedette/config`. It imports types alone, so that it loads at once. */
+/** The module `vedette/config` that a `vedette.config.ts` imports. It imports types alone, so that it loads at once. */
 import type { z } from "zod";
 import type { sections } from "./rows/contract.ts";
 
@@ -15,7 +15,7 @@ type WithAddress<Row> = Row extends { steps: readonly (infer Step)[] }
 type Url = { url: string; path?: never };
 type Path = { path: string; url?: never };
 
-/** Of each kind apart: what is left of all kinds together would be what all have. */
+/** Distributes over the kinds: `Omit` of their union would keep only the fields that all of them have. */
 type WithoutKey<Row> = Row extends unknown ? Omit<Row, "id" | "name"> : never;
 
 /** A row, as a list or by id; by id, `null` removes the row that `extends` or an included file has. */

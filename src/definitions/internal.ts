@@ -8,7 +8,7 @@ import {
   definitionsService,
 } from "./contract.ts";
 
-/** What a start applies. */
+/** The definitions that a start applies. */
 export type StartRequest = ApplyRequest & { source: Exclude<DefinitionSource, "command"> };
 
 export const definitionsObject = iface.object(
@@ -26,7 +26,7 @@ export const definitionsObject = iface.object(
       ...definitionsHandlers.Show,
       description: "The definitions in force.",
     }),
-    /** As Apply, by a start; one without a file leaves alone what a file or a command applied. */
+    /** Does the same as Apply, for a start; one without a file leaves alone what a file or a command applied. */
     start: iface.json<StartRequest, ApplyAnswer>(),
     /** Tells the checks what an apply that was ended half-way has not told them. */
     finish: iface.json<Record<string, never>, null>(),

@@ -76,7 +76,7 @@ const rowName = (section: Section) => section.replace(/s$/, "");
 const namedRowName = (section: Section) => `named-${rowName(section)}`;
 const refTo = (name: string) => ({ $ref: `#/definitions/${name}` });
 
-/** For rows whose key is their name in an object. */
+/** Returns the schema of rows whose key is their name in an object. */
 function withoutKey(section: Section, row: Json): Json {
   const kinds = (row["oneOf"] ?? row["anyOf"]) as Json[] | undefined;
   if (kinds !== undefined) return { oneOf: kinds.map((kind) => withoutKey(section, kind)) };

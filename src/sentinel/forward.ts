@@ -9,7 +9,7 @@ import { answerHeaders, requestHeaders } from "./headers.ts";
 import type { Origin } from "./origin.ts";
 import { createSendUpstream } from "./send-upstream.ts";
 
-/** What the gateway knows about a request whose key is valid. */
+/** The facts that the gateway has verified about a request with a valid key. */
 export type VerifiedRequest = { keyId: string; requestId: string; origin: Origin };
 
 export type Forward = (
@@ -18,7 +18,7 @@ export type Forward = (
   accepted: VerifiedRequest,
 ) => Promise<void>;
 
-/** How long the upstream may send nothing: between request and answer, or within the answer. */
+/** The time for which the upstream may send nothing: between request and answer, or within the answer. */
 export const upstreamSilenceMs = 60_000;
 
 /** The longest duration of an exchange in all, even while data is flowing. */

@@ -27,7 +27,7 @@ export type Gateway = {
   drain: () => Promise<void>;
 };
 
-/** How long a connection may be idle; also how long a drain waits for idle ones. */
+/** The time for which a connection may be idle, and for which a drain waits for idle ones. */
 const keepAliveTimeoutMs = 3_000;
 
 /** A connection without any data is closed after this, which is longer than an upstream may take to answer. */

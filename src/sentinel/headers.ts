@@ -40,7 +40,7 @@ export type Extra = {
   requestId: string;
   sentinelId: string;
   origin: Origin;
-  /** Of the upstream. */
+  /** The host of the upstream. */
   host: string;
   /** The host in the caller's request. */
   calledHost: string;

@@ -17,7 +17,7 @@ export function answerHealth(outgoing: ServerResponse, health: Health): void {
 }
 
 type PrivateParts = {
-  /** Of its callers. */
+  /** The token of its callers. */
   token: string;
   health: () => Health;
   /** Opens the public port; resolves once it is open. */

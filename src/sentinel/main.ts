@@ -17,7 +17,7 @@ const host = "127.0.0.1";
 const slowMs = 5_000;
 const crashMs = 150;
 
-/** How long requests in flight may take to finish after SIGTERM or SIGINT. */
+/** The time that requests in flight have to finish after SIGTERM or SIGINT. */
 const drainMs = 10_000;
 
 async function run(settings: SentinelSettings): Promise<void> {

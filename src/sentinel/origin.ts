@@ -6,7 +6,7 @@ export type Origin = {
   client: string;
   /** `X-Forwarded-For` for the upstream: the received value and the peer's address. */
   chain: string;
-  /** Whether the peer is one of the trusted proxies. */
+  /** True if the peer is one of the trusted proxies. */
   isProxied: boolean;
 };
 

@@ -72,7 +72,7 @@ function requireReadable(answer: Dispatcher.ResponseData): void {
   throw unreachable(new Error("the answer has a transfer coding that was not requested"));
 }
 
-/** Whether the body has no other transfer coding than chunks. */
+/** True if the body has no other transfer coding than chunks. */
 export function isPlainlyCoded(headers: IncomingHttpHeaders): boolean {
   const codings = String(headers["transfer-encoding"] ?? "identity");
   return /^\s*(chunked|identity)\s*$/i.test(codings);

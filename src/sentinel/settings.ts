@@ -40,7 +40,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
   return settings;
 }
 
-/** How an image misbehaves, by the suffix of its tag: for demonstrations and tests of rollouts. */
+/** The misbehaviour of an image, by the suffix of its tag: for demonstrations and tests of rollouts. */
 export type Behaviour = "normal" | "crash" | "sick" | "slow";
 
 /** With `-half` behind the suffix only on sentinels whose id ends in an even number. */

@@ -26,7 +26,7 @@ type Upgrade = {
   socket: Socket;
   /** Bytes that the caller has already sent after its request. */
   head: Buffer;
-  /** For an answer other than 101. */
+  /** The response for an answer other than 101. */
   outgoing: ServerResponse;
 };
 
@@ -49,7 +49,7 @@ const usualLimits: Limits = {
   lifeMs: exchangeLimitMs,
 };
 
-/** How long one side may still send after the other has ended. */
+/** The time for which one side may still send after the other has ended. */
 const halfClosedMs = 5_000;
 
 /** WebSockets only: within another protocol, requests could pass without a key. */

@@ -6,9 +6,9 @@ export const workerConfig = {
     .strictObject({
       host: z.string().min(1).default("127.0.0.1"),
       port: port(9480),
-      /** Where Restate reaches the worker. Empty: http://host:port. */
+      /** The address at which Restate reaches the worker. Empty: http://host:port. */
       advertised_url: optionalUrl(),
-      /** Whether to accept unsigned calls of an external Restate at an address that is not loopback. */
+      /** True to accept unsigned calls of an external Restate at an address that is not loopback. */
       allow_unsigned: flag().default(false),
     })
     .prefault({}),

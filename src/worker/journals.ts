@@ -9,7 +9,7 @@ export type SentCall = {
   key: string | null;
   handler: string;
   payload: Buffer;
-  /** When it should start, in Unix ms; 0: at once. */
+  /** The time at which it should start, in Unix ms; 0: at once. */
   atMs: number;
 };
 

@@ -12,7 +12,7 @@ import { isTransient, readReason } from "./restate-admin.ts";
 
 export type Registration = {
   adminUrl: string;
-  /** Where Restate reaches the worker, without a path. */
+  /** The address at which Restate reaches the worker, without a path. */
   workerUrl: string;
   /** Part of the address. Changes with the code, because Restate never reads a known address again. */
   revision: string;

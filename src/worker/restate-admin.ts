@@ -6,10 +6,10 @@ import { requestRestate } from "#kernel/restate-address.ts";
 const timeoutMs = 10_000;
 const atOnce = 10;
 
-/** Of an answer to a query: more than any has, and less than a process has memory for. */
+/** The limit of an answer to a query: more than any has, and less than a process has memory for. */
 const mostBytes = 256 * 1024 * 1024;
 
-/** Of the body of a refusal. */
+/** The limit of a refusal's body. */
 const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;
@@ -47,7 +47,7 @@ export function createRestateAdmin(adminUrl: string) {
   };
 }
 
-/** Whether a retry may succeed: the status is about Restate's state, not about the request. */
+/** True if a retry may succeed: the status is about Restate's state, not about the request. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 429;
 }

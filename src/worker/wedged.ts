@@ -21,8 +21,8 @@ type StuckInvocation = WedgedInvocation & { startedAt: string | null };
 type StuckRow = Omit<StuckInvocation, "revision"> & { endpoint: string | null };
 
 /**
- * Of every address that a worker was registered at, since an address may lead to another version than the one that
- * has begun there: behind one address one version follows the other, and an earlier address may be given to workers of today.
+ * Reads invocations of every address that a worker was registered at, since an address may lead to another version than
+ * the one that started them: versions follow each other behind an address, which may be given to workers of today.
  */
 export function createWedgedReader(admin: RestateAdmin, services: readonly string[]) {
   const names = services.map(quote).join(", ");
@@ -53,8 +53,8 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-// RT0016: the journal differs from what the code does now. RT0012: the code has no such handler.
-// For an invocation paused by its retry policy only the events have the last failure.
+// RT0016: the journal differs from what the code does now. RT0012: the code has no such handler. The last failure of an
+// invocation paused by its retry policy is in the events alone.
 const findStuck = (names: string) => `
   SELECT i.id, i.target_service_name AS service, i.target_service_key AS key,
     i.target_handler_name AS handler, i.invoked_by_id AS parent, i.last_start_at AS "startedAt",

@@ -1,4 +1,4 @@
-/** What an alert event says, whatever channel it goes to. Each channel puts it into its own format. */
+/** The content of an alert event, whatever channel it goes to. Each channel puts it into its own format. */
 import type { z } from "zod";
 import type { Environment, PostedNotice } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
@@ -8,7 +8,7 @@ import type { DirectChannel } from "#alerts/rows/contract.ts";
 /** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
 export type AlertMessage = {
   kind: "firing" | "resolved";
-  /** Of `vedette alerts test` or a drill: no check has failed. */
+  /** True for `vedette alerts test` or a drill: no check has failed. */
   isTest?: true;
   /** The same for every attempt. */
   eventId: string;
@@ -16,13 +16,13 @@ export type AlertMessage = {
   name: string;
   environment: Environment;
   episode: number;
-  /** How often the check had left this channel before in the episode. */
+  /** The number of times that the check had left this channel before in the episode. */
   joining: number;
   /** The same for all failures and recoveries of an episode, and for no other episode. */
   dedupKey: string;
-  /** What failed; of a recovery, what had failed. */
+  /** The failure; for a recovery, the one that is over. */
   reason: string;
-  /** When the alert opened, and when this event happened. Unix ms. */
+  /** The times at which the alert opened, and at which this event happened. Unix ms. */
   openedAtMs: number;
   atMs: number;
   locations: readonly string[];

@@ -9,9 +9,9 @@ import { LRUCache } from "lru-cache";
 export type Pace = {
   /** The time from one attempt to the next, on average; 0: any. */
   spacingMs: number;
-  /** How many may follow each other at once after a pause. */
+  /** The number of attempts that may follow each other at once after a pause. */
   burst: number;
-  /** How many may run at the same time. */
+  /** The number of attempts that may run at the same time. */
   atOnce: number;
 };
 
@@ -26,7 +26,7 @@ export type Pacer = {
 };
 
 type Lane = {
-  /** When the next attempt is due if all were spaced evenly. */
+  /** The due time of the next attempt if all were spaced evenly. */
   dueAtMs: number;
   heldUntilMs: number;
   /** The last moment for which an attempt was sent back to its queue. */
@@ -90,7 +90,7 @@ function postpone(lane: Lane, pace: Pace, nowMs: number): Turn {
   return { afterMs: Math.ceil(lane.promisedAtMs - nowMs) };
 }
 
-/** Whether one of the places was free, or became free in time. */
+/** True if one of the places was free, or became free in time. */
 async function enter(lane: Lane, { atOnce }: Pace, limitMs: number): Promise<boolean> {
   if (lane.running < atOnce) {
     lane.running += 1;

@@ -9,7 +9,7 @@ type Post = {
   headers?: Record<string, string>;
   /** JSON, sent as it is. */
   body: string;
-  /** Of the whole request. */
+  /** The limit of the whole request. */
   timeoutMs: number;
   reach: Pick<Reach, "agent">;
 };

@@ -10,7 +10,7 @@ import {
 } from "#kernel/secrets.ts";
 import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
-/** Where a channel's events go. Both are secret. */
+/** The destination of a channel's events. Both fields are secret. */
 export type Destination = {
   address: URL;
   /** The value of the channel's `secret`; undefined: it has none. */

@@ -15,13 +15,13 @@ import { sendToWebhook } from "./webhook.ts";
 
 type Parts = {
   readSecret: ReadSecret;
-  /** Of an attempt, if the channel's row has none. */
+  /** The limit of an attempt, if the channel's row has none. */
   timeoutMs: number;
   nowMs: () => number;
   /** Between two attempts at a Slack webhook, by the settings. */
   slackSpacingMs?: number;
   pacer?: Pacer;
-  /** Where channels may lead; absent: everywhere but to metadata services. */
+  /** The networks that channels may reach; absent: all but metadata services. */
   reach?: Reach;
 };
 

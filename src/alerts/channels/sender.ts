@@ -1,4 +1,4 @@
-/** What the sender of each kind of channel is given. */
+/** The parts that the sender of each kind of channel is given. */
 import type { Outcome } from "#alerts/outcome.ts";
 import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
 import type { Reach } from "#kernel/reach.ts";
@@ -8,10 +8,10 @@ import type { Destination } from "./secrets.ts";
 export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
   channel: ChannelOf<Kind>;
   message: ChannelMessage;
-  /** Of the whole attempt. */
+  /** The limit of the whole attempt. */
   timeoutMs: number;
   nowMs: number;
-  /** Where it may lead. */
+  /** The networks that it may reach. */
   reach: Reach;
 };
 

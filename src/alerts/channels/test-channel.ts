@@ -10,7 +10,7 @@ import { toTerminalError } from "#kernel/terminal.ts";
 import type { AlertMessage, AnyChannel, SendToChannel } from "./message.ts";
 
 export type TestParts = {
-  /** Those of the definitions in force, read afresh. */
+  /** Returns the channels of the definitions in force, read afresh. */
   readChannels: () => Promise<readonly AnyChannel[]>;
   send: SendToChannel;
   /** Posts a recovery of nothing to the source of an environment, which notifies nobody. */

@@ -1,4 +1,4 @@
-/** What an alert event says, from the order of its delivery. */
+/** Makes the message of an alert event from its delivery order. */
 import { parseEventId, testMark } from "#alerts/contract.ts";
 import type { NoticeOrder, Order, RoutedOrder } from "#alerts/order.ts";
 import { type LinkTo, noteOf } from "#alerts/payload.ts";

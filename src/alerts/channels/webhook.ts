@@ -85,7 +85,7 @@ function toData({ endedAtMs, ...rollout }: RolloutNote) {
 
 const mostJoinings = 1_000;
 
-/** What is lower is older: a receiver may drop it. */
+/** Returns a number that grows with each event: a receiver may drop lower ones. */
 function sequenceOf({ kind, episode, joining }: AlertMessage): number {
   const failure = episode * mostJoinings + Math.min(joining, mostJoinings - 1);
   return 2 * failure + (kind === "firing" ? 0 : 1);

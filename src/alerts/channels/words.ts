@@ -1,4 +1,4 @@
-/** What an event says, for people: the same words in every channel. */
+/** Describes an event for people: with the same words in every channel. */
 import { formatSpan } from "#kernel/duration.ts";
 import { someOf } from "#kernel/nearest.ts";
 import { formatUtc } from "#kernel/time.ts";
@@ -18,7 +18,7 @@ export function markOf(message: ChannelMessage): string {
 
 const marks = { info: "🔵", success: "🟢", warning: "🟠", danger: "🔴" } as const;
 
-/** Whether people have to act. Of a rollout it is over with the next notice. */
+/** True if people have to act. A failed rollout is over with its next notice. */
 export function isFailure(message: ChannelMessage): boolean {
   return message.kind === "notice" ? message.notice.tone === "danger" : message.kind === "firing";
 }
@@ -44,7 +44,7 @@ export function headline(message: ChannelMessage): string {
 
 type Fact = { name: string; text: string };
 
-/** What people need to look into it, most important first. */
+/** Returns the facts that people need to look into it, most important first. */
 export function factsOf(message: ChannelMessage): Fact[] {
   if (message.kind === "notice") {
     return message.notice.fields.map(({ name, value }) => ({ name, text: oneLine(value) }));

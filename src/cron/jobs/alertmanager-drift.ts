@@ -5,11 +5,11 @@ import { everyMinutes } from "#cron/schedule.ts";
 type Drift = {
   environment: string;
   state: "in_step" | "drifted" | "unknown";
-  /** What differs, or why the state is unknown. */
+  /** The differences, or why the state is unknown. */
   lines: string[];
 };
 
-/** Of every alert manager that the settings name. */
+/** Reads the drift of every alert manager that the settings name. */
 export type ReadDrifts = () => Promise<Drift[]>;
 
 /** The environments whose drift was announced. */

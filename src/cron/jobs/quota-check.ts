@@ -51,7 +51,7 @@ export type Usage = {
   quota: number;
 };
 
-/** When the last notice about a workspace was sent, by its id. */
+/** The time of the last notice about a workspace, by its id. */
 type Notices = Record<string, { month: string; atMs: number }>;
 
 /** A little less than seven days, so that a run at the same hour sends the reminder on the seventh. */

@@ -11,7 +11,7 @@ type Current = { applyId: string | null; set: DefinitionSet; monitored: Definiti
 
 type Parts = {
   store: Pick<DefinitionStore, "readCurrent" | "readApplyId">;
-  /** In force while nothing was ever applied. */
+  /** The definitions in force while nothing was ever applied. */
   standard: DefinitionSet;
   /** Adds what this process's settings say about the rows. */
   complete: (monitored: Definitions) => Definitions;
@@ -19,7 +19,7 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** How old an answer may be: another process may have applied others meanwhile. */
+/** The maximal age of an answer: another process may have applied others meanwhile. */
 const freshMs = 1_000;
 
 export function createCurrentDefinitions({ store, standard, complete, log, nowMs }: Parts) {

@@ -24,13 +24,13 @@ import type { DefinitionStore, Revision } from "./store.ts";
 
 export type DefinitionsParts = {
   store: DefinitionStore;
-  /** In force while nothing was ever applied. */
+  /** The definitions in force while nothing was ever applied. */
   standard: DefinitionSet;
   /** Tells the checks whose definition differs, and those that are gone. */
   tell: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
   /** Secrets that would go to where they do not belong, as far as this process knows the secrets. */
   findMisdirected: (set: DefinitionSet) => Finding[];
-  /** What is doubtful about definitions: checks that alert nobody and the like. */
+  /** Returns the doubts about definitions: checks that alert nobody and the like. */
   warnOf: (set: DefinitionSet) => Promise<Warning[]>;
   readActor: ReadActor;
 };

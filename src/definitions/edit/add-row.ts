@@ -138,7 +138,7 @@ function isAdded(set: DefinitionSet, before: DefinitionSet, { section, row }: Ne
   );
 }
 
-/** As TypeScript, which is YAML as well, and for JSON as JSON. */
+/** Writes TypeScript, which is YAML as well, and JSON for a file of JSON. */
 function writePaste({ file, data }: Source, { section, row }: NewRow): Paste {
   const isJson = file.endsWith(".json");
   const write = (value: unknown) =>

@@ -9,13 +9,13 @@ export type Place = {
 };
 
 export type Fault = {
-  /** As it is shown to people. */
+  /** The name of the file for people. */
   file: string;
   /** Absent: the row is made by code, or the file cannot be read. */
   place?: Place | undefined;
   /** Such as `checks.shop.frequencySeconds`; empty: the file as a whole. */
   where: string;
-  /** What is allowed. Never a value, which may be secret. */
+  /** The allowed values. Never the given one, which may be secret. */
   message: string;
 };
 

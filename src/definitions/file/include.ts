@@ -6,13 +6,13 @@ import { loadSource, type Source } from "./source.ts";
 import { readTop, type Top } from "./top.ts";
 
 export type Loaded = {
-  /** In the order in which they are included, each file once. */
+  /** The files in the order in which they are included, each once. */
   sources: { source: Source; top: Top }[];
   faults: Fault[];
 };
 
 const mostFiles = 1_000;
-/** Of all patterns together; and of all files, each of which may be code. */
+/** The limits of all patterns together, and of all files, each of which may be code. */
 const searchWithinMs = 10_000;
 const loadWithinMs = 60_000;
 

@@ -1,4 +1,4 @@
-/** Where the values of a file stand in its text. */
+/** Maps the values of a file to their places in its text. */
 import type { Place } from "./fault.ts";
 
 /** The rows that a format reads in a text, with their places. */
@@ -20,8 +20,8 @@ export class Offsets {
   }
 
   /**
-   * Of the value, or else of the nearest one around it within its row. undefined: neither is known, as of rows
-   * that code makes.
+   * Returns the offset of the value, or else of the nearest one around it within its row. undefined: neither is known,
+   * as for rows that code makes.
    */
   find(path: Path): number | undefined {
     const offset = this.#known.get(JSON.stringify(path));
@@ -33,7 +33,7 @@ export class Offsets {
 /** The path of a row: its section, and its index or id. */
 const rowDepth = 2;
 
-/** Of this many mistakes in a file places are found: each reads the text to there. */
+/** The number of mistakes in a file whose places are found: each reads the text to there. */
 export const mostPlaces = 200;
 
 export function placeAt(text: string, offset: number): Place {

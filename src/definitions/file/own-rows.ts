@@ -115,7 +115,7 @@ function fieldsOf(section: Section, given: Record<string, unknown>): string[] {
 
 type Complaint = { path: Path; message: string };
 
-/** Of an unknown field the path is that of its name. `fields`: those that a row of this section has. */
+/** Returns an unknown field with the path of its name. `fields`: those that a row of this section has. */
 function complaintsOf(issue: z.core.$ZodIssue, fields: readonly string[]): Complaint[] {
   const path = issue.path.filter((part) => typeof part !== "symbol");
   if (issue.code !== "unrecognized_keys") return [{ path, message: describe(issue) }];
@@ -126,7 +126,7 @@ function complaintsOf(issue: z.core.$ZodIssue, fields: readonly string[]): Compl
   }));
 }
 
-/** Of a field that says which kind of object it is, the kinds that there are. */
+/** Describes a wrong kind of object by the kinds that there are. */
 function describe(issue: z.core.$ZodIssue): string {
   if (issue.code !== "invalid_union" || !("options" in issue)) return wordsOf(issue);
   // Undefined: of the kind that a row without one has.

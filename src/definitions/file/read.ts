@@ -50,7 +50,7 @@ export async function readDefinitions(request: ReadRequest): Promise<ReadDefinit
   const all = [...loaded.faults, ...read.flatMap((one) => one.faults), ...faults];
   const files = loaded.sources.map(({ source }) => source.name);
   const [first = ""] = files;
-  // What a faulty file or row would have added may be what others name.
+  // Rows that a faulty file or row lacks may be those that others name.
   if (canLint(loaded.faults, rows)) all.push(...lintRows(set, rows, first));
   if (all.length > 0) throw new DefinitionsError(all);
   return { set, removed, files };

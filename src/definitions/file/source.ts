@@ -10,7 +10,7 @@ import { parseYaml } from "./yaml.ts";
 export type Source = {
   /** Absolute. */
   file: string;
-  /** As it is shown to people. */
+  /** The name of the file for people. */
   name: string;
   text: string;
   data: unknown;

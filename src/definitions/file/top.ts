@@ -1,4 +1,4 @@
-/** What a file has at its top: sections, `extends` and `include`. */
+/** Reads the top of a file: sections, `extends` and `include`. */
 import { type Section, sectionNames } from "#definitions/rows/contract.ts";
 import { hintOf } from "#kernel/nearest.ts";
 import type { Fault } from "./fault.ts";
@@ -8,7 +8,7 @@ import type { Source } from "./source.ts";
 export type Top = {
   extendsStandard: boolean;
   include: string[];
-  /** Those that the file has, as it has them. */
+  /** The sections that the file has, unchanged. */
   sections: Partial<Record<Section, unknown>>;
   faults: Fault[];
 };

@@ -43,7 +43,7 @@ function blankComments(text: string): string {
   );
 }
 
-/** What follows a colon quotes the file, which may have secrets. */
+/** Returns the message up to its colon, after which it quotes the file, which may have secrets. */
 function withoutQuote(message: string): string {
   return message.split(/(?<! or ): /)[0] ?? "";
 }

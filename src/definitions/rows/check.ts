@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Complain, kindOf, ofAnyKind } from "#monitor/kinds/contract.ts";
 import { Channels, DependsOn, Environment, Id, Name } from "./fields.ts";
 
-/** What checks of all kinds have. */
+/** The fields of checks of all kinds. */
 const commonFields = {
   id: Id,
   name: Name,

@@ -1,4 +1,4 @@
-/** What rows must not say of what they depend on. Pure. */
+/** Checks the dependencies of rows. Pure. */
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { hintOf } from "#kernel/nearest.ts";
 import type { Finding } from "./finding.ts";

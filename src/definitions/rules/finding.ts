@@ -7,6 +7,6 @@ export type Finding = {
   key: string;
   /** The way to the field, from the row. */
   field?: (string | number)[];
-  /** What is allowed; no value of a header or body, which may be secret. */
+  /** The allowed values; no value of a header or body, which may be secret. */
   message: string;
 };

@@ -1,4 +1,4 @@
-/** What rows must not say of each other. Pure. */
+/** Checks the rows against each other. Pure. */
 import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { CheckRow } from "#definitions/rows/check.ts";
 import {

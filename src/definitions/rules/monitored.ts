@@ -8,7 +8,7 @@ import type { ApiCheck, CronSchedule, Definitions, Heartbeat } from "#monitor/co
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
 
-/** What other rows say about it. */
+/** The fields of a check that come from other rows. */
 type Elsewhere = Pick<ApiCheck, "channel" | "directChannels" | "dependsOn">;
 
 export function toMonitored({ channels, checks, heartbeats, drills }: DefinitionSet): Definitions {

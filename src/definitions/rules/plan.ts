@@ -29,7 +29,7 @@ export function planApply(present: DefinitionSet, wanted: Wanted): Planned {
   };
 }
 
-/** Whether the change makes the program another one. */
+/** True if the change alters what the program has. */
 export function isChange({ kind }: Change): boolean {
   return kind !== "leave";
 }

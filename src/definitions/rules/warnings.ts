@@ -1,4 +1,4 @@
-/** What is doubtful about definitions, although they are valid. Pure. */
+/** Finds doubts about definitions that are valid. Pure. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
 import type { ChannelRow } from "#definitions/rows/channel.ts";
@@ -6,7 +6,7 @@ import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { findPlaceholders } from "#kernel/secrets.ts";
 
 type Known = {
-  /** Whether the settings name the alert source to which events of an environment are posted. */
+  /** True if the settings name the alert source to which events of an environment are posted. */
   hasSource: (environment: Environment) => boolean;
   hasSecret: (name: string) => boolean;
   /** The heartbeats that have a ping URL. */

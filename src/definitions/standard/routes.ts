@@ -1,4 +1,4 @@
-/** Where alerts come from and where they go (docs/alert-routing.md). */
+/** The standard sources and routes of alerts (docs/alert-routing.md). */
 import type { AlertRoute, AlertSource, Condition } from "#routing/contract.ts";
 
 /** The values that alert rules set; `info` is common too. */

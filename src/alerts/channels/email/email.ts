@@ -17,12 +17,11 @@ import { serverOf } from "./server.ts";
 const patienceMs = 10 * 60_000;
 const mostRemembered = 10_000;
 
-/** Who has an event already, since when; so that a retry for the others is no second mail. */
+/** The recipients of an event and its time, so that a retry for others is no second mail for these. */
 type Receipt = { sinceMs: number; ids: Set<string> };
 
 /**
- * What has been taken is remembered by this process alone: after a restart a mail may be sent again, with
- * the same Message-ID.
+ * Remembers accepted mails in this process alone: after a restart a mail may be sent again, with the same Message-ID.
  */
 export function createSendEmail(): Send<"email"> {
   const remembered = new LRUCache<string, Receipt>({ max: mostRemembered });
@@ -88,6 +87,6 @@ function boundAnswers(connection: Socket): Socket {
   });
   pipeline(connection, answers, () => {});
   const bounded = Duplex.from({ readable: answers, writable: connection } as never);
-  // Of a socket's own methods nodemailer calls this one; the attempt has a limit of time.
+  // The only method of a socket that nodemailer calls is this one; the attempt has a time limit.
   return Object.assign(bounded, { setTimeout: () => bounded }) as unknown as Socket;
 }

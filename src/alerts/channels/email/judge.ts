@@ -1,8 +1,8 @@
-/** What a mail server's answers mean for one recipient, and for all of an event's recipients together. */
+/** Grades a mail server's answers for one recipient, and for all of an event's recipients together. */
 import { z } from "zod";
 import type { Outcome } from "#alerts/outcome.ts";
 
-/** What became of one recipient's mail. `cause` has codes only: a server's words may quote anything. */
+/** The outcome of one recipient's mail. `cause` has codes only: a server's words may quote anything. */
 export type Fate =
   | { kind: "taken" }
   | { kind: "refused"; cause: string }

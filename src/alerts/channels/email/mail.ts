@@ -8,7 +8,7 @@ import { formatUtc } from "#kernel/time.ts";
 
 const textLength = 10_000;
 
-/** What nodemailer takes. The same for every attempt at the same event and recipient. */
+/** Returns the mail for nodemailer, the same for every attempt at the same event and recipient. */
 export function renderMail(message: ChannelMessage, { from }: ChannelOf<"email">, to: string) {
   const opened = idOf({ eventId: openedEventOf(message), to, from });
   const isFirst = startsThread(message);
@@ -55,7 +55,7 @@ function openedEventOf(message: ChannelMessage): string {
   return message.eventId.replace(/:resolved$/, ":opened");
 }
 
-/** Where a mailbox merges mails of the same id, a repeated attempt is no second mail. */
+/** Returns the same id for each attempt: a mailbox that merges mails by id shows a repeated one once. */
 function idOf({ eventId, to, from }: { eventId: string; to: string; from: string }): string {
   const digest = createHash("sha256").update(`${eventId} ${to}`).digest("hex").slice(0, 32);
   return `<${digest}@${domainOf(from)}>`;

@@ -1,4 +1,4 @@
-/** How the mail server of a channel is reached. */
+/** Finds out how to reach the mail server of a channel. */
 import { credentialsIn, type Destination } from "#alerts/channels/secrets.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isLoopback } from "#kernel/address.ts";

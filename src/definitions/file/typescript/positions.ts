@@ -21,7 +21,7 @@ type Constants = ReadonlyMap<string, Expression>;
 type Walk = { constants: Constants; offsets: Offsets; left: number };
 type At = { node: Expression | undefined; path: Path; data: unknown };
 
-/** What `export default` exports; undefined: a class or function, or nothing. */
+/** Returns the expression of `export default`; undefined: a class or function, or nothing. */
 function exportOf(program: Program): Expression | undefined {
   const found = program.body.find((node) => node.type === "ExportDefaultDeclaration");
   const declaration = found?.declaration;

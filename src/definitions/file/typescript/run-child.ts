@@ -50,7 +50,7 @@ function startChild(file: string): ChildProcess {
   const readable = listReadable(file).map((one) => `--allow-fs-read=${one}`);
   const command = [process.execPath, ...flags, ...readable, entry(), file];
   const [program = "", ...args] = isWindows ? command : ["/bin/sh", "-c", guard, "sh", ...command];
-  // What the file prints is not its result, and must not be mixed with that of a command.
+  // The output of the file is not its result, and must not be mixed with that of a command.
   const stdio: StdioOptions = ["ignore", "ignore", "ignore", "pipe", "pipe"];
   return spawn(program, args, { env: {}, stdio, detached: !isWindows });
 }
