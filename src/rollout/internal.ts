@@ -29,7 +29,7 @@ import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
 import type { Openings } from "./windows/calendar.ts";
 import type { RolloutWindow } from "./windows/contract.ts";
 
-export type BeginRequest = {
+export type StartRequest = {
   image: string;
   requestedImage: string;
   wavePercentages: number[];
@@ -45,7 +45,7 @@ export type BeginRequest = {
 };
 export type RunHandle = { rolloutId: string; runner: string };
 /** The invocation that waits for a run. */
-export type CallerNote = { runner: string; caller: string };
+export type CallerRecord = { runner: string; caller: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
 export type RunResult = RollbackResult & { followedBy?: string };
 /**
@@ -63,7 +63,7 @@ export type Run = OfFleet & {
 /** `runner`: the run that wants it. */
 export type CaptureRequest = OfFleet & { rolloutId: string; runner: string };
 /** The image and waves for which the fleet is to be frozen; null: it is frozen, or no longer needs to be. */
-export type ToCapture =
+export type CaptureTask =
   | ({ image: string; wavePercentages: number[]; policy: Policy } & Pick<RolloutHead, "unchecked">)
   | null;
 /**
@@ -75,13 +75,13 @@ export type Advance = {
   runner: string;
   finishedWave?: number;
   isStopped?: true;
-  look?: Look;
+  look?: Readings;
 };
 /**
  * The facts that the conditions decide on, read at `atMs`: `reports` of the gate's checks, sentinels that the soak
  * found astray, and the openings by the windows of `windowsEpoch`. null: not asked for, or unreadable.
  */
-export type Look = {
+export type Readings = {
   atMs: number;
   reports: CheckReport[] | null;
   strays: Stray[] | null;
@@ -174,7 +174,7 @@ export type WindowsChange = {
   removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };
 };
 /** The images that failed sentinels serve, by id. */
-export type ServingNote = { rolloutId: string; serving: [string, string][] };
+export type ServingRecord = { rolloutId: string; serving: [string, string][] };
 /** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;
 
@@ -233,12 +233,12 @@ export const rolloutObject = iface.object(
       output: RolloutHistory,
       description: "Past rollouts, newest first.",
     }),
-    begin: iface.json<BeginRequest, RunHandle>(),
+    begin: iface.json<StartRequest, RunHandle>(),
     beginResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
     beginRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
-    noteCaller: iface.json<CallerNote, null>(),
+    noteCaller: iface.json<CallerRecord, null>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
-    toCapture: iface.json<CaptureRequest, ToCapture>(),
+    toCapture: iface.json<CaptureRequest, CaptureTask>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
     /** false: it was not taken. */
     freeze: iface.json<Freeze, boolean>(),
@@ -254,7 +254,7 @@ export const rolloutObject = iface.object(
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
     windowsChanged: iface.json<WindowsChange, null>(),
-    noteServing: iface.json<ServingNote, null>(),
+    noteServing: iface.json<ServingRecord, null>(),
   },
   {
     description:

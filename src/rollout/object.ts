@@ -32,10 +32,10 @@ import {
 } from "./handlers/waves.ts";
 import {
   type Advance,
-  type BeginRequest,
   type RecordRequest,
   type RunEnd,
   rolloutObject,
+  type StartRequest,
 } from "./internal.ts";
 import type { ApproveRequest, SkipRequest } from "./requests/contract.ts";
 
@@ -46,7 +46,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   const called = createPublicHandlers(parts);
   const stopping = { readActor: parts.readActor, orders };
   const internal = {
-    begin: (ctx: ObjectContext, request: BeginRequest) =>
+    begin: (ctx: ObjectContext, request: StartRequest) =>
       begin(ctx, request, parts.fleets.get(ctx.key).policy),
     beginResume: stoppingOrders(orders, beginResume),
     beginRollback,

@@ -2,7 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
 import { closeLostBatches } from "#rollout/handlers/batches.ts";
-import type { KeptRollout } from "#rollout/handlers/superseded.ts";
+import type { SavedRollout } from "#rollout/handlers/superseded.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import { buildBatch, buildHead, imageV1, imageV2 } from "../support/rollout/rollout-builders.ts";
 
@@ -24,7 +24,7 @@ async function abandonedBy(state: "in_progress" | "rolling_back", marks: string)
     writeOutcome: () => {},
   };
   const ctx = { sendClient } as unknown as ObjectContext;
-  await closeLostBatches(ctx, rollout as unknown as KeptRollout, ["0"]);
+  await closeLostBatches(ctx, rollout as unknown as SavedRollout, ["0"]);
   return told;
 }
 

@@ -9,17 +9,17 @@ import { leaveOut, selectorOf } from "./leave-out.ts";
 /** Sentinels that a request names; `at`: where it has this field, or without one the whole selector. */
 type Named = { selector: Selector; at: (field?: keyof Selector) => string };
 
-type Held = { pins: readonly Pin[]; nowMs: number };
+type Pins = { pins: readonly Pin[]; nowMs: number };
 
 /** Throws 400 `unknown_choice`, with a line for each field that names what no sentinel has, or if nobody is left. */
-export function requireMatches(fleet: readonly FleetMember[], choice: Choice & Held): void {
+export function requireMatches(fleet: readonly FleetMember[], choice: Choice & Pins): void {
   const detail = findUnmatched(fleet, choice).join("\n") || describeNobody(fleet, choice);
   if (detail === "") return;
   throw new ProblemError<ChoiceProblemCode>({ status: 400, code: "unknown_choice", detail });
 }
 
 /** Empty: somebody is left, or the request leaves nobody out. */
-function describeNobody(fleet: readonly FleetMember[], { only, exclude, ...held }: Choice & Held) {
+function describeNobody(fleet: readonly FleetMember[], { only, exclude, ...held }: Choice & Pins) {
   const asked = namedIn({ only, exclude }).map(
     ({ selector, at }) => `${at()} (${whichOf(selector)})`,
   );
@@ -39,7 +39,7 @@ export function findUnmatched(fleet: readonly FleetMember[], choice: Choice): st
 }
 
 /** A line for each field of these pins that names what no sentinel has. A pin that is over does not count. */
-export function warnOfPins(fleet: readonly FleetMember[], { pins, nowMs }: Held): string[] {
+export function warnOfPins(fleet: readonly FleetMember[], { pins, nowMs }: Pins): string[] {
   const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
   return holding.flatMap((pin) =>
     faultsOf(fleet, { selector: pin, at: (field = "ids") => `pin ${pin.id}, ${field}` }),

@@ -14,7 +14,7 @@ import {
   withoutAnyWait,
   withoutReason,
 } from "#rollout/conditions/wait.ts";
-import type { Advance, Instruction, Look, Unhealthy } from "#rollout/internal.ts";
+import type { Advance, Instruction, Readings, Unhealthy } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
@@ -37,8 +37,8 @@ import { closeLostBatches } from "./batches.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
 import { type OrderStop, stopOrders } from "./order-stop.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
-import { type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
-import { lookAgain, waitFor } from "./wait-step.ts";
+import { readRollout, type SavedRollout, statusOfForgotten } from "./superseded.ts";
+import { pollAgain, waitFor } from "./wait-step.ts";
 
 /** Ends the finished wave, if any, and returns the next instruction. */
 export async function advance(
@@ -67,7 +67,7 @@ export async function advance(
 }
 
 /** True if the operation that ended the rollout failed before it stopped outstanding orders; their number is then unknown. */
-function isUnstopped({ head, isCurrent }: KeptRollout): boolean {
+function isUnstopped({ head, isCurrent }: SavedRollout): boolean {
   return isCurrent && !isRunning(head.state) && head.stoppedRun !== head.runner;
 }
 
@@ -106,14 +106,14 @@ async function step(
   const isNew = wave !== undefined && wave !== endedWave(head);
   const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
   const windowsEpoch = await readWindowsEpoch(ctx);
-  const seen = seenNow(look, { nowMs, windowsEpoch });
+  const seen = freshReadings(look, { nowMs, windowsEpoch });
   const fleet = await countTargets(ctx, head, { next, seen: seen.fleet });
   const verdict = mayStart({ head: waiting, next, wave, nowMs, ...seen, fleet });
   // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
   if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
   const ended = isNew ? announceAt(ctx, waiting, { transition: "wave completed", nowMs }) : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
-  if (verdict.action === "look") return lookAgain(ctx, ended, nowMs);
+  if (verdict.action === "look") return pollAgain(ctx, ended, nowMs);
   if (next.kind === "end") return complete(ctx, ended);
   if (!head.captured) return startCapture(ctx, ended);
   return startWave(ctx, withUnhealthy(ended, seen.fleet), { index: next.index, nowMs });
@@ -122,10 +122,10 @@ async function step(
 /** A reading from before an outage says nothing about now. */
 const freshMs = 60_000;
 
-function seenNow(
-  look: Look | undefined,
+function freshReadings(
+  look: Readings | undefined,
   { nowMs, windowsEpoch }: { nowMs: number; windowsEpoch: number },
-): Pick<Facts, "windows"> & { fleet: SeenFleet } {
+): Pick<Facts, "windows"> & { fleet: FleetReading } {
   const isFresh = look?.windowsEpoch === windowsEpoch && nowMs - look.atMs < freshMs;
   if (!isFresh) return { windows: "stale", fleet: "stale" };
   return { windows: look.windows ?? "unread", fleet: look.fleet ?? null };
@@ -216,13 +216,13 @@ function failConfirmed(
 }
 
 /** null: nobody asked, or the fleet could not be listed. "stale": it was read too long ago. */
-type SeenFleet = Unhealthy | null | "stale";
+type FleetReading = Unhealthy | null | "stale";
 
 /** Counts the unhealthy sentinels and, only where it decides something, those of them that come next. */
 async function countTargets(
   ctx: ObjectContext,
   head: RolloutHead,
-  { next, seen }: { next: Next; seen: SeenFleet },
+  { next, seen }: { next: Next; seen: FleetReading },
 ): Promise<Facts["fleet"]> {
   if (seen === "stale" || seen === null) return seen;
   const unhealthy = seen.ids.length + seen.more;
@@ -250,7 +250,7 @@ async function firstTargets(
 }
 
 /** The head that counts from here on which sentinels are unavailable. */
-function withUnhealthy({ unavailable: _, ...head }: RolloutHead, seen: SeenFleet): RolloutHead {
+function withUnhealthy({ unavailable: _, ...head }: RolloutHead, seen: FleetReading): RolloutHead {
   const counts = head.policy.max_unavailable !== undefined && seen !== null && seen !== "stale";
   return counts ? { ...head, unavailable: seen } : head;
 }

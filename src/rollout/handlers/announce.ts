@@ -6,7 +6,7 @@ import { toIso } from "#kernel/time.ts";
 import { rolloutWatch } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
-import { tellHistory } from "./tell-history.ts";
+import { sendTransition } from "./send-history.ts";
 
 /** A transition that an operator caused, with the reason if one was given. */
 export type ByOperator = { event: RolloutEvent; by: string; reason?: string };
@@ -41,7 +41,7 @@ export function announceAt(
   const topic = topicKey("sentinel_rollout", fleet);
   ctx.sendClient(notices, topic).post({ ...message, rollout });
   if (event === "paused") listAfterPause(ctx, stamped);
-  tellHistory(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
+  sendTransition(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
 }
 

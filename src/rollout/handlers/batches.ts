@@ -22,8 +22,8 @@ import {
   writeOutcome,
 } from "#rollout/state.ts";
 import { wasRolledBack } from "./answer.ts";
-import { clearLate, type KeptRollout } from "./superseded.ts";
-import { tellMembers } from "./tell-history.ts";
+import { sendMembers } from "./send-history.ts";
+import { clearLate, type SavedRollout } from "./superseded.ts";
 
 /**
  * Launches a batch for those of its members that are to be deployed. Refused once the rollout no longer
@@ -38,7 +38,7 @@ export async function launchBatch(
   const head = await readHead(ctx);
   const batch = await readBatch(ctx, request.batch);
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";
-  if (request.kind === "rollout" && judgeDeploy(head).action !== "start") return "stopped";
+  if (request.kind === "rollout" && evaluateDeploy(head).action !== "start") return "stopped";
   const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
   const { image, includeFailed } = head;
@@ -56,7 +56,7 @@ export async function launchBatch(
   // Still open: the last invocation of this batch was killed.
   const isLost = outcome.open || outcome.lost === true;
   writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
-  if (known === null) tellMembers(ctx, head.rolloutId, batch);
+  if (known === null) sendMembers(ctx, head.rolloutId, batch);
   return { invocation };
 }
 
@@ -86,7 +86,7 @@ function launchable({ targets, slots = targets.length }: Limits): number {
  */
 export async function closeLostBatches(
   ctx: ObjectContext,
-  rollout: KeptRollout,
+  rollout: SavedRollout,
   lost: readonly string[],
 ): Promise<RolloutHead> {
   const { head } = rollout;
@@ -120,7 +120,7 @@ function isWanted(head: RolloutHead, { rolloutId, kind, runner }: LaunchRequest)
 }
 
 /** Decides if another deploy of the current wave may start. */
-export function judgeDeploy(head: RolloutHead): Verdict {
+export function evaluateDeploy(head: RolloutHead): Verdict {
   const nowMs = Date.parse(head.updatedAt);
   const next = { kind: "deploy" } as const;
   return mayStart({

@@ -13,7 +13,7 @@ import {
   writeOutcome,
 } from "#rollout/state.ts";
 import { stamp } from "./announce.ts";
-import { tellOutcomes } from "./tell-history.ts";
+import { sendOutcomes } from "./send-history.ts";
 
 type Change = {
   batches: readonly SizedBatch[];
@@ -39,7 +39,7 @@ export async function changeOutcomes(
     writeOutcome(ctx, n, decided.outcome);
     // Before history is told: a kill in between must not leave it ahead of the head.
     writeHead(ctx, changed);
-    tellOutcomes(ctx, changed, decided.changes);
+    sendOutcomes(ctx, changed, decided.changes);
   }
   return changed;
 }

@@ -50,7 +50,7 @@ export async function approve(
 ): Promise<RolloutStatus> {
   const head = await requireHead(ctx, "Approve");
   const by = requireApprover(readActor(ctx), head);
-  const wave = requireSeen(head, seen);
+  const wave = requireWaitingWave(head, seen);
   const at = toIso(await ctx.date.now());
   const approval: Approval = { wave, by, at, ...(reason !== undefined && { reason }) };
   const approved = [...(head.approved ?? []), approval];
@@ -60,7 +60,7 @@ export async function approve(
 }
 
 /** The wave that waits for an approval. Throws the 409 when none does, or another one than was seen. */
-function requireSeen(
+function requireWaitingWave(
   head: RolloutHead,
   { rollout_id: rolloutId, wave: seen }: Omit<ApproveRequest, "reason">,
 ): number {

@@ -11,7 +11,7 @@ export type Promotions = {
   hasCompleted: (fleet: string, image: string) => Promise<boolean>;
 };
 
-type Wanted = { image: string; after?: string[] | undefined; lost?: string[] | undefined };
+type PromotionQuery = { image: string; after?: string[] | undefined; lost?: string[] | undefined };
 
 const completed = databaseRead("read-completed", {
   limitMs: 5_000,
@@ -22,7 +22,7 @@ const completed = databaseRead("read-completed", {
 export async function findHindrances(
   ctx: ObjectSharedContext,
   { hasCompleted }: Promotions,
-  { image, after = [], lost = [] }: Wanted,
+  { image, after = [], lost = [] }: PromotionQuery,
 ): Promise<string[]> {
   const hindrances = lost.map(
     (fleet) => `the settings have no fleet ${fleet} any more (vedette promotions remove)`,

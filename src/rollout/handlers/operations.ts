@@ -13,7 +13,7 @@ import {
 } from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
-import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
+import type { RunHandle, StartRequest } from "#rollout/internal.ts";
 import type { ResumeRequest } from "#rollout/requests/contract.ts";
 import { withDefaults } from "#rollout/rules/defaults.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
@@ -27,12 +27,12 @@ import { changeOutcomes } from "./change-outcomes.ts";
 import { requireHead, withoutStop } from "./legal.ts";
 import { endByOperator, type OrderStop } from "./order-stop.ts";
 import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
-import { keepSuperseded } from "./superseded.ts";
+import { saveSuperseded } from "./superseded.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */
 export async function begin(
   ctx: ObjectContext,
-  request: BeginRequest,
+  request: StartRequest,
   defaults: HeadPolicy = {},
 ): Promise<RunHandle> {
   const before = await readHead(ctx);
@@ -41,7 +41,7 @@ export async function begin(
   const settings = await ctx.run("read-settings", () => defaults);
   const policy = withDefaults(settings, request.policy);
   requireStarter(request, policy);
-  if (before !== null) await keepSuperseded(ctx, before);
+  if (before !== null) await saveSuperseded(ctx, before);
   const rolloutId = ctx.rand.uuidv4();
   const drain = before === null ? {} : drainOf(before);
   const { isSigned, ...wanted } = request;
@@ -60,7 +60,7 @@ export async function begin(
 }
 
 /** Throws the 403 where another than the starter has to approve, and nobody knows who that is. */
-function requireStarter({ isSigned }: BeginRequest, { approvals }: HeadPolicy): void {
+function requireStarter({ isSigned }: StartRequest, { approvals }: HeadPolicy): void {
   if (isSigned === true || approvals === undefined) return;
   const detail = `somebody else than its starter has to approve waves of this rollout (approvals: ${approvals}), which nobody starts without a name: call control, or Restate's own address, with a token`;
   throw new ProblemError<RolloutProblemCode>({ status: 403, code: "not_an_operator", detail });
@@ -127,7 +127,7 @@ export async function cancel(
 }
 
 function newHead(
-  init: Omit<BeginRequest, "isSigned" | "policy"> &
+  init: Omit<StartRequest, "isSigned" | "policy"> &
     OfFleet & { policy: HeadPolicy; rolloutId: string; runner: string; at: number },
 ) {
   const { at, ...rest } = init;

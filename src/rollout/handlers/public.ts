@@ -23,10 +23,10 @@ import {
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
 import {
-  type BeginRequest,
   type RunHandle,
   type RunResult,
   rolloutObject,
+  type StartRequest,
 } from "#rollout/internal.ts";
 import { Policy } from "#rollout/policy/contract.ts";
 import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
@@ -39,7 +39,7 @@ import { notPromoted } from "#rollout/rules/promotion.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
-import type { ReadWindows } from "#rollout/services/look.ts";
+import type { ReadWindows } from "#rollout/services/poll.ts";
 import { readHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 import { findHindrances, type Promotions } from "./hindrances.ts";
@@ -172,12 +172,12 @@ async function planNow(
 }
 
 /** The fields of the policy that the request has. */
-function policyOf(request: RolloutRequest): Pick<BeginRequest, "policy"> {
+function policyOf(request: RolloutRequest): Pick<StartRequest, "policy"> {
   const policy = Policy.parse(request);
   return Object.keys(policy).length === 0 ? {} : { policy };
 }
 
-function nameStarter({ by, ...rest }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
+function nameStarter({ by, ...rest }: Actor): Pick<StartRequest, "startedBy" | "isSigned"> {
   return { startedBy: by, ...rest };
 }
 
@@ -254,7 +254,7 @@ function waitForRun(
 }
 
 /** Terminal: any other error would be tried again for ever, since what was told is in the journal. */
-function toldResult(status?: RolloutStatus | null, failure?: TerminalError): RunResult {
+function resultOfCancel(status?: RolloutStatus | null, failure?: TerminalError): RunResult {
   if (failure !== undefined) throw failure;
   if (status === undefined || status === null)
     throw new TerminalError("whoever waited was told of a Cancel without its answer");
@@ -266,7 +266,7 @@ async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<
   const caller = { runner: begun.runner, caller: ctx.request().id };
   ctx.sendClient(rolloutObject, ctx.key).noteCaller(caller);
   // Cancel tells it what it has told the run, which would answer some round trips later.
-  const sooner = ctx.signal<RolloutStatus | null>("cancel").map(toldResult);
+  const sooner = ctx.signal<RolloutStatus | null>("cancel").map(resultOfCancel);
   const result = await waitForRun(ctx, begun, sooner);
   const { followedBy: runner } = result;
   return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });

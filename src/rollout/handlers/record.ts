@@ -3,7 +3,7 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
 import { together } from "#kernel/together.ts";
 import { withEndedDeploys } from "#rollout/conditions/availability.ts";
-import type { RecordRequest, ServingNote } from "#rollout/internal.ts";
+import type { RecordRequest, ServingRecord } from "#rollout/internal.ts";
 import {
   applyResults,
   emptyOutcome,
@@ -14,11 +14,11 @@ import {
 import { applyStep, servedBy, withServing } from "#rollout/rules/progress.ts";
 import { type RolloutHead, readBatch, readHead, readOutcome, writeHead } from "#rollout/state.ts";
 import { stamp } from "./announce.ts";
-import { judgeDeploy } from "./batches.ts";
+import { evaluateDeploy } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
+import { sendLateOutcomes, sendMembers, sendOutcomes } from "./send-history.ts";
 import { stopFor } from "./stop.ts";
-import { clearLate, currentRollout, readKept } from "./superseded.ts";
-import { tellLateOutcomes, tellMembers, tellOutcomes } from "./tell-history.ts";
+import { clearLate, currentRollout, readSaved } from "./superseded.ts";
 
 /** Records results, also those of a superseded rollout. */
 export async function record(
@@ -28,7 +28,7 @@ export async function record(
 ): Promise<null> {
   const { rollout, batch, outcome: known, nowMs } = await read(ctx, request);
   if (rollout === null || batch === null) {
-    await tellLateOutcomes(ctx, request.rolloutId, changesOf(request));
+    await sendLateOutcomes(ctx, request.rolloutId, changesOf(request));
     return null;
   }
   const { head } = rollout;
@@ -49,9 +49,9 @@ export async function record(
   const stamped = { ...next, updatedAt: toIso(nowMs) };
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
-  if (request.closed) tellMembers(ctx, head.rolloutId, batch);
+  if (request.closed) sendMembers(ctx, head.rolloutId, batch);
   // The close of a batch writes all its results: history may miss some, if a write was killed.
-  tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  sendOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
   return null;
 }
@@ -59,7 +59,7 @@ export async function record(
 /** Records what failed sentinels serve, by the fleet's list after a pause. */
 export async function noteServing(
   ctx: ObjectContext,
-  { rolloutId, serving }: ServingNote,
+  { rolloutId, serving }: ServingRecord,
 ): Promise<null> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== rolloutId || head.state !== "paused") return null;
@@ -78,7 +78,7 @@ async function read(ctx: ObjectContext, { rolloutId, batch: n }: RecordRequest) 
   if (current?.rolloutId === rolloutId) {
     return { rollout: currentRollout(ctx, current), batch, outcome, nowMs };
   }
-  const rollout = await readKept(ctx, rolloutId);
+  const rollout = await readSaved(ctx, rolloutId);
   const late = { batch: await rollout?.batch(n), outcome: await rollout?.outcome(n) };
   return { rollout, batch: late.batch ?? null, outcome: late.outcome ?? null, nowMs };
 }
@@ -95,7 +95,7 @@ function unavailableAfter(
 /** Stops a rollout that this result has brought over its limits. */
 async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
   if (head.state !== "in_progress") return;
-  const verdict = judgeDeploy(head);
+  const verdict = evaluateDeploy(head);
   if (verdict.action === "stop") await stopFor(ctx, head, { verdict, orders });
 }
 

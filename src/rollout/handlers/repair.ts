@@ -9,9 +9,9 @@ import { inFlight } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
 import { armRepair } from "./runs.ts";
+import { sendAgain } from "./send-history.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
-import { tellAgain } from "./tell-history.ts";
 
 /**
  * The timer: tells history once more, sends a watch for the run, and sets itself again while there is
@@ -24,14 +24,14 @@ export async function repair(
 ): Promise<null> {
   const head = await readHead(ctx);
   if (head === null) return null;
-  await tellAgain(ctx, head);
+  await sendAgain(ctx, head);
   if (!needsWatch(head)) return null;
   if (isDue(head)) {
     await rollBackAutomatically(ctx, orders);
     return null;
   }
   if (request.runner !== undefined && request.runner !== head.runner) {
-    lookAgainLater(ctx);
+    scheduleRepair(ctx);
     return null;
   }
   const { rolloutId, runner } = head;
@@ -43,7 +43,7 @@ export async function repair(
 }
 
 /** The timer of an earlier run: that of the current one may have been killed with what began the run. */
-function lookAgainLater(ctx: ObjectContext): void {
+function scheduleRepair(ctx: ObjectContext): void {
   const delay = rpc.sendOpts<{ runner?: string }>({ delay: overdueMs });
   ctx.sendClient(rolloutObject, ctx.key).repair({}, delay);
 }

@@ -3,7 +3,7 @@ import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { ofFleet } from "#rollout/fleets.ts";
 import {
-  type CallerNote,
+  type CallerRecord,
   type Run,
   rolloutObject,
   rolloutRuns,
@@ -77,7 +77,7 @@ export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
 /** Notes who waits for a run, so that a Cancel need not answer through the run. */
 export async function noteCaller(
   ctx: ObjectContext,
-  { runner, caller }: CallerNote,
+  { runner, caller }: CallerRecord,
 ): Promise<null> {
   const head = await readHead(ctx);
   if (head?.runner === runner) writeHead(ctx, { ...head, caller: { runner, invocation: caller } });

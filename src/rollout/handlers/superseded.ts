@@ -18,7 +18,7 @@ type Reader = Pick<ObjectSharedContext, "get">;
 type Writer = Pick<ObjectContext, "set" | "clear">;
 
 /** The number of stored ones. Callers that still wait for an older one are referred to history. */
-const keptLimit = 50;
+const savedLimit = 50;
 
 /** Key `supersededIds`: the rollouts that are kept, the oldest first. */
 const idsKey = "supersededIds";
@@ -27,7 +27,7 @@ const batchKey = (id: string, n: number) => `late:${id}:batch:${n}`;
 const outcomeKey = (id: string, n: number) => `late:${id}:outcome:${n}`;
 
 /** A stored rollout with access to its state, whether it is the current one or a superseded one. */
-export type KeptRollout = {
+export type SavedRollout = {
   head: RolloutHead;
   isCurrent: boolean;
   write: (head: RolloutHead) => void;
@@ -42,18 +42,18 @@ export function readSupersededHead(ctx: Reader, id: string): Promise<RolloutHead
 }
 
 /** null: it is neither the current one nor kept. */
-export async function readRollout(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
+export async function readRollout(ctx: ObjectContext, id: string): Promise<SavedRollout | null> {
   const current = await readHead(ctx);
-  return current?.rolloutId === id ? currentRollout(ctx, current) : readKept(ctx, id);
+  return current?.rolloutId === id ? currentRollout(ctx, current) : readSaved(ctx, id);
 }
 
 /** null: it is not kept. */
-export async function readKept(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
+export async function readSaved(ctx: ObjectContext, id: string): Promise<SavedRollout | null> {
   const head = await readSupersededHead(ctx, id);
-  return head === null ? null : keptRollout(ctx, head);
+  return head === null ? null : supersededRollout(ctx, head);
 }
 
-function keptRollout(ctx: ObjectContext, head: RolloutHead): KeptRollout {
+function supersededRollout(ctx: ObjectContext, head: RolloutHead): SavedRollout {
   const { rolloutId: id } = head;
   return {
     head,
@@ -67,7 +67,7 @@ function keptRollout(ctx: ObjectContext, head: RolloutHead): KeptRollout {
   };
 }
 
-export function currentRollout(ctx: ObjectContext, head: RolloutHead): KeptRollout {
+export function currentRollout(ctx: ObjectContext, head: RolloutHead): SavedRollout {
   return {
     head,
     isCurrent: true,
@@ -79,17 +79,17 @@ export function currentRollout(ctx: ObjectContext, head: RolloutHead): KeptRollo
 }
 
 /** All that are kept, the current one first. */
-export async function readRollouts(ctx: ObjectContext): Promise<KeptRollout[]> {
+export async function readRollouts(ctx: ObjectContext): Promise<SavedRollout[]> {
   const current = await readHead(ctx);
   const ids = (await readIds(ctx)).filter((id) => id !== current?.rolloutId);
   const heads = await together(ids.map((id) => readSupersededHead(ctx, id)));
   const known = current === null ? [] : [currentRollout(ctx, current)];
   const kept = heads.filter((head) => head !== null);
-  return [...known, ...kept.map((head) => keptRollout(ctx, head))];
+  return [...known, ...kept.map((head) => supersededRollout(ctx, head))];
 }
 
 /** Stores the rollout that is about to be superseded: its head, and its open batches with results. */
-export async function keepSuperseded(ctx: ObjectContext, head: RolloutHead): Promise<void> {
+export async function saveSuperseded(ctx: ObjectContext, head: RolloutHead): Promise<void> {
   const { succeededIds: _s, failedIds: _f, previousImages: _p, ...compact } = head;
   const id = head.rolloutId;
   for (const n of Object.keys(head.openBatches).map(Number)) {
@@ -98,8 +98,8 @@ export async function keepSuperseded(ctx: ObjectContext, head: RolloutHead): Pro
   }
   ctx.set(headKey(id), compact);
   const ids = [...(await readIds(ctx)).filter((other) => other !== id), id];
-  for (const gone of ids.slice(0, -keptLimit)) await forget(ctx, gone);
-  ctx.set(idsKey, ids.slice(-keptLimit));
+  for (const gone of ids.slice(0, -savedLimit)) await forget(ctx, gone);
+  ctx.set(idsKey, ids.slice(-savedLimit));
 }
 
 async function forget(ctx: ObjectContext, id: string): Promise<void> {

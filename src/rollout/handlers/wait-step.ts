@@ -7,7 +7,7 @@ import type { Instruction } from "#rollout/internal.ts";
 import type { WaitReason } from "#rollout/policy/contract.ts";
 import { type RolloutHead, readWindowsEpoch, type WaveWait, writeHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
-import { tellAgain } from "./tell-history.ts";
+import { sendAgain } from "./send-history.ts";
 
 export async function waitFor(
   ctx: ObjectContext,
@@ -21,7 +21,7 @@ export async function waitFor(
 }
 
 /** Nothing is said of it: it takes milliseconds. */
-export function lookAgain(
+export function pollAgain(
   ctx: ObjectContext,
   head: RolloutHead,
   nowMs: number,
@@ -71,5 +71,5 @@ async function writeWait(
     return;
   }
   writeHead(ctx, head);
-  if (isTold) await tellAgain(ctx, head);
+  if (isTold) await sendAgain(ctx, head);
 }

@@ -3,10 +3,10 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { RollbackResult } from "#rollout/contract.ts";
 import type {
   CaptureRequest,
+  CaptureTask,
   Freeze,
   RunEnd,
   RunResult,
-  ToCapture,
   VersionStop,
 } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
@@ -27,13 +27,13 @@ import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
 import { stopWork } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
-import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
+import { currentRollout, readRollout, type SavedRollout, statusOfForgotten } from "./superseded.ts";
 
 /** Returns for what the fleet is to be frozen; null when it is frozen already, or the rollout no longer runs. */
 export async function toCapture(
   ctx: ObjectContext,
   { rolloutId, runner }: CaptureRequest,
-): Promise<ToCapture> {
+): Promise<CaptureTask> {
   const head = await readHead(ctx);
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
   if (head === null || !isWanted || head.runner !== runner) return null;
@@ -130,7 +130,7 @@ async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RunResul
 /** After a rollback that ended early more results may have come; sentinels without one are added. */
 async function withLateResults(
   ctx: ObjectContext,
-  { head, isCurrent }: KeptRollout,
+  { head, isCurrent }: SavedRollout,
 ): Promise<RolloutHead> {
   const hasEnded = isCurrent && head.state === "cancelled" && head.revertedBefore !== undefined;
   return hasEnded ? withUnresolved(ctx, head) : head;

@@ -20,7 +20,7 @@ import type { PlannedRollout, WaveMembers } from "./plan.ts";
 /** The number of sentinels that the answer of Plan names for each wave, and of those left out. */
 const namedPerWave = 100;
 
-type Planned = {
+type PlanInput = {
   image: string;
   ci: CiEvidence[];
   hindrances: string[];
@@ -35,7 +35,7 @@ type Planned = {
   nowMs: number;
 };
 
-export function describePlan(planned: Planned, { waves, leftOut }: PlannedRollout): RolloutPlan {
+export function describePlan(planned: PlanInput, { waves, leftOut }: PlannedRollout): RolloutPlan {
   const { image, ci, hindrances, wavePercentages, policy, fleetSize, windows, nowMs } = planned;
   const { gate = null, warnings = [] } = planned;
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);

@@ -5,7 +5,7 @@ import { stateWords } from "#kernel/words.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 
 /** The known state of the fleet that comes first. */
-export type Before = {
+export type PrecedingFleet = {
   fleet: string;
   status: Pick<RolloutStatus, "state" | "image" | "total" | "left_out">;
   /** True if its newest rollout of the image, by history, has completed. */
@@ -18,7 +18,7 @@ export type Before = {
  */
 export function findHindrance(
   image: string,
-  { fleet, status, hasCompleted }: Before,
+  { fleet, status, hasCompleted }: PrecedingFleet,
 ): string | undefined {
   const { state, image: newest, total, left_out: leftOut = 0 } = status;
   if (newest === null || !isSameImage(newest, image)) {

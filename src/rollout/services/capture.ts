@@ -3,7 +3,7 @@ import { CancelledError, type Context, implement, TerminalError } from "@restate
 import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
-import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
+import { type LeftOutMember, reasonOf } from "#rollout/choice/leave-out.ts";
 import { requireMatches } from "#rollout/choice/unmatched.ts";
 import { type Fleets, keyOf } from "#rollout/fleets.ts";
 import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
@@ -92,7 +92,7 @@ function unlisted(error: unknown): { unlisted: string } {
   return { unlisted: error.message };
 }
 
-type Frozen = {
+type FrozenFleet = {
   waves: WaveProgress[];
   batches: Batch[];
   inline: Partial<RolloutHead>;
@@ -100,7 +100,7 @@ type Frozen = {
 };
 
 /** The plan that is journaled has ids and numbered images: about 25 bytes per sentinel. */
-function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Frozen {
+function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): FrozenFleet {
   const { waves: planned, leftOut } = planRollout(fleet, request);
   const batches = toBatches(planned);
   const waves = toWaveProgress(planned);
@@ -111,7 +111,7 @@ function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Froze
 }
 
 /** By reason, a limited number in each. */
-function entriesOf(leftOut: readonly LeftOut[]): LeftOutEntry[] {
+function entriesOf(leftOut: readonly LeftOutMember[]): LeftOutEntry[] {
   const byReason = Map.groupBy(leftOut, reasonOf);
   return [...byReason].flatMap(([reason, members]) =>
     Array.from({ length: Math.ceil(members.length / idsPerEntry) }, (_, i) => ({

@@ -36,14 +36,14 @@ type BatchesRun = OfFleet & {
 export type Cancelled = RestatePromise<RolloutStatus | null>;
 
 /** `invocations`: of batches that go on, and record what they have in flight. */
-export type Left = { invocations: string[]; status: RolloutStatus | null };
+export type UnfinishedBatches = { invocations: string[]; status: RolloutStatus | null };
 
 /** Runs batches, a few at once, until all have ended or one was stopped: null. Or until it was cancelled. */
 export async function runBatches(
   ctx: Context,
   { cancelled, ...run }: BatchesRun,
   settings: LaneSettings,
-): Promise<Left | null> {
+): Promise<UnfinishedBatches | null> {
   const lanes = new BatchLanes(ctx, run, settings);
   const cancel =
     cancelled === undefined ? [] : [cancelled.map((status) => ({ status: status ?? null }))];

@@ -22,11 +22,17 @@ import {
   rolloutWatch,
 } from "#rollout/internal.ts";
 import { toResult } from "#rollout/run-result.ts";
-import { attach, type Cancelled, type LaneSettings, type Left, runBatches } from "./lanes.ts";
-import { type LookSettings, look, waitAndLook } from "./look.ts";
+import {
+  attach,
+  type Cancelled,
+  type LaneSettings,
+  runBatches,
+  type UnfinishedBatches,
+} from "./lanes.ts";
+import { type PollSettings, poll, waitAndPoll } from "./poll.ts";
 
 export type RunSettings = LaneSettings &
-  LookSettings & {
+  PollSettings & {
     /** The limit of a deploy; it also bounds the wait for deploys that an earlier run left in flight. */
     deployTimeoutMs: number;
   };
@@ -81,57 +87,57 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     stop.map(() => true),
   ]);
   const asked = { rolloutId, runner: ctx.request().id };
-  let led: Led = { ...run, stop, cancelled: ctx.signal("cancel"), settings };
+  let context: RunContext = { ...run, stop, cancelled: ctx.signal("cancel"), settings };
   let next = await rollout.advance({
     ...asked,
-    ...(isStopped ? { isStopped } : await look(ctx, led)),
+    ...(isStopped ? { isStopped } : await poll(ctx, context)),
   });
   while (next.action !== "stop") {
-    led = { ...led, windowsEpoch: next.windowsEpoch };
-    const done = await follow(ctx, next, led);
-    if ("unlisted" in done) {
-      return endEarly(ctx, run, { failure: done.unlisted, cause: "fleet" });
+    context = { ...context, windowsEpoch: next.windowsEpoch };
+    const result = await follow(ctx, next, context);
+    if ("unlisted" in result) {
+      return endEarly(ctx, run, { failure: result.unlisted, cause: "fleet" });
     }
-    if ("cancelled" in done) return toResult(done.cancelled);
-    next = await rollout.advance({ ...asked, ...done });
+    if ("cancelled" in result) return toResult(result.cancelled);
+    next = await rollout.advance({ ...asked, ...result });
   }
   const { status, followedBy } = next;
   return { ...toResult(status), ...(followedBy !== undefined && { followedBy }) };
 }
 
-type Led = Run & {
+type RunContext = Run & {
   stop: RestatePromise<null>;
   /** Cancel's own signal: its callers do not wait for what is in flight, as those of a pause do. */
   cancelled: Cancelled;
   settings: RunSettings;
 };
 
-type Done = Omit<Advance, "rolloutId" | "runner">;
+type StepResult = Omit<Advance, "rolloutId" | "runner">;
 
 /** Does what the instruction says, and answers with what was done and what was read since. */
 async function follow(
   ctx: Context,
   next: Exclude<Instruction, { action: "stop" }>,
-  led: Led,
-): Promise<Done | { unlisted: string } | { cancelled: RolloutStatus }> {
-  if (next.action === "wait") return waitAndLook(ctx, { ...led, ...next });
+  context: RunContext,
+): Promise<StepResult | { unlisted: string } | { cancelled: RolloutStatus }> {
+  if (next.action === "wait") return waitAndPoll(ctx, { ...context, ...next });
   if (next.action === "capture") {
-    const captured = await capture(ctx, led);
-    return captured ?? look(ctx, led);
+    const captured = await capture(ctx, context);
+    return captured ?? poll(ctx, context);
   }
   const { batches, oneByOne } = next;
-  const left = await runBatches(ctx, { ...led, batches, oneByOne }, led.settings);
-  if (left !== null) return leave(ctx, led, { left, waveIndex: next.waveIndex });
-  return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
+  const unfinished = await runBatches(ctx, { ...context, batches, oneByOne }, context.settings);
+  if (unfinished !== null)
+    return handToWatch(ctx, context, { ...unfinished, waveIndex: next.waveIndex });
+  return { ...(await poll(ctx, context)), finishedWave: next.waveIndex };
 }
 
 /** Hands the unfinished batches of a cancelled rollout to the watch, which waits for them. */
-function leave(
+function handToWatch(
   ctx: Context,
-  { rolloutId, ...run }: Led,
-  { left, waveIndex }: { left: Left; waveIndex: number },
-): Done | { cancelled: RolloutStatus } {
-  const { invocations, status } = left;
+  { rolloutId, ...run }: RunContext,
+  { invocations, status, waveIndex }: UnfinishedBatches & { waveIndex: number },
+): StepResult | { cancelled: RolloutStatus } {
   ctx.sendClient(rolloutWatch).batches({ rolloutId, invocations, ...ofFleet(keyOf(run)) });
   if (status !== null) return { cancelled: status };
   // Its Cancel has failed after it was written.
@@ -139,7 +145,7 @@ function leave(
 }
 
 /** Freezes the fleet, which may take minutes to list; ends early when the rollout is stopped meanwhile. */
-async function capture(ctx: Context, { stop, ...run }: Led): Promise<CaptureResult> {
+async function capture(ctx: Context, { stop, ...run }: RunContext): Promise<CaptureResult> {
   const { rolloutId } = run;
   const wanted = { rolloutId, runner: ctx.request().id, ...ofFleet(keyOf(run)) };
   const capturing = ctx.client(rolloutCapture).run(wanted);

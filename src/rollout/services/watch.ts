@@ -4,7 +4,7 @@ import type { FleetMember } from "#fleet/contract.ts";
 import { endsWithin } from "#kernel/attach.ts";
 import { readPatiently } from "#kernel/read-now.ts";
 import { type Fleets, keyOf, type ListFleet, type OfFleet } from "#rollout/fleets.ts";
-import { rolloutObject, rolloutWatch, type ServingNote } from "#rollout/internal.ts";
+import { rolloutObject, rolloutWatch, type ServingRecord } from "#rollout/internal.ts";
 
 /** The interval at which a running rollout is checked, in case every invocation that waits for it was killed. */
 export const repairIntervalMs = 30_000;
@@ -44,14 +44,14 @@ async function listOnce(
   return ctx.client(rolloutObject, keyOf(of)).noteServing({ rolloutId, serving });
 }
 
-function toServing({ id, health, running_image: image }: FleetMember): ServingNote["serving"] {
+function toServing({ id, health, running_image: image }: FleetMember): ServingRecord["serving"] {
   if (health === "unhealthy") return [[id, ""]];
   return health === "healthy" && image !== "" ? [[id, image]] : [];
 }
 
-type Watched = OfFleet & { rolloutId: string; runner: string };
+type WatchedRun = OfFleet & { rolloutId: string; runner: string };
 
-async function watch(ctx: Context, { fleet, ...run }: Watched): Promise<null> {
+async function watch(ctx: Context, { fleet, ...run }: WatchedRun): Promise<null> {
   const rollout = ctx.client(rolloutObject, keyOf({ fleet }));
   const failure = await endOf(ctx, [run.runner]);
   if (failure === undefined) return null;

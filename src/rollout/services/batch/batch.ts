@@ -4,7 +4,7 @@ import type { BeginDeploys, DeployStart } from "#fleet/deploys/contract.ts";
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
-import { abandon, begin, deploy, type Event, stopEvent, toEvent } from "./events.ts";
+import { abandon, deploy, type Event, start, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 
 /** The number of results of quick deploys recorded at once, unless groups have taken longer than that meanwhile. */
@@ -105,12 +105,15 @@ class BatchWork {
       this.#slots.take(target);
       targets.push(target);
     }
-    if (this.#isQuick && targets.length > 0) this.#begin(targets);
+    if (this.#isQuick && targets.length > 0) this.#startGroup(targets);
     else for (const target of targets) this.#deploy(target);
   }
 
-  #begin(targets: readonly Target[]): void {
-    const group = begin(this.#ctx, targets, { run: this.#run, beginDeploys: this.#beginDeploys });
+  #startGroup(targets: readonly Target[]): void {
+    const group = start(this.#ctx, targets, {
+      run: this.#run,
+      beginDeploys: this.#beginDeploys,
+    });
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;
   }
@@ -183,7 +186,7 @@ class BatchWork {
   }
 
   take(event: Event): void {
-    if (event.type === "begun") this.#takeBegun(event);
+    if (event.type === "begun") this.#takeStarted(event);
     if (event.type === "stop") this.isStopped = true;
     if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
     if (event.type === "pins read") this.#leaveOut(this.#pins.takeReading(event.pinned));
@@ -197,7 +200,7 @@ class BatchWork {
   }
 
   /** Deploys that have not ended get invocations of their own. */
-  #takeBegun({ targets, starts, isQuick, tookMs }: Extract<Event, { type: "begun" }>): void {
+  #takeStarted({ targets, starts, isQuick, tookMs }: Extract<Event, { type: "begun" }>): void {
     this.#groups--;
     this.#unrecordedMs += tookMs;
     this.#isQuick &&= isQuick;

@@ -18,11 +18,11 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 /** A sentinel that a pin holds back, and why. */
 export type Pinned = { id: string; reason: string };
 
-type Begun = Awaited<ReturnType<BeginDeploys>>;
+type StartedDeploys = Awaited<ReturnType<BeginDeploys>>;
 
 /** `pinned`: null: the pins could not be read. */
 export type Event =
-  | ({ type: "begun"; targets: readonly Target[] } & Begun)
+  | ({ type: "begun"; targets: readonly Target[] } & StartedDeploys)
   | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
   | { type: "recorded"; wasKilled: boolean }
@@ -39,7 +39,7 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
 type DeployRun = Pick<BatchRun, "run" | "fleet">;
 
 /** Begins the deploys of a group, in one entry of the journal. */
-export function begin(
+export function start(
   ctx: Context,
   targets: readonly Target[],
   { run, beginDeploys }: { run: DeployRun; beginDeploys: BeginDeploys },
@@ -48,21 +48,21 @@ export function begin(
     sentinelId: target.id,
     image: target.image,
     deployId: deployIdOf(ctx, target),
-    ...wantedBy(run),
+    ...runOf(run),
   }));
   return ctx
     .run("begin-deploys", () => beginDeploys(orders, keyOf(run)))
-    .map((begun = nothingBegun): Event => ({ type: "begun", targets, ...begun }));
+    .map((begun = nothingStarted): Event => ({ type: "begun", targets, ...begun }));
 }
 
-const nothingBegun: Begun = { starts: [], isQuick: false, tookMs: 0 };
+const nothingStarted: StartedDeploys = { starts: [], isQuick: false, tookMs: 0 };
 
 /** The same whenever this invocation is repeated, and another one's is different. */
 function deployIdOf(ctx: Context, { index }: Target): string {
   return `${ctx.request().id}-${index}`;
 }
 
-function wantedBy({ run }: DeployRun): { run?: string } {
+function runOf({ run }: DeployRun): { run?: string } {
   return run === undefined ? {} : { run };
 }
 
@@ -79,7 +79,7 @@ export function deploy(
   };
   return ctx
     .client(sentinelService, id)
-    .Deploy({ image, ...wantedBy(run), ...ofFleet(keyOf(run)), ...(begun && { begun }) })
+    .Deploy({ image, ...runOf(run), ...ofFleet(keyOf(run)), ...(begun && { begun }) })
     .map((result, failure) => toEvent(target, result, failure));
 }
 
@@ -91,11 +91,11 @@ export function toEvent(
 ): Event {
   const { index, id } = target;
   if (result?.ordered === false) return { type: "unordered", index };
-  const outcome = { index, id, ...judge(result, failure) };
+  const outcome = { index, id, ...outcomeOf(result, failure) };
   return { type: "deployed", target, outcome, wasKilled: failure !== undefined };
 }
 
-function judge(
+function outcomeOf(
   result: DeployResult | undefined,
   failure: TerminalError | undefined,
 ): Pick<DeployOutcome, "ok" | "reason" | "ofFleet" | "serving"> {

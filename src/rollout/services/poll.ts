@@ -6,7 +6,7 @@ import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
 import type { ListFleet } from "#rollout/fleets.ts";
-import type { Advance, Look, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
+import type { Advance, Readings, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { ReadStrays } from "./strays.ts";
@@ -14,7 +14,7 @@ import type { ReadStrays } from "./strays.ts";
 /** The windows that hold for this fleet. */
 export type ReadWindows = (fleet: string) => Promise<RolloutWindow[]>;
 
-export type LookSettings = {
+export type PollSettings = {
   /** The fleet's name. */
   name: string;
   /** Reads reports of checks since a time. */
@@ -24,19 +24,19 @@ export type LookSettings = {
   listFleet: ListFleet;
 };
 
-type Looking = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore" | "countsUnhealthy"> & {
+type PollContext = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore" | "countsUnhealthy"> & {
   /** Resolves when the rollout is stopped meanwhile. */
   stop: RestatePromise<null>;
-  settings: LookSettings;
+  settings: PollSettings;
 };
 
-type Wait = Looking & WaitInstruction;
+type Wait = PollContext & WaitInstruction;
 
 /** The limit of one reading; the next poll tries again. */
 const readLimitMs = 30_000;
 
 /** Waits one interval, and reads what the conditions of the wait are about. */
-export async function waitAndLook(
+export async function waitAndPoll(
   ctx: Context,
   wait: Wait,
 ): Promise<Pick<Advance, "finishedWave" | "isStopped" | "look">> {
@@ -47,21 +47,21 @@ export async function waitAndLook(
     ctx.signal<null>(wakeSignal(round)).map(() => true),
     wait.stop.map(() => false),
   ]);
-  const seen = slept ? await look(ctx, wait) : {};
+  const seen = slept ? await poll(ctx, wait) : {};
   return { ...ended, ...(seen.look === undefined ? { isStopped: true } : seen) };
 }
 
 /** Reads what may keep the next thing from starting. Without an answer: the rollout was stopped meanwhile. */
-export async function look(ctx: Context, at: Looking | Wait): Promise<{ look?: Look }> {
-  const reading = ctx.run("look", () => lookAt(ctx, at));
+export async function poll(ctx: Context, at: PollContext | Wait): Promise<{ look?: Readings }> {
+  const reading = ctx.run("look", () => readConditions(ctx, at));
   // Not awaited alone: a Cancel must not wait for a fleet that does not answer.
   return RestatePromise.race([
-    reading.map((seen) => ({ look: seen as Look })),
+    reading.map((seen) => ({ look: seen as Readings })),
     at.stop.map(() => ({})),
   ]);
 }
 
-async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
+async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Readings> {
   const { name, readChecks, readStrays, readWindows, listFleet } = at.settings;
   const {
     rolloutId,
@@ -70,7 +70,7 @@ async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
     soaks,
     image,
     sinceMs,
-  }: Looking & Partial<WaitInstruction> = at;
+  }: PollContext & Partial<WaitInstruction> = at;
   const atMs = Date.now();
   const [reports, strays, windows, fleet] = await Promise.all([
     gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
@@ -96,7 +96,7 @@ function unhealthyOf(fleet: readonly FleetMember[]): Unhealthy {
 }
 
 /** Worked out here and not in a handler of the rollout object: a year of windows takes a tenth of a second. */
-function openingsOf({ notBefore }: Looking, windows: readonly RolloutWindow[]): Openings {
+function openingsOf({ notBefore }: PollContext, windows: readonly RolloutWindow[]): Openings {
   const startMs = notBefore === undefined ? undefined : Date.parse(notBefore);
   return openingsAt(windows, { nowMs: Date.now(), startMs });
 }

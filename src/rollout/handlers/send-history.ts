@@ -7,23 +7,23 @@ import type { Batch, RolloutHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 
 /** Key `told`: the last transition that was sent to history. */
-const toldKey = "told";
-type LastTold = { rolloutId: string } & Pick<HistoryEntry, "told" | "toldAt">;
+const lastSentKey = "told";
+type LastSent = { rolloutId: string } & Pick<HistoryEntry, "told" | "toldAt">;
 
 /** Sends a transition. */
-export function tellHistory(
+export function sendTransition(
   ctx: ObjectContext,
   head: RolloutHead,
   told: HistoryEntry["told"],
 ): void {
   const { rolloutId, sequence: toldAt } = head;
-  ctx.set<LastTold>(toldKey, { rolloutId, told, toldAt });
+  ctx.set<LastSent>(lastSentKey, { rolloutId, told, toldAt });
   save(ctx, head, { told, toldAt });
 }
 
 /** Sends how the rollout is now. Whoever sent it last may have been killed, and what it sent with it. */
-export async function tellAgain(ctx: ObjectContext, head: RolloutHead): Promise<void> {
-  const last = await ctx.get<LastTold>(toldKey);
+export async function sendAgain(ctx: ObjectContext, head: RolloutHead): Promise<void> {
+  const last = await ctx.get<LastSent>(lastSentKey);
   if (last?.rolloutId !== head.rolloutId) return;
   const { told, toldAt } = last;
   save(ctx, head, { told, toldAt });
@@ -80,12 +80,12 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
 }
 
 /** Sends the members of a batch, before it is deployed: what was sent when the fleet was frozen may be still on its way. */
-export function tellMembers(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
+export function sendMembers(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
   ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [toPlanned(batch)] });
 }
 
 /** Sends results, with the head's totals. */
-export function tellOutcomes(
+export function sendOutcomes(
   ctx: ObjectContext,
   head: RolloutHead,
   changes: OutcomeChange[],
@@ -97,7 +97,7 @@ export function tellOutcomes(
 }
 
 /** Sends results of a rollout whose state was deleted: history alone still has it. */
-export async function tellLateOutcomes(
+export async function sendLateOutcomes(
   ctx: ObjectContext,
   rolloutId: string,
   changes: OutcomeChange[],
