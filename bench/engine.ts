@@ -26,7 +26,7 @@ export function createEngineParts(servers: Servers, fleet: Fleet): EngineParts {
       (await createTestListing(servers.database, fleet.driver).list()).map(({ id }) => id),
     async deploy(sentinelId, image) {
       const order = { sentinelId, image, deployId: `${image}/${sentinelId}` };
-      const { status } = await servers.deployer.begin(order, 60_000);
+      const { status } = await servers.deployer.start(order, 60_000);
       if (status !== "ready") throw new Error(`${sentinelId} is ${status}`);
       return status;
     },

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
-import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import { createDeployer, type Deployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
+import { createStartDeploys } from "#fleet/deploys/start.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
@@ -141,7 +141,7 @@ async function startServers(
         ],
         readMembers: store.members,
         orders: store,
-        beginDeploys: createBeginDeploys(fleets),
+        startDeploys: createStartDeploys(fleets),
         readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],
         database,

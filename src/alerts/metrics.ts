@@ -24,7 +24,7 @@ export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
 type Count = () => Promise<EventCounts>;
 
 /** Queries the database at each scrape; while it does not answer, these metrics are absent. */
-export function showEvents(count: Count, registry: Registry): void {
+export function exposeEvents(count: Count, registry: Registry): void {
   const countOnce = shareCall(count);
   const show = (name: string, help: string, of: (counts: EventCounts) => number) =>
     new Gauge({

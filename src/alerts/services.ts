@@ -6,7 +6,7 @@ import { inTime } from "#kernel/in-time.ts";
 import { createAttempt } from "./attempt.ts";
 import type { AnyChannel, FindChannel, SendToChannel } from "./channels/message.ts";
 import type { Environment } from "./contract.ts";
-import { countAttempts, showEvents } from "./metrics.ts";
+import { countAttempts, exposeEvents } from "./metrics.ts";
 import { type ChannelsOf, createAlertQueue, createNotices } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { LinkTo } from "./payload.ts";
@@ -43,7 +43,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const findChannel = createFindChannel(parts.readChannels);
   const attempt = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
   const preview = createPreview({ ...parts, findChannel });
-  showEvents(store.count, registry);
+  exposeEvents(store.count, registry);
   return [
     createNotices(parts.channelsOf),
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),

@@ -11,10 +11,10 @@ import { createListMetrics } from "#fleet/list-metrics.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/keep.ts";
 import type { FleetLogs } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
-import { showMembers } from "#fleet/member-metrics.ts";
+import { exposeMembers } from "#fleet/member-metrics.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
@@ -54,7 +54,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const store = createFleetStore(database);
   const settings = fleetsOf(config);
   const names = settings.map(({ name }) => name);
-  showMembers(database, { fleets: names, registry });
+  exposeMembers(database, { fleets: names, registry });
   const metrics = {
     ofList: createListMetrics(registry),
     countDeploys: createCountDeploys(registry),
@@ -69,7 +69,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     stops.add(`fleet driver ${one.name}`, driver.stop);
     await driver.start();
     const { log_lines: lines } = one.fleet;
-    const keepLog = createKeepLog({ driver, store: logs, budget: createLogBudget(), lines, log });
+    const keepLog = createSaveLog({ driver, store: logs, budget: createLogBudget(), lines, log });
     const running = {
       ...one,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),

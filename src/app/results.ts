@@ -3,7 +3,7 @@ import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { countRecords, showChecks } from "#monitor/results/metrics.ts";
+import { countRecords, exposeChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
 import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
@@ -55,7 +55,7 @@ export function createResults(parts: ResultParts): Results {
   });
   const replayCheck = createReplayCheck({ database, readDefinitions, failedAtPercent, nowMs });
   const sumUp = createSumUp({ database, failedAtPercent, nowMs });
-  showChecks(viewChecks, registry);
+  exposeChecks(viewChecks, registry);
   return {
     readDefinitions,
     whyOff,

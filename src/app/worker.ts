@@ -6,8 +6,8 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
-import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
+import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
@@ -195,7 +195,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       fleets: fleets.map((one) => toRolloutFleet(base, one)),
       readMembers: store.members,
       orders: store,
-      beginDeploys: createBeginDeploys(byName(fleets, (one) => one)),
+      startDeploys: createStartDeploys(byName(fleets, (one) => one)),
       readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
       database,

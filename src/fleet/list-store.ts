@@ -79,7 +79,7 @@ export function createListStore(database: Database, listTerms: ListTerms) {
     },
 
     /** Stores why no list was written; the next written list clears it. */
-    async keepProblem(problem: string): Promise<void> {
+    async recordProblem(problem: string): Promise<void> {
       await database.query(saveProblem, [fleet, problem]);
     },
   };

@@ -57,7 +57,7 @@ export function createFleetListing(parts: ListingParts): FleetListing {
     } catch (error) {
       if (isMistyped(error)) throw error;
       metrics.failed();
-      await store.keepProblem((error as Error).message).catch(() => {});
+      await store.recordProblem((error as Error).message).catch(() => {});
       throw error;
     }
   };

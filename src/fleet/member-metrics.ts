@@ -14,7 +14,7 @@ const everyState = deployStatuses.flatMap((deploy_status) =>
 type Count = { fleet: string; deploy_status: string; health: string; sentinels: number };
 
 /** Every worker has the same values. While the database does not answer in time there are none. */
-export function showMembers(
+export function exposeMembers(
   database: Database,
   { fleets, registry }: { fleets: readonly string[]; registry: Registry },
 ): void {

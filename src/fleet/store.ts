@@ -63,11 +63,11 @@ export function createFleetStore(database: Database) {
     },
 
     /** Notes that the sentinel is ready, for the deploy of this image in progress. False: there is none. */
-    async notePush({ id, image }: { id: string; image: string }): Promise<boolean> {
+    async recordPush({ id, image }: { id: string; image: string }): Promise<boolean> {
       const { rows } = await database.query<{ image: string }>(findDeploying, [id]);
       const ordered = rows[0]?.image ?? "";
       if (compareImages(ordered, image) === "other") return false;
-      return (await database.query(notePush, [id, ordered])).rowCount !== 0;
+      return (await database.query(insertPush, [id, ordered])).rowCount !== 0;
     },
 
     /** True if a push was recorded for this deploy. */
@@ -178,7 +178,7 @@ const abandonDeploy = `
 const findDeploying = `
   SELECT image FROM sentinels WHERE id = $1 AND deploy_status = 'progressing'`;
 
-const notePush = `
+const insertPush = `
   UPDATE sentinels SET pushed_deploy = deploy_id
   WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
 

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
-import type { BeginDeploys } from "#fleet/deploys/contract.ts";
+import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -12,7 +12,7 @@ import { createPinStore } from "./choice/store.ts";
 import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
 import type { OrderStop } from "./handlers/order-stop.ts";
-import { showRollouts } from "./history/metrics.ts";
+import { exposeRollouts } from "./history/metrics.ts";
 import { createHistoryObject } from "./history/object.ts";
 import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
@@ -42,7 +42,7 @@ export type RolloutParts = {
   readChecks: ReadChecks;
   readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
-  beginDeploys: BeginDeploys;
+  startDeploys: StartDeploys;
   database: Database;
   endInvocations: EndInvocations;
   /** Absent: there are no metrics of the newest rollouts. */
@@ -60,7 +60,7 @@ export function createRolloutServices(parts: RolloutParts) {
   const access = { readActor, fleets };
   const history = createHistoryStore(parts.database);
   if (parts.registry !== undefined) {
-    showRollouts(history, { fleets: fleets.names, registry: parts.registry });
+    exposeRollouts(history, { fleets: fleets.names, registry: parts.registry });
   }
   const readStrays = createReadStrays({ fleets, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
@@ -86,7 +86,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createRunService((name) => ({ ...fleets.get(name), readChecks, readStrays, readWindows })),
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),
-      beginDeploys: parts.beginDeploys,
+      startDeploys: parts.startDeploys,
     }),
     createCapture({ fleets, readPins, listForMs }),
     createWatch(fleets, listForMs),

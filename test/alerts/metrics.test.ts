@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { countAttempts, showEvents } from "#alerts/metrics.ts";
+import { countAttempts, exposeEvents } from "#alerts/metrics.ts";
 import { buildOrder } from "../support/alerts/alert-builders.ts";
 
 const names = /^(vedette_alert\w+)(?:\{[^}]*\})? (\S+)$/gm;
@@ -20,7 +20,7 @@ describe("showEvents", () => {
       oldestPendingSeconds: 61.5,
       tokenRefused: 1,
     }));
-    showEvents(count, registry);
+    exposeEvents(count, registry);
 
     const values = await valuesOf(registry);
 
@@ -35,7 +35,7 @@ describe("showEvents", () => {
 
   it("shows nothing rather than zeros when the database is away", async () => {
     const registry = new Registry();
-    showEvents(() => Promise.reject(new Error("away")), registry);
+    exposeEvents(() => Promise.reject(new Error("away")), registry);
 
     expect(await valuesOf(registry)).toEqual({});
   });
@@ -43,7 +43,7 @@ describe("showEvents", () => {
   it("does not wait for a database that hangs, and queries it again the next time", async () => {
     const registry = new Registry();
     const count = vi.fn(() => new Promise<never>(() => {}));
-    showEvents(count, registry);
+    exposeEvents(count, registry);
 
     const values = valuesOf(registry);
     await vi.advanceTimersByTimeAsync(2_000);

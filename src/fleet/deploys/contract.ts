@@ -27,7 +27,7 @@ export const DeployStep = z.object({
 export type DeployStep = z.infer<typeof DeployStep>;
 
 /** A deploy that was begun before its invocation; without `step` it may have been, and is begun again. */
-const BegunDeploy = z.strictObject({ deployId: z.string().max(300), step: DeployStep.optional() });
+const EarlyDeploy = z.strictObject({ deployId: z.string().max(300), step: DeployStep.optional() });
 
 const DeployRequest = z.strictObject({
   image: z
@@ -44,7 +44,7 @@ const DeployRequest = z.strictObject({
     description: "The run of a rollout that wants it: once that has stopped nothing is ordered.",
   }),
   fleet: fleetOrNone("The fleet of the sentinel; without it the default fleet."),
-  begun: BegunDeploy.optional().meta({
+  begun: EarlyDeploy.optional().meta({
     title: "Begun",
     description: "What a rollout's batch has done of this deploy already.",
   }),
@@ -72,7 +72,7 @@ export type DeployStart = { result?: DeployResult; step?: DeployStep };
  * deploy in progress. Never throws, and takes a few seconds at most. `isQuick`: most have ended, in a moment; `tookMs`:
  * how long it took.
  */
-export type BeginDeploys = (
+export type StartDeploys = (
   orders: readonly { sentinelId: string; image: string; deployId: string; run?: string }[],
   fleet: string,
 ) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;

@@ -6,11 +6,11 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { KeepLog } from "#fleet/logs/keep.ts";
+import type { SaveLog } from "#fleet/logs/keep.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { isOfData } from "#kernel/unwritable.ts";
 import type { DeployStep, Serving } from "./contract.ts";
-import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
+import { giveOrder, type OrderParts, type PollResult, type RunOrder } from "./give-order.ts";
 
 /** The input of a poll: the state from the previous step, and the reason for this one. */
 export type NextPoll = {
@@ -30,31 +30,31 @@ export type NextPoll = {
 
 export type Deployer = {
   /** Starts the deploy and polls once. Idempotent. */
-  begin: (order: WantedOrder, timeoutMs: number) => Promise<DeployStep>;
-  observe: (order: WantedOrder, next: NextPoll, timeoutMs: number) => Promise<DeployStep>;
+  start: (order: RunOrder, timeoutMs: number) => Promise<DeployStep>;
+  observe: (order: RunOrder, next: NextPoll, timeoutMs: number) => Promise<DeployStep>;
 };
 
 /** The longest timeout of one poll, however long the deploy may take. */
 const maxPollTimeoutMs = 15_000;
 const minPollTimeoutMs = 1_000;
-const maxBeginMs = 2 * maxPollTimeoutMs;
+const maxStartMs = 2 * maxPollTimeoutMs;
 
 /** The time for which a fleet that reports no deploy id may take to notice an order. */
 const doubtMs = 2_000;
 
 /**
- * Failures of the driver are returned as values; failures of the database are thrown, and retried. `keepLog`: called
+ * Failures of the driver are returned as values; failures of the database are thrown, and retried. `saveLog`: called
  * before a failure of the sentinel is recorded; absent: no logs are kept.
  */
-export function createDeployer(driver: Driver, store: FleetStore, keepLog?: KeepLog): Deployer {
-  const parts = { driver, store, keepLog };
+export function createDeployer(driver: Driver, store: FleetStore, saveLog?: SaveLog): Deployer {
+  const parts = { driver, store, saveLog };
   return {
-    async begin(order, timeoutMs) {
+    async start(order, timeoutMs) {
       const startMs = Date.now();
-      const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
+      const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxStartMs) };
       const step = await recordPoll(order, await poll(order, limits, parts), parts);
       const atMs = Date.now();
-      return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
+      return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxStartMs) } };
     },
 
     async observe(order, given, timeoutMs) {
@@ -67,28 +67,28 @@ export function createDeployer(driver: Driver, store: FleetStore, keepLog?: Keep
       const found = await poll(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
       const isPushed =
         next.isPushed || (next.mayBePushed === true && (await wasPushed(order, store)));
-      const step = await recordPoll(order, judge(found, { isPushed, isDue }), parts);
+      const step = await recordPoll(order, grade(found, { isPushed, isDue }), parts);
       const pushed = isPushed && step.status === "progressing" ? { isPushed } : {};
       return { ...step, ...pushed, ...(watch && { watch: extendToNow(watch) }) };
     },
   };
 }
 
-function wasPushed({ sentinelId: id, deployId }: WantedOrder, store: FleetStore): Promise<boolean> {
+function wasPushed({ sentinelId: id, deployId }: RunOrder, store: FleetStore): Promise<boolean> {
   return store.wasPushed({ id, deployId });
 }
 
-type DeployParts = OrderParts & { keepLog: KeepLog | undefined };
+type DeployParts = OrderParts & { saveLog: SaveLog | undefined };
 
 /** Some drivers remove what has failed while the deploy still progresses: back to what ran before. */
-function keepBefore(order: WantedOrder, keepLog: KeepLog): DriverCall {
-  return { beforeRemoval: ({ reason, readLog }) => keepLog({ ...order, reason }, readLog) };
+function logBefore(order: RunOrder, saveLog: SaveLog): DriverCall {
+  return { beforeRemoval: ({ reason, readLog }) => saveLog({ ...order, reason }, readLog) };
 }
 
 async function poll(
-  order: WantedOrder,
+  order: RunOrder,
   limits: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
-  { keepLog, ...parts }: DeployParts,
+  { saveLog, ...parts }: DeployParts,
 ): Promise<PollResult> {
   const signal = AbortSignal.timeout(limits.limitMs);
   let { isPending: mustGive, doubtedSinceMs } = limits;
@@ -101,7 +101,7 @@ async function poll(
       doubtedSinceMs = given.failedBefore ? Date.now() : undefined;
       seen = given.seen;
     }
-    const call = { signal, ...(keepLog && keepBefore(order, keepLog)) };
+    const call = { signal, ...(saveLog && logBefore(order, saveLog)) };
     const observed = seen ?? (await parts.driver.observe(order, call));
     return doubt(observed, limits.isPending, doubtedSinceMs);
   } catch (error) {
@@ -129,15 +129,15 @@ function doubt(observed: SentinelObservation, isNew: boolean, sinceMs?: number):
 }
 
 async function recordPoll(
-  order: WantedOrder,
+  order: RunOrder,
   found: PollResult,
-  { store, keepLog }: DeployParts,
+  { store, saveLog }: DeployParts,
 ): Promise<DeployStep> {
   const { status, reason, running_image, healthy, isPending = false, doubtedSinceMs } = found;
   // First, so that whoever sees the failure finds the log. If this process is killed before the failure is recorded, the
   // step is repeated, and so is this.
   if (status === "failed" && !isOfApi(found)) {
-    await keepLog?.({ ...order, reason: reason ?? "" });
+    await saveLog?.({ ...order, reason: reason ?? "" });
   }
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
@@ -166,7 +166,7 @@ function isOfApi(found: PollResult): boolean {
 }
 
 /** Fails a deploy whose result the database rejects: endless retries would block all later deploys. */
-async function failUnwritable(order: WantedOrder, store: FleetStore): Promise<DeployStep> {
+async function failUnwritable(order: RunOrder, store: FleetStore): Promise<DeployStep> {
   const { sentinelId: id, image } = order;
   await canWrite(() => store.abandon({ id, image, reason: unwritable }));
   return { status: "failed", isPending: false, reason: unwritable };
@@ -198,7 +198,7 @@ function spanOf(fromMs: number, toMs: number, limitMs: number): number {
  * A push counts as ready once the fleet has accepted the order and does not report another running
  * image. After the deadline a sentinel that is not ready has failed.
  */
-export function judge(found: PollResult, next: Pick<NextPoll, "isDue" | "isPushed">): PollResult {
+export function grade(found: PollResult, next: Pick<NextPoll, "isDue" | "isPushed">): PollResult {
   if (found.status !== "progressing") return found;
   const isBelieved = !found.isPending && !found.isUnanswered && found.isOrdered !== false;
   if (next.isPushed && isBelieved && !found.deniesReady) return { ...found, status: "ready" };

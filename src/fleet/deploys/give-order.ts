@@ -14,7 +14,7 @@ import type { FleetStore, RecordResult } from "#fleet/store.ts";
  * `run` is the rollout's run that wants the order; absent: it is always wanted. `onlyIfIdle`: it is refused while another
  * deploy of the sentinel is in progress.
  */
-export type WantedOrder = DeployOrder & { run?: string | undefined; onlyIfIdle?: boolean };
+export type RunOrder = DeployOrder & { run?: string | undefined; onlyIfIdle?: boolean };
 
 /** The result of one poll of the sentinel. */
 export type PollResult = Omit<SentinelObservation, "status"> & {
@@ -30,7 +30,7 @@ export type PollResult = Omit<SentinelObservation, "status"> & {
  * `ended`: the deploy's state when no order was sent; absent: the driver has accepted the order. `seen`: what the fleet has
  * said of the deploy with that.
  */
-type GivenOrder = {
+type OrderResult = {
   ended?: PollResult | undefined;
   seen?: SentinelObservation | undefined;
   failedBefore: boolean;
@@ -56,10 +56,10 @@ class BusyError extends Error {}
  * temporary failures.
  */
 export async function giveOrder(
-  order: WantedOrder,
+  order: RunOrder,
   signal: AbortSignal,
   parts: OrderParts,
-): Promise<GivenOrder> {
+): Promise<OrderResult> {
   try {
     return await giveInTime(order, signal, parts);
   } finally {
@@ -68,10 +68,10 @@ export async function giveOrder(
 }
 
 async function giveInTime(
-  order: WantedOrder,
+  order: RunOrder,
   signal: AbortSignal,
   parts: OrderParts,
-): Promise<GivenOrder> {
+): Promise<OrderResult> {
   const { store } = parts;
   let before: RecordResult | undefined;
   let permissionMs = firstPermissionMs;
@@ -86,7 +86,7 @@ async function giveInTime(
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
     const isValid = () => !store.isStoppedHere(order.run) && performance.now() < untilMs;
-    const isWanted = () => isValid() && noteSent(order, store);
+    const isWanted = () => isValid() && recordSent(order, store);
     // If it is too late already no connection is taken: aborting the request later would break it.
     const applied = isValid() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
@@ -99,7 +99,7 @@ async function giveInTime(
 }
 
 /** Permission to send it. */
-async function ask(order: WantedOrder, store: FleetStore): Promise<RecordResult> {
+async function ask(order: RunOrder, store: FleetStore): Promise<RecordResult> {
   const { sentinelId: id, image, deployId, run, onlyIfIdle } = order;
   const status = "progressing";
   const asked = await store.record({ id, image, status, deployId, run, onlyIfIdle });
@@ -110,7 +110,7 @@ async function ask(order: WantedOrder, store: FleetStore): Promise<RecordResult>
 }
 
 /** The driver sends it with the next thing that it does. */
-function noteSent({ deployId }: WantedOrder, { unsent }: FleetStore): true {
+function recordSent({ deployId }: RunOrder, { unsent }: FleetStore): true {
   unsent.delete(deployId);
   return true;
 }
@@ -121,7 +121,7 @@ const followed: PollResult = {
 };
 
 async function apply(
-  order: WantedOrder,
+  order: RunOrder,
   call: { signal: AbortSignal; isWanted: () => boolean },
   { driver, store }: OrderParts,
 ): Promise<ApplyResult | "held back"> {
@@ -137,7 +137,7 @@ async function apply(
 
 /** The order is no longer wanted. Asks the fleet whether it was sent earlier, before a kill. */
 async function findOrdered(
-  order: WantedOrder,
+  order: RunOrder,
   { orderedMsAgo, signal }: { orderedMsAgo: number | null; signal: AbortSignal },
   { driver, store }: OrderParts,
 ): Promise<PollResult | undefined> {

@@ -19,7 +19,7 @@ export function createCountDeploys(registry: Registry): CountDeploys {
     const count = countsOf(fleet);
     return {
       ...deployer,
-      begin: async (...step) => count(await deployer.begin(...step)),
+      start: async (...step) => count(await deployer.start(...step)),
       observe: async (...step) => count(await deployer.observe(...step)),
     };
   };
@@ -52,7 +52,7 @@ function createCounts(registry: Registry): (fleet: string) => (step: DeployStep)
   return (fleet) => {
     startAtZero(metrics, fleet);
     return (step) => {
-      note(metrics, fleet, step);
+      countStep(metrics, fleet, step);
       return step;
     };
   };
@@ -67,7 +67,7 @@ function startAtZero({ seconds, failures, retries }: Metrics, fleet: string): vo
   for (const code of [...reasonCodes, noCode]) failures.inc({ fleet, code }, 0);
 }
 
-function note({ seconds, failures, retries }: Metrics, fleet: string, step: DeployStep): void {
+function countStep({ seconds, failures, retries }: Metrics, fleet: string, step: DeployStep): void {
   const { status, reason = "", watch } = step;
   if (isRepeated(step)) retries.inc({ fleet, step: step.isPending ? "order" : "look" });
   if (status === "failed") failures.inc({ fleet, code: reasonCodeOf(reason) ?? noCode });

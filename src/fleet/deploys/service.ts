@@ -18,7 +18,7 @@ import {
   sentinelService,
 } from "./contract.ts";
 import type { Deployer } from "./deployer.ts";
-import type { WantedOrder } from "./give-order.ts";
+import type { RunOrder } from "./give-order.ts";
 import { toResult } from "./result.ts";
 
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
@@ -31,7 +31,7 @@ export type SentinelServiceParts = {
   /** By the fleet's name. */
   fleets: ReadonlyMap<string, Deploying>;
   /** `abandon`: records that a deploy ended without a result. */
-  store: Pick<FleetStore, "abandon" | "notePush">;
+  store: Pick<FleetStore, "abandon" | "recordPush">;
 };
 
 const firstPollMs = 200;
@@ -79,7 +79,7 @@ async function deploy(
     const deploying = parts.fleets.get(fleet) ?? unknownFleet;
     const { deployer, deployTimeoutMs } = deploying;
     const first =
-      begun?.step ?? (await ctx.run("deploy", () => deployer.begin(order, deployTimeoutMs)));
+      begun?.step ?? (await ctx.run("deploy", () => deployer.start(order, deployTimeoutMs)));
     const mayBePushed = begun !== undefined && first.isPending !== true;
     const result =
       first.status === "progressing"
@@ -99,7 +99,7 @@ async function deploy(
 /** The settings have lost the fleet, which says nothing about the image. */
 const unknownFleet: Deploying = {
   deployer: {
-    begin: async () => lostFleet,
+    start: async () => lostFleet,
     observe: async () => lostFleet,
   },
   deployTimeoutMs: 60_000,
@@ -117,7 +117,7 @@ type Cause = "pushed" | "deadline" | "poll";
 
 async function waitReady(
   ctx: ObjectContext,
-  { order, first, ...given }: { order: WantedOrder; first: DeployStep; mayBePushed: boolean },
+  { order, first, ...given }: { order: RunOrder; first: DeployStep; mayBePushed: boolean },
   { deployer, deployTimeoutMs }: Deploying,
 ): Promise<DeployStep> {
   const leftMs = Math.max(0, deployTimeoutMs - (first.watch?.watchedMs ?? 0));
@@ -151,7 +151,7 @@ export function nextPollMs(pollMs: number, { watch }: Pick<DeployStep, "watch">)
 }
 
 /** A deploy that has an invocation needs no note, and is told also while the database is away. */
-const noteLimitMs = 2_000;
+const recordLimitMs = 2_000;
 
 async function notifyReady(
   ctx: ObjectSharedContext,
@@ -159,13 +159,13 @@ async function notifyReady(
   { store }: SentinelServiceParts,
 ): Promise<{ accepted: boolean }> {
   // First the note, then the look: whoever begins to follow a deploy does it the other way round.
-  const note = () => store.notePush({ id: ctx.key, image });
-  const isNoted = await ctx.run("note-push", () =>
-    inTime(note, { limitMs: noteLimitMs, otherwise: false }),
+  const record = () => store.recordPush({ id: ctx.key, image });
+  const isRecorded = await ctx.run("note-push", () =>
+    inTime(record, { limitMs: recordLimitMs, otherwise: false }),
   );
   const deploying = await ctx.get<DeployInProgress>("deploying");
   if (deploying === null || compareImages(deploying.image, image) === "other") {
-    return { accepted: isNoted };
+    return { accepted: isRecorded };
   }
   const invocation = InvocationIdParser.fromString(deploying.invocation);
   ctx.invocation(invocation).signal<null>("ready").resolve(null);

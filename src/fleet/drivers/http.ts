@@ -120,7 +120,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       const body = { image, deploy_id: deployId };
       const answer = await call(sentinelPath(sentinelId), options, body);
       if (answer.status >= 300) return { failure: refusal(answer), ...apiFailure(answer) };
-      const seen = seenAt(answer, { sentinelId, image, deployId });
+      const seen = gradeReply(answer, { sentinelId, image, deployId });
       return seen === undefined ? {} : { seen };
     },
     observe: async ({ sentinelId, image, deployId }, options) => {
@@ -129,7 +129,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       if (answer.status >= 300) {
         return { status: "failed", reason: refusal(answer), ...apiFailure(answer) };
       }
-      return judge(parseAs(Reported, answer.body, ofFleet), { sentinelId, image, deployId });
+      return grade(parseAs(Reported, answer.body, ofFleet), { sentinelId, image, deployId });
     },
     readLog: async ({ sentinelId, deployId }, { lines, signal }) => {
       const url = `${settings.url}${sentinelPath(sentinelId)}/log`;
@@ -180,7 +180,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
  * Ready means that this image runs, in whatever spelling. A fleet that still works on another deploy reports that one's
  * status, which says nothing about ours.
  */
-function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
+function grade(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
   const { status, id, deploy_id: deployId } = reported;
   if (id !== order.sentinelId) throw malformed(ofFleet, "id");
   const { running_image, reason, healthy } = withRunning(reported);
@@ -200,10 +200,10 @@ function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Sentinel
 }
 
 /** Returns the observation in the answer to an order, if it is of this very deploy. Fleets may answer with anything. */
-function seenAt({ status, body }: Answer, order: DeployOrder): SentinelObservation | undefined {
+function gradeReply({ status, body }: Answer, order: DeployOrder): SentinelObservation | undefined {
   const reported = status === 200 ? Reported.safeParse(body).data : undefined;
   if (reported?.id !== order.sentinelId || reported.deploy_id !== order.deployId) return undefined;
-  return judge(reported, order);
+  return grade(reported, order);
 }
 
 function sentinelPath(id: string): string {

@@ -3,10 +3,10 @@ import { defaultFleet, qualifiedId } from "#fleet/contract.ts";
 import { type DeployOrder, type Driver, UnreachableError } from "./driver.ts";
 
 /** `fleets`: the names of all fleets. */
-type Of = { fleet: string; fleets: readonly string[] };
+type FleetNames = { fleet: string; fleets: readonly string[] };
 
 /** The driver knows its own ids; everybody else those with the fleet's name before them. */
-export function driverOfFleet(driver: Driver, { fleet, fleets }: Of): Driver {
+export function driverOfFleet(driver: Driver, { fleet, fleets }: FleetNames): Driver {
   const prefix = qualifiedId(fleet, "");
   const own = <Order extends Pick<DeployOrder, "sentinelId">>(order: Order): Order => ({
     ...order,

@@ -21,7 +21,7 @@ export type FailedDeploy = {
 };
 
 /** Never throws, and takes two seconds at most. `readLog`: absent, the driver is asked for what the deploy has started. */
-export type KeepLog = (failed: FailedDeploy, readLog?: FailedContainer["readLog"]) => Promise<void>;
+export type SaveLog = (failed: FailedDeploy, readLog?: FailedContainer["readLog"]) => Promise<void>;
 
 type Parts = {
   driver: Pick<Driver, "readLog">;
@@ -51,7 +51,7 @@ const codesOfStarted: readonly ReasonCode[] = [
   "timeout_unknown",
 ];
 
-export function createKeepLog({ driver, store, budget, lines, log }: Parts): KeepLog {
+export function createSaveLog({ driver, store, budget, lines, log }: Parts): SaveLog {
   const { readLog: readDriverLog } = driver;
   if (readDriverLog === undefined || lines === 0) return async () => {};
 

@@ -82,12 +82,12 @@ export function createReadLog({ store, fleets }: Parts): ReadLog {
 /** Describes the newest failed deploy. `whyNone`: why its fleet has no logs. */
 function describeFailed(found: FoundLog, whyNone?: string): SentinelLog {
   const { id: sentinel, image, failure, kept } = found;
-  if (kept !== null && whyNone === undefined) return describeKept(found, kept);
-  const note = failure === null && kept === null ? noneFailed : (whyNone ?? whyNotKept(failure));
+  if (kept !== null && whyNone === undefined) return describeStored(found, kept);
+  const note = failure === null && kept === null ? noneFailed : (whyNone ?? whyNotStored(failure));
   return { sentinel, image, lines: [], ...(failure && { reason: failure }), note };
 }
 
-function describeKept(
+function describeStored(
   { id: sentinel, deployId, failure }: FoundLog,
   kept: NonNullable<FoundLog["kept"]>,
 ): SentinelLog {
@@ -98,8 +98,8 @@ function describeKept(
   return { sentinel, image, lines, at, reason, ...(note !== undefined && { note }) };
 }
 
-function whyNotKept(failure: string | null): string {
-  return failure !== null && !hasStarted(failure) ? neverStarted : notKept;
+function whyNotStored(failure: string | null): string {
+  return failure !== null && !hasStarted(failure) ? neverStarted : notStored;
 }
 
 /** undefined: the fleet's sentinels have logs, and they are read. */
@@ -121,6 +121,6 @@ const late = new UnreachableError(`unreachable: no log within ${readLimitMs / 1_
 const lostFleet = "the settings have no fleet of this name";
 const noneFailed = "no deploy of this sentinel has failed, or not lately";
 const neverStarted = "nothing was started that could have printed something";
-const notKept = "no log of this failure was kept";
+const notStored = "no log of this failure was kept";
 const ofEarlier = "these lines are of an earlier failed deploy: of the last one none were kept";
 const silent = "it has printed nothing";

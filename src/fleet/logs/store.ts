@@ -2,7 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 
 /** The stored log tail of a failed deploy. `lines` empty: nothing, and `note` says why. */
-type KeptLog = {
+type StoredLog = {
   deployId: string;
   image: string;
   /** Why the deploy failed. */
@@ -21,7 +21,7 @@ export type FoundLog = {
   deployId: string | null;
   /** Why that failed; null: it did not. */
   failure: string | null;
-  kept: (KeptLog & { at: string }) | null;
+  kept: (StoredLog & { at: string }) | null;
 };
 
 export type LogStore = ReturnType<typeof createLogStore>;
@@ -32,7 +32,7 @@ export function createLogStore(database: Database) {
      * Replaces what was kept of the sentinel before; of the same deploy only by lines. Nothing is kept of a sentinel that
      * is not known, and of a deploy that another one has followed.
      */
-    async keep(sentinelId: string, { deployId, image, reason, lines, note }: KeptLog) {
+    async keep(sentinelId: string, { deployId, image, reason, lines, note }: StoredLog) {
       await database.query(keepLog, [sentinelId, deployId, image, reason, lines, note ?? null]);
     },
 

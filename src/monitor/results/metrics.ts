@@ -88,7 +88,7 @@ const readTimeoutMs = 2_000;
  * The state of the checks, read at each scrape. If they cannot be read in time these metrics are absent,
  * which alert rules can detect; the scrape still has the others.
  */
-export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
+export function exposeChecks(viewChecks: ViewChecks, registry: Registry): void {
   const unknown = { limitMs: readTimeoutMs, otherwise: { checks: [] } };
   const list = async () => (await inTime<Pick<CheckList, "checks">>(viewChecks, unknown)).checks;
   new Gauge({

@@ -14,7 +14,7 @@ const readTimeoutMs = 2_000;
 type Rollout = RolloutHistory["rollouts"][number];
 
 /** While a fleet had no rollout, or history cannot be read in time, these metrics have no values. */
-export function showRollouts(
+export function exposeRollouts(
   store: ReadNewest,
   { fleets, registry }: { fleets: readonly string[]; registry: Registry },
 ): void {

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { fleetConfig } from "#fleet/config.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/keep.ts";
 import { createLog } from "#kernel/log.ts";
 import { startScriptedFleet } from "../../support/rollout/scripted-fleet.ts";
 
@@ -27,7 +27,7 @@ async function keep(answerLog: (answer: ServerResponse, call: number) => void) {
     await fleet.stop();
   });
   const kept: { lines: string; note?: string | undefined }[] = [];
-  const keepLog = createKeepLog({
+  const keepLog = createSaveLog({
     driver,
     store: { keep: async (_id, { lines, note }) => void kept.push({ lines, note }) },
     budget: createLogBudget(),

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createDeployer, judge, type NextPoll } from "#fleet/deploys/deployer.ts";
+import { createDeployer, grade, type NextPoll } from "#fleet/deploys/deployer.ts";
 import {
   type Driver,
   type SentinelObservation,
   UnreachableError,
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
-import type { FailedDeploy, KeepLog } from "#fleet/logs/keep.ts";
+import type { FailedDeploy, SaveLog } from "#fleet/logs/keep.ts";
 import type { DeployRecord, FleetStore, RecordResult } from "#fleet/store.ts";
 
 const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };
@@ -19,7 +19,7 @@ type Parts = {
   driver?: Partial<Driver>;
   recorded?: RecordResult[];
   refuse?: (record: DeployRecord) => Error | undefined;
-  keepLog?: KeepLog;
+  keepLog?: SaveLog;
   /** Whether a push was noted before there was an invocation. */
   wasPushed?: boolean;
 };
@@ -60,7 +60,7 @@ it("is not looked at when the fleet said with the order how it is", async () => 
     },
   });
 
-  expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "ready" });
+  expect(await deployer.start(order, timeoutMs)).toMatchObject({ status: "ready" });
   expect(records.map(({ status }) => status)).toEqual(["progressing", "ready"]);
 });
 
@@ -175,7 +175,7 @@ describe("a fleet that reports no deploy id", () => {
   const failedBefore = { isStopped: false, orderedMsAgo: null, failedBefore: true };
 
   const begin = (seen: SentinelObservation, recorded: RecordResult[]) =>
-    buildParts({ driver: { observe: async () => seen }, recorded }).deployer.begin(
+    buildParts({ driver: { observe: async () => seen }, recorded }).deployer.start(
       order,
       timeoutMs,
     );
@@ -239,7 +239,7 @@ describe("createDeployer", () => {
   it("writes progressing before anything is applied, and the result after", async () => {
     const { deployer, records } = buildParts();
 
-    await deployer.begin(order, timeoutMs);
+    await deployer.start(order, timeoutMs);
 
     expect(records.map(({ status }) => status)).toEqual(["progressing", "ready"]);
   });
@@ -248,7 +248,7 @@ describe("createDeployer", () => {
     const apply = async () => ({ failure: "image_not_found: v2" });
     const { deployer } = buildParts({ driver: { apply } });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({
       status: "failed",
       reason: "image_not_found: v2",
     });
@@ -258,7 +258,7 @@ describe("createDeployer", () => {
     const apply = () => Promise.reject(new UnreachableError("unreachable: ECONNREFUSED"));
     const { deployer } = buildParts({ driver: { apply } });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({
       status: "progressing",
       isPending: true,
     });
@@ -284,7 +284,7 @@ describe("createDeployer", () => {
       driver: { observe: () => Promise.reject(new Error("bug")) },
     });
 
-    await expect(deployer.begin(order, timeoutMs)).rejects.toThrow("bug");
+    await expect(deployer.start(order, timeoutMs)).rejects.toThrow("bug");
   });
 
   it("fails a deploy whose result the database can never store", async () => {
@@ -292,7 +292,7 @@ describe("createDeployer", () => {
       status === "progressing" ? undefined : Object.assign(new Error("no text"), { code: "22021" });
     const { deployer } = buildParts({ refuse });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "failed" });
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({ status: "failed" });
   });
 });
 
@@ -311,7 +311,7 @@ describe("an order whose run has stopped", () => {
     };
     const { deployer, putBacks } = buildParts({ driver: { apply }, recorded: [stopped(null)] });
 
-    const step = await deployer.begin(order, timeoutMs);
+    const step = await deployer.start(order, timeoutMs);
 
     expect(step).toMatchObject({ status: "unordered", reason: "cancelled: not ordered" });
     expect(applied).toBe(0);
@@ -325,7 +325,7 @@ describe("an order whose run has stopped", () => {
       recorded: [stopped(60_000)],
     });
 
-    const step = await deployer.begin(order, timeoutMs);
+    const step = await deployer.start(order, timeoutMs);
 
     expect(step).toMatchObject({ status: "progressing", isPending: false });
     expect(putBacks).toEqual([]);
@@ -337,7 +337,7 @@ describe("an order whose run has stopped", () => {
       recorded: [stopped(10)],
     });
 
-    const step = await deployer.begin(order, timeoutMs);
+    const step = await deployer.start(order, timeoutMs);
 
     expect(step).toMatchObject({ status: "progressing", isPending: true });
     expect(putBacks).toEqual([]);
@@ -349,7 +349,7 @@ describe("an order whose run has stopped", () => {
       recorded: [stopped(60_000)],
     });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "unordered" });
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({ status: "unordered" });
     expect(putBacks).toEqual(["s1"]);
   });
 
@@ -357,7 +357,7 @@ describe("an order whose run has stopped", () => {
     const observe = () => Promise.reject(new UnreachableError("unreachable: reset"));
     const { deployer } = buildParts({ driver: { observe }, recorded: [stopped(60_000)] });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({
       status: "progressing",
       isPending: true,
     });
@@ -370,7 +370,7 @@ describe("an order whose run has stopped", () => {
       recorded: [{ isStopped: false, orderedMsAgo: null }, stopped(5)],
     });
 
-    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "unordered" });
+    expect(await deployer.start(order, timeoutMs)).toMatchObject({ status: "unordered" });
   });
 });
 
@@ -389,7 +389,7 @@ describe("the permission to order", () => {
       if (!isWanted()) throw new UnwantedError();
       return {};
     };
-    await buildParts({ driver: { apply } }).deployer.begin(order, timeoutMs);
+    await buildParts({ driver: { apply } }).deployer.start(order, timeoutMs);
     return allowed;
   };
 
@@ -438,7 +438,7 @@ describe("an order held back because its connection came late", () => {
     const recorded = Array.from({ length: 5 }, () => ({ isStopped: false, orderedMsAgo: null }));
 
     const stoppedAtLast = { isStopped: true, orderedMsAgo: 60_000 };
-    await buildParts({ driver, recorded: [...recorded, stoppedAtLast] }).deployer.begin(
+    await buildParts({ driver, recorded: [...recorded, stoppedAtLast] }).deployer.start(
       order,
       timeoutMs,
     );
@@ -467,7 +467,7 @@ describe("time in which the machine slept", () => {
     ["slept", 3_600_000, 30_000],
     ["was set back", -3_600_000, 0],
   ])("is not watched when the clock %s in the first poll", async (_, byMs, watchedMs) => {
-    const step = await jumping(byMs).begin(order, 600_000);
+    const step = await jumping(byMs).start(order, 600_000);
 
     expect(step.watch?.watchedMs).toBe(watchedMs);
   });
@@ -532,7 +532,7 @@ describe("judge", () => {
   const due = { isPushed: false, isDue: true };
 
   it("takes a push as the fleet's word that the image runs", () => {
-    expect(judge({ status: "progressing" }, pushed).status).toBe("ready");
+    expect(grade({ status: "progressing" }, pushed).status).toBe("ready");
   });
 
   it.each([
@@ -541,19 +541,19 @@ describe("judge", () => {
     ["is at another deploy", { isOrdered: false }],
     ["says that another image serves", { deniesReady: true }],
   ])("does not believe a push while the fleet %s", (_, found) => {
-    expect(judge({ status: "progressing", ...found }, pushed).status).toBe("progressing");
+    expect(grade({ status: "progressing", ...found }, pushed).status).toBe("progressing");
   });
 
   it("believes a failure more than a push", () => {
     const found = { status: "failed", reason: "crash_loop" } as const;
 
-    expect(judge(found, pushed)).toEqual(found);
+    expect(grade(found, pushed)).toEqual(found);
   });
 
   it("waits on after a poll", () => {
     const found = { status: "progressing" } as const;
 
-    expect(judge(found, { isPushed: false, isDue: false })).toEqual(found);
+    expect(grade(found, { isPushed: false, isDue: false })).toEqual(found);
   });
 
   it.each([
@@ -569,7 +569,7 @@ describe("judge", () => {
     [{ status: "progressing", reason: "pull_backoff: 3 of 4 pods" }, /^pull_backoff: 3 of 4 pods$/],
     [{ status: "progressing", reason: "1 of 4 ready" }, /^progress_deadline: 1 of 4 ready$/],
   ] as const)("past the deadline %j has failed with its reason", (found, reason) => {
-    expect(judge(found, due)).toMatchObject({
+    expect(grade(found, due)).toMatchObject({
       status: "failed",
       reason: expect.stringMatching(reason),
     });

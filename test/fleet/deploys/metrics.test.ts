@@ -12,9 +12,9 @@ async function countsOf(...steps: DeployStep[]): Promise<{ text: string; answers
   const registry = new Registry();
   const left = [...steps];
   const takeStep = async () => left.shift() as DeployStep;
-  const deployer: Deployer = { begin: takeStep, observe: takeStep };
+  const deployer: Deployer = { start: takeStep, observe: takeStep };
   const counted = createCountDeploys(registry)("singleton", deployer);
-  const answers = [await counted.begin(order, 60_000)];
+  const answers = [await counted.start(order, 60_000)];
   while (left.length > 0) answers.push(await counted.observe(order, next, 60_000));
   return { text: await registry.metrics(), answers };
 }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog, hasStarted } from "#fleet/logs/keep.ts";
+import { createSaveLog, hasStarted } from "#fleet/logs/keep.ts";
 import { createLog } from "#kernel/log.ts";
 
 const failed = {
@@ -25,7 +25,7 @@ function build({ lines = 100, most = 5, ...over }: Setup = {}) {
   const asked: object[] = [];
   const { readLog = async () => ({ text: "no database" }) } = over;
   const { keep = async (id: string, log: object) => void kept.push({ id, ...log }) } = over;
-  const keepLog = createKeepLog({
+  const keepLog = createSaveLog({
     driver: {
       readLog: (source, call) => {
         asked.push({ ...source, lines: call.lines });

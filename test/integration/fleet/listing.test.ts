@@ -102,7 +102,7 @@ describe("a list", () => {
     const deployer = createDeployer({ ...driver } as never, createFleetStore(database()));
     const listing = listingOf(async () => {
       const before = fleetOf(2);
-      await deployer.begin({ sentinelId: "gw-1", image: v2, deployId: "d1" }, 5_000);
+      await deployer.start({ sentinelId: "gw-1", image: v2, deployId: "d1" }, 5_000);
       return before;
     });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/keep.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -129,7 +129,7 @@ describe("a process that is killed between a failure and its record", () => {
     };
     const build = (over: Partial<typeof store>) => {
       const budget = createLogBudget();
-      const keepLog = createKeepLog({ driver, store: logs(), budget, lines: 100, log });
+      const keepLog = createSaveLog({ driver, store: logs(), budget, lines: 100, log });
       return createDeployer(driver as never, { ...store, ...over }, keepLog);
     };
     const killed = build({
@@ -155,7 +155,7 @@ describe("a bad image over a large fleet", () => {
     // As many as a slow machine notes within the two seconds that each may take, all at once.
     const ids = Array.from({ length: 200 }, (_, n) => `gw-${n}`);
     await list(ids);
-    const keepLog = createKeepLog({
+    const keepLog = createSaveLog({
       driver: { readLog: async () => ({ text: "x".repeat(16_384) }) },
       store: logs(),
       budget: createLogBudget(),

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { countRecords, showChecks } from "#monitor/results/metrics.ts";
+import { countRecords, exposeChecks } from "#monitor/results/metrics.ts";
 import type { ResultWriter } from "#monitor/results/record.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { always } from "../../support/monitor/standard-definitions.ts";
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 
 it("a database that hangs does not cost other metrics", async () => {
   const registry = new Registry();
-  showChecks(() => new Promise<never>(() => {}), registry);
+  exposeChecks(() => new Promise<never>(() => {}), registry);
   const shown = vi.fn();
 
   void registry.metrics().then(shown);

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { RolloutHistory } from "#rollout/contract.ts";
-import { showRollouts } from "#rollout/history/metrics.ts";
+import { exposeRollouts } from "#rollout/history/metrics.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -39,7 +39,7 @@ it("has the state of each fleet's newest rollout, its wait and its counts", asyn
       state: "paused" as const,
     })),
   ]);
-  showRollouts({ newest }, { fleets: ["singleton", "staging"], registry });
+  exposeRollouts({ newest }, { fleets: ["singleton", "staging"], registry });
 
   const text = await registry.metrics();
 
@@ -61,7 +61,7 @@ it("has the state of each fleet's newest rollout, its wait and its counts", asyn
 
 it("has no values while history cannot be read, and costs the scrape no other metric", async () => {
   const registry = new Registry();
-  showRollouts({ newest: () => new Promise<never>(() => {}) }, { fleets: [], registry });
+  exposeRollouts({ newest: () => new Promise<never>(() => {}) }, { fleets: [], registry });
   const shown = vi.fn();
 
   void registry.metrics().then(shown);

@@ -1,9 +1,9 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 
 import { type Context, service } from "@restatedev/restate-sdk";
-import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
+import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
@@ -73,10 +73,10 @@ function countSteps(fleets: ReadonlyMap<string, Deploying>) {
     };
   };
   const counted = [...fleets].map(([name, { deployer, ...deploying }]): [string, Deploying] => {
-    const { begin, observe } = deployer;
+    const { start, observe } = deployer;
     return [
       name,
-      { ...deploying, deployer: { begin: counting(begin), observe: counting(observe) } },
+      { ...deploying, deployer: { start: counting(start), observe: counting(observe) } },
     ];
   });
   return { fleets: new Map(counted), steps: () => steps };
@@ -132,7 +132,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         })),
         readMembers: store.members,
         orders: store,
-        beginDeploys: createBeginDeploys(fleets),
+        startDeploys: createStartDeploys(fleets),
         readGateChecks: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],

@@ -1,6 +1,6 @@
 /** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
-import type { BeginDeploys, DeployStart } from "#fleet/deploys/contract.ts";
+import type { DeployStart, StartDeploys } from "#fleet/deploys/contract.ts";
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
@@ -14,7 +14,7 @@ const recordAfterMs = 250;
 /** The number of killed calls of `record` that a batch repeats in all. */
 const recordAttempts = 20;
 
-export type BatchParts = { readPinned: ReadPinned; beginDeploys: BeginDeploys };
+export type BatchParts = { readPinned: ReadPinned; startDeploys: StartDeploys };
 
 export function createBatchService(parts: BatchParts) {
   return implement(rolloutBatch, {
@@ -50,7 +50,7 @@ class BatchWork {
   readonly #stop: RestatePromise<Event>;
   readonly #pins: PinWatch;
   readonly #slots: Slots;
-  readonly #beginDeploys: BeginDeploys;
+  readonly #startDeploys: StartDeploys;
   /** The promise by which each deploy is awaited, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   /** The number of groups being started, which takes a few seconds at most. */
@@ -71,11 +71,11 @@ class BatchWork {
   constructor(
     ctx: Context,
     { targets, ...run }: BatchRun,
-    { readPinned, beginDeploys }: BatchParts,
+    { readPinned, startDeploys }: BatchParts,
   ) {
     this.#ctx = ctx;
     this.#run = run;
-    this.#beginDeploys = beginDeploys;
+    this.#startDeploys = startDeploys;
     this.#stop = stopEvent(ctx);
     // A rollback takes what the rollout has changed.
     const readOf = (ids: readonly string[]) => readPinned(ids, keyOf(run));
@@ -112,7 +112,7 @@ class BatchWork {
   #startGroup(targets: readonly Target[]): void {
     const group = start(this.#ctx, targets, {
       run: this.#run,
-      beginDeploys: this.#beginDeploys,
+      startDeploys: this.#startDeploys,
     });
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;

@@ -6,9 +6,9 @@ import {
   type TerminalError,
 } from "@restatedev/restate-sdk";
 import {
-  type BeginDeploys,
   type DeployResult,
   type DeployStart,
+  type StartDeploys,
   sentinelService,
 } from "#fleet/deploys/contract.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
@@ -18,7 +18,7 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 /** A sentinel that a pin holds back, and why. */
 export type Pinned = { id: string; reason: string };
 
-type StartedDeploys = Awaited<ReturnType<BeginDeploys>>;
+type StartedDeploys = Awaited<ReturnType<StartDeploys>>;
 
 /** `pinned`: null: the pins could not be read. */
 export type Event =
@@ -42,7 +42,7 @@ type DeployRun = Pick<BatchRun, "run" | "fleet">;
 export function start(
   ctx: Context,
   targets: readonly Target[],
-  { run, beginDeploys }: { run: DeployRun; beginDeploys: BeginDeploys },
+  { run, startDeploys }: { run: DeployRun; startDeploys: StartDeploys },
 ): RestatePromise<Event> {
   const orders = targets.map((target) => ({
     sentinelId: target.id,
@@ -51,7 +51,7 @@ export function start(
     ...runOf(run),
   }));
   return ctx
-    .run("begin-deploys", () => beginDeploys(orders, keyOf(run)))
+    .run("begin-deploys", () => startDeploys(orders, keyOf(run)))
     .map((begun = nothingStarted): Event => ({ type: "begun", targets, ...begun }));
 }
 

@@ -1,15 +1,15 @@
 /** SentinelService on a real Restate and Postgres, over the fake fleet's http protocol. */
 import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import { type DeployRequest, type DeployResult, sentinelService } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
+import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { boundDriver } from "#fleet/drivers/bounded.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/keep.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
@@ -60,7 +60,7 @@ beforeAll(async () => {
   const store = createFleetStore(database);
   const driver = boundDriver(createHttpDriver({ url: fleet.url, token: fleet.token }), log);
   const logs = createLogStore(database);
-  const keepLog = createKeepLog({
+  const keepLog = createSaveLog({
     driver,
     store: logs,
     budget: createLogBudget(),
@@ -231,7 +231,7 @@ describe("NotifyReady", () => {
 describe("a deploy that a batch has begun", () => {
   /** Begins it as a batch does, without an invocation. */
   const begin = async (deployId: string) => {
-    const { starts } = await createBeginDeploys(fleets)(
+    const { starts } = await createStartDeploys(fleets)(
       [{ sentinelId: id, image: v2, deployId }],
       "singleton",
     );

@@ -46,7 +46,7 @@ describe("a deploy that is no longer wanted", () => {
   it("leaves the sentinel as it was", async () => {
     await store.stopRun("run-s01");
 
-    const step = await deployer.begin(orderFor("s01", "d2"), timeoutMs);
+    const step = await deployer.start(orderFor("s01", "d2"), timeoutMs);
 
     expect(step.status).toBe("unordered");
     expect(await row("s01")).toMatchObject({ image: imageV1, deploy_status: "ready" });
@@ -57,7 +57,7 @@ describe("a deploy that is no longer wanted", () => {
     await store.record({ id, ...killed, status: "progressing" });
     await store.stopRun("run-s02");
 
-    const step = await deployer.begin(orderFor("s02", "d2"), timeoutMs);
+    const step = await deployer.start(orderFor("s02", "d2"), timeoutMs);
 
     expect(step.status).toBe("unordered");
     expect(await row("s02")).toMatchObject({
@@ -86,7 +86,7 @@ describe("a deploy that is no longer wanted", () => {
       return accepted;
     };
     const slow = createDeployer({ ...fleet.driver, apply }, store);
-    const step = slow.begin({ ...orderFor(id, given.when), run }, timeoutMs);
+    const step = slow.start({ ...orderFor(id, given.when), run }, timeoutMs);
     await reached.promise;
 
     await store.stopRun(run);
@@ -112,11 +112,11 @@ describe("a deploy that is no longer wanted", () => {
     const run = "run-followed";
     const order = (deployId: string) => ({ sentinelId: "s01", image: imageV2, deployId, run });
     for (const deployId of ["first", "second", "third"]) {
-      await deployer.begin(order(deployId), timeoutMs);
+      await deployer.start(order(deployId), timeoutMs);
     }
     const [before, ordered] = [await row("s01"), fleet.applied.length];
 
-    const late = await deployer.begin(order("first"), timeoutMs);
+    const late = await deployer.start(order("first"), timeoutMs);
 
     expect(late.status).toBe("unordered");
     expect(await row("s01")).toEqual(before);
@@ -137,7 +137,7 @@ describe("a deploy that is no longer wanted", () => {
 
 describe("a deploy that is ordered only if the sentinel is idle", () => {
   const begin = (sentinelId: string, deployId: string, run = "run-a") =>
-    deployer.begin({ sentinelId, deployId, image: imageV2, run, onlyIfIdle: true }, timeoutMs);
+    deployer.start({ sentinelId, deployId, image: imageV2, run, onlyIfIdle: true }, timeoutMs);
 
   it("is refused while another one is in progress, and changes nothing", async () => {
     await store.record({ id: "s04", image: imageV1, status: "progressing", deployId: "other" });

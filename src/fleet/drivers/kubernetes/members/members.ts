@@ -77,12 +77,12 @@ async function apply(at: MemberPlace, order: Order, by: Orderer): Promise<ApplyR
   });
 }
 
-type Given = { at: MemberPlace; order: Order; by: Orderer };
+type OrderInput = { at: MemberPlace; order: Order; by: Orderer };
 
 /** Throws `UnreachableError` while another member needs the template as it is: the order is given later. */
 async function giveOrder(
   look: SetLook,
-  { at: { set: place, member }, order, by: { parts, call } }: Given,
+  { at: { set: place, member }, order, by: { parts, call } }: OrderInput,
 ): Promise<{ kind: "done" | "stale" } | { kind: "refused"; reason: string }> {
   const { set, records } = look;
   if (findRecord(records, member)?.id === order.deployId) return { kind: "done" };

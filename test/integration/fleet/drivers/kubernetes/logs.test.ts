@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createKeepLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/keep.ts";
 import { createLog } from "#kernel/log.ts";
 import { type ApiServerSettings, adminToken } from "../../../../support/kubernetes/api-server.ts";
 import {
@@ -20,7 +20,7 @@ async function failOn(settings: ApiServerSettings, tag = "v2-crash") {
   const server = await startKubernetesFleet(["gw-1"], settings);
   const driver: Driver = createTestDriver(server.url);
   const kept: { lines: string; note?: string | undefined; image: string }[] = [];
-  const keepLog = createKeepLog({
+  const keepLog = createSaveLog({
     driver,
     store: {
       keep: async (_id, { lines, note }) =>

@@ -1,47 +1,47 @@
-/** Begins several deploys at once, for a batch: those that end in a moment need no invocation of their own. */
+/** Starts several deploys at once, for a batch: those that end in a moment need no invocation of their own. */
 import { unlessLate } from "#kernel/unless-aborted.ts";
-import type { BeginDeploys, DeployStart, DeployStep } from "./contract.ts";
-import type { WantedOrder } from "./give-order.ts";
+import type { DeployStart, DeployStep, StartDeploys } from "./contract.ts";
+import type { RunOrder } from "./give-order.ts";
 import { toResult } from "./result.ts";
 import type { Deploying } from "./service.ts";
 
 /** The limit of the order and the first poll. */
-const beginLimitMs = 1_000;
+const startLimitMs = 1_000;
 /** The waits before each of the polls that follow, as long as they start soon enough. */
-const looksMs = [50, 100, 200];
-const lastLookMs = 400;
+const pollWaitsMs = [50, 100, 200];
+const lastPollMs = 400;
 /** With what a slow database and the log of a failure take besides; and of a look with the same. */
 const wholeLimitMs = 5_000;
-const lookLimitMs = 3_000;
+const pollLimitMs = 3_000;
 const late = new Error("there was no answer in time");
 
 /** The longest time that a quick fleet takes for a group. */
 const quickMs = 500;
 
-export function createBeginDeploys(fleets: ReadonlyMap<string, Deploying>): BeginDeploys {
+export function createStartDeploys(fleets: ReadonlyMap<string, Deploying>): StartDeploys {
   return async (orders, fleet) => {
     const deploying = fleets.get(fleet);
     // Its own invocation says why not.
     if (deploying === undefined)
       return { starts: orders.map(() => ({})), isQuick: false, tookMs: 0 };
-    const beganMs = performance.now();
+    const startMs = performance.now();
     const starts = await Promise.all(orders.map((order) => startOf(order, deploying)));
     const ended = starts.filter(({ result }) => result !== undefined).length;
-    const tookMs = Math.round(performance.now() - beganMs);
+    const tookMs = Math.round(performance.now() - startMs);
     return { starts, isQuick: tookMs <= quickMs && 2 * ended >= orders.length, tookMs };
   };
 }
 
 /** Whatever goes wrong, its own invocation begins the deploy again, under the same id. */
-async function startOf(order: WantedOrder, deploying: Deploying): Promise<DeployStart> {
+async function startOf(order: RunOrder, deploying: Deploying): Promise<DeployStart> {
   // An image that is not known is never ordered; its own invocation says so.
   if (order.image === "") return {};
   const { deployer, deployTimeoutMs } = deploying;
-  const limitMs = Math.min(beginLimitMs, deployTimeoutMs);
-  const begin = () => deployer.begin({ ...order, onlyIfIdle: true }, limitMs);
+  const limitMs = Math.min(startLimitMs, deployTimeoutMs);
+  const start = () => deployer.start({ ...order, onlyIfIdle: true }, limitMs);
   try {
-    const first = await unlessLate(begin, { limitMs: wholeLimitMs, late });
-    const step = await lookAgain(order, first, deploying);
+    const first = await unlessLate(start, { limitMs: wholeLimitMs, late });
+    const step = await pollAgain(order, first, deploying);
     return step.status === "progressing" ? { step } : { result: toResult(step) };
   } catch {
     return {};
@@ -52,21 +52,21 @@ async function startOf(order: WantedOrder, deploying: Deploying): Promise<Deploy
  * Some more looks at a deploy that the fleet has taken: a replacement of a moment is over by then. One that fails or hangs
  * is the last, and changes nothing.
  */
-async function lookAgain(
-  order: WantedOrder,
+async function pollAgain(
+  order: RunOrder,
   first: DeployStep,
   { deployer, deployTimeoutMs }: Deploying,
 ): Promise<DeployStep> {
-  const beganMs = performance.now();
+  const startMs = performance.now();
   let step = first;
-  for (const pollMs of looksMs) {
-    const isDue = performance.now() - beganMs + pollMs <= lastLookMs;
+  for (const pollMs of pollWaitsMs) {
+    const isDue = performance.now() - startMs + pollMs <= lastPollMs;
     if (step.status !== "progressing" || step.isPending === true || !isDue) break;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
     const { doubtedSinceMs, watch } = step;
     const next = { isPending: false, doubtedSinceMs, watch, pollMs, isDue: false, isPushed: false };
-    const look = () => deployer.observe(order, next, deployTimeoutMs);
-    const found = await unlessLate(look, { limitMs: lookLimitMs, late }).catch(() => undefined);
+    const poll = () => deployer.observe(order, next, deployTimeoutMs);
+    const found = await unlessLate(poll, { limitMs: pollLimitMs, late }).catch(() => undefined);
     if (found === undefined) break;
     step = found;
   }

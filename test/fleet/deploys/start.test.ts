@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createBeginDeploys } from "#fleet/deploys/begin.ts";
 import type { DeployStep } from "#fleet/deploys/contract.ts";
 import type { Deployer } from "#fleet/deploys/deployer.ts";
+import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { deploying } from "../../support/rollout/deploying.ts";
 
-type Begin = Deployer["begin"];
+type Start = Deployer["start"];
 type Observe = Deployer["observe"];
 
 const ids = ["s1", "s2", "s3", "s4"];
@@ -16,11 +16,11 @@ const progressing: DeployStep = { status: "progressing", isPending: false };
 type Given = { observe?: Observe; fleet?: string };
 
 /** The answer once so much time has passed that every deploy was looked at for the last time. */
-async function begun(begin: Begin, given: Given = {}) {
+async function startWith(start: Start, given: Given = {}) {
   const { observe = async () => progressing, fleet = "singleton" } = given;
-  const deployer: Deployer = { begin, observe };
+  const deployer: Deployer = { start, observe };
   const fleets = deploying(deployer, 60_000);
-  const answer = createBeginDeploys(fleets)(orders, fleet);
+  const answer = createStartDeploys(fleets)(orders, fleet);
   await vi.advanceTimersByTimeAsync(10_000);
   return answer;
 }
@@ -38,7 +38,9 @@ it("answers with what has ended, in the order of the orders", async () => {
   const unordered: DeployStep = { status: "unordered", reason: "cancelled: not ordered" };
   const steps = [ready, failed, unordered, progressing];
 
-  const { starts } = await begun(async ({ sentinelId }) => steps[ids.indexOf(sentinelId)] ?? ready);
+  const { starts } = await startWith(
+    async ({ sentinelId }) => steps[ids.indexOf(sentinelId)] ?? ready,
+  );
 
   expect(starts).toEqual([
     { result: { status: "ready" } },
@@ -51,7 +53,7 @@ it("answers with what has ended, in the order of the orders", async () => {
 it("orders only sentinels that have no other deploy in progress", async () => {
   const asked: unknown[] = [];
 
-  await begun(async (order) => {
+  await startWith(async (order) => {
     asked.push(order);
     return ready;
   });
@@ -60,7 +62,7 @@ it("orders only sentinels that have no other deploy in progress", async () => {
 });
 
 it("leaves one that throws to its own invocation, and no other", async () => {
-  const { starts } = await begun(async ({ sentinelId }) => {
+  const { starts } = await startWith(async ({ sentinelId }) => {
     if (sentinelId === "s2") throw new Error("the database is away");
     return ready;
   });
@@ -70,28 +72,28 @@ it("leaves one that throws to its own invocation, and no other", async () => {
 });
 
 it("orders no image that is not known", async () => {
-  const begin = vi.fn(async () => ready);
-  const deployer: Deployer = { begin, observe: async () => ready };
+  const start = vi.fn(async () => ready);
+  const deployer: Deployer = { start, observe: async () => ready };
   const fleets = deploying(deployer, 60_000);
   const unknown = { sentinelId: "s1", image: "", deployId: "b-1" };
 
-  const { starts } = await createBeginDeploys(fleets)([unknown], "singleton");
+  const { starts } = await createStartDeploys(fleets)([unknown], "singleton");
 
   expect(starts).toEqual([{}]);
-  expect(begin).not.toHaveBeenCalled();
+  expect(start).not.toHaveBeenCalled();
 });
 
 it.each([
   ["hangs", () => new Promise<never>(() => {})],
   ["fails", () => Promise.reject(new Error("the database is away"))],
 ])("keeps what is known of one whose next look %s", async (_, observe) => {
-  const { starts } = await begun(async () => progressing, { observe });
+  const { starts } = await startWith(async () => progressing, { observe });
 
   expect(starts).toEqual(ids.map(() => ({ step: progressing })));
 });
 
 it("leaves one that hangs to its own invocation", async () => {
-  const { starts, isQuick } = await begun(({ sentinelId }) =>
+  const { starts, isQuick } = await startWith(({ sentinelId }) =>
     sentinelId === "s2" ? new Promise(() => {}) : Promise.resolve(ready),
   );
 
@@ -105,7 +107,7 @@ it("leaves one that hangs to its own invocation", async () => {
 });
 
 it("leaves the deploys of a fleet that is not in the settings to their own invocations", async () => {
-  expect(await begun(async () => ready, { fleet: "lost" })).toEqual({
+  expect(await startWith(async () => ready, { fleet: "lost" })).toEqual({
     starts: [{}, {}, {}, {}],
     isQuick: false,
     tookMs: 0,
@@ -116,7 +118,7 @@ it("looks again at one that goes on, and leaves it once it has not ended soon", 
   const beganMs = performance.now();
   const looks: Record<string, number[]> = {};
 
-  const { starts } = await begun(async () => progressing, {
+  const { starts } = await startWith(async () => progressing, {
     observe: async ({ sentinelId }) => {
       const mine = [...(looks[sentinelId] ?? []), performance.now() - beganMs];
       looks[sentinelId] = mine;
@@ -138,7 +140,7 @@ it("does not look again at one that the fleet has not taken, or whose looks take
     reason: "unreachable: 503",
   };
 
-  const { starts } = await begun(
+  const { starts } = await startWith(
     async ({ sentinelId }) => (sentinelId === "s1" ? pending : progressing),
     {
       observe: async ({ sentinelId }) => {
@@ -160,7 +162,7 @@ it.each([
   { ended: 2, tookMs: 100, isQuick: true },
   { ended: 1, tookMs: 0, isQuick: false },
 ])("is quick: $isQuick, when $ended of 4 end within $tookMs ms", async (given) => {
-  const { isQuick } = await begun(async ({ sentinelId }) => {
+  const { isQuick } = await startWith(async ({ sentinelId }) => {
     await new Promise((resolve) => setTimeout(resolve, given.tookMs));
     return ids.indexOf(sentinelId) < given.ended ? ready : progressing;
   });
