@@ -37,7 +37,7 @@ const sleepyProbe: Requester = async () => ({
   outcome: { kind: "response", status: 200, headers: {}, body: "{}" },
 });
 
-function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createResultWriter>) {
+function deliveryOf(database: Database, recordAccepted: ReturnType<typeof createResultWriter>) {
   const source = {
     source_id: "01BENCH",
     source_kind: "checkly",
@@ -55,8 +55,8 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
     giveUpAfterMs: 86_400_000,
     keepDays: 30,
     database,
-    noteAccepted: noteAccepted.delivered,
-    tellDrill: () => {},
+    recordAccepted: recordAccepted.delivered,
+    notifyDrill: () => {},
     registry: new Registry(),
     readActor: createReadActor(randomBytes(32)),
   });

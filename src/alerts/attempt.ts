@@ -5,7 +5,7 @@ import { postJson } from "./channels/post.ts";
 import { toMessage } from "./channels/to-message.ts";
 import { type Environment, topics } from "./contract.ts";
 import type { NoticeOrder, Order } from "./order.ts";
-import { judgeAnswer, judgeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
+import { gradeAnswer, gradeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
 
@@ -33,7 +33,7 @@ export function createAttempt(parts: AttemptParts): Attempt {
     const isRemoved = found === "removed" || found?.kind === "incident";
     const channel = isRemoved ? order.target : (found ?? order.target);
     const outcome = maskOutcome(await send(channel, toMessage(order, linkTo)));
-    return isRemoved ? judgeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
+    return isRemoved ? gradeRemoved(outcome, Date.now() - order.transition.atMs) : outcome;
   };
 }
 
@@ -56,7 +56,7 @@ async function postNotice(order: NoticeOrder, parts: NoticeParts): Promise<Outco
 const removedPatienceMs = 60 * 60_000;
 
 /** Nobody repairs a channel that was removed, often because it was broken: its events must not remain. */
-function judgeRemoved(outcome: Outcome, ageMs: number): Outcome {
+function gradeRemoved(outcome: Outcome, ageMs: number): Outcome {
   const isLost =
     outcome.kind === "refused" || (outcome.kind === "retry" && ageMs > removedPatienceMs);
   if (!isLost) return outcome;
@@ -79,8 +79,8 @@ function createPostToSource({ sourceOf, linkTo, timeoutMs }: AttemptParts) {
         timeoutMs,
         reach: { agent },
       })
-        .then((answer) => judgeAnswer(answer, Date.now()))
-        .catch(judgeNetworkError);
+        .then((answer) => gradeAnswer(answer, Date.now()))
+        .catch(gradeNetworkError);
     const outcome = await post(token);
     if (!("isTokenRefused" in outcome)) return outcome;
     // The token was replaced while this attempt ran: try once more with the new one.

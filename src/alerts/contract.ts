@@ -162,7 +162,7 @@ export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_
 export type EventStatus = (typeof eventStatuses)[number];
 
 /** The outcome of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
-export type DrillNews = {
+export type DrillOutcome = {
   drill: string;
   episode: number;
   channel: string;

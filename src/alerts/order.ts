@@ -3,7 +3,6 @@ import { z } from "zod";
 import { type AlertOrder, type Environment, PostedNotice } from "#alerts/contract.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
-/** The delivery order of an alert. */
 export type RoutedOrder = AlertOrder &
   ({ channel: Environment } | { channel: null; target: DirectChannel });
 

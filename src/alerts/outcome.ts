@@ -68,7 +68,7 @@ const ofAnyServer = new Set([404, 405]);
 export const tokenRefused = "the source's token is refused";
 
 /** A redirect is not followed, since the token would go with it: it is a refusal like any other status. */
-export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
+export function gradeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
   const { words, retryAt, isError, isOwn } = readEnvelope(body);
   if (status >= 200 && status < 300) {
     if (!isError) return { kind: "accepted" };
@@ -88,7 +88,7 @@ export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number)
 }
 
 /** A network error or a timeout: the event may have arrived all the same. It is sent again. */
-export function judgeNetworkError(error: unknown): Outcome {
+export function gradeNetworkError(error: unknown): Outcome {
   if (error instanceof ClosedAddressError) {
     return { kind: "retry", cause: error.message, isChannelFault: true };
   }

@@ -1,41 +1,41 @@
 /** Stores the delivery status of events apart from the delivery, which a database that is down must not delay. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { whyUnwritable } from "#kernel/unwritable.ts";
-import type { AlertTransition, DrillNews } from "./contract.ts";
+import type { AlertTransition, DrillOutcome } from "./contract.ts";
 import { alertRecord } from "./internal.ts";
 import { channelOf } from "./order.ts";
 import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
 /** Called when the receiver has accepted an event; twice after a crash in between. */
-export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
+export type RecordAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
 
-/** Sends a call that carries the news of a drill; the same news may come twice. */
-export type TellDrill = (ctx: ObjectContext, news: DrillNews) => void;
+/** Sends a call that carries the outcome of a drill; the same one may come twice. */
+export type NotifyDrill = (ctx: ObjectContext, outcome: DrillOutcome) => void;
 
 type RecorderParts = {
   store: Pick<EventStore, "save" | "retriedBy">;
-  noteAccepted: NoteAccepted;
-  tellDrill: TellDrill;
+  recordAccepted: RecordAccepted;
+  notifyDrill: NotifyDrill;
 };
 
-export function createAlertRecorder({ store, noteAccepted, tellDrill }: RecorderParts) {
-  const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
+export function createAlertRecorder({ store, recordAccepted, notifyDrill }: RecorderParts) {
+  const recordOutcome = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
     const { transition } = entry.order;
     if (acceptedAtMs === null || transition === undefined) return;
     if (transition.isOfChannel === true || transition.drill !== undefined) return;
-    await noteAccepted(transition, acceptedAtMs);
+    await recordAccepted(transition, acceptedAtMs);
   };
   return implement(alertRecord, {
     handlers: {
       save: async (ctx, { records }) => {
         // First: a database that is down must not fail a drill that arrived.
-        for (const news of records.flatMap(newsOf)) tellDrill(ctx, news);
+        for (const outcome of records.flatMap(drillOutcomesOf)) notifyDrill(ctx, outcome);
         const faults = await ctx.run("save-events", () =>
           Promise.all(
             records.flatMap((record) => [
               whyUnwritable(() => store.save(record)),
-              whyUnwritable(() => note(record)),
+              whyUnwritable(() => recordOutcome(record)),
             ]),
           ),
         );
@@ -57,7 +57,7 @@ export function createAlertRecorder({ store, noteAccepted, tellDrill }: Recorder
 }
 
 /** Empty: it is no failure of a drill, or it waits for its next attempt. */
-export function newsOf({ entry, status }: EventRecord): DrillNews[] {
+export function drillOutcomesOf({ entry, status }: EventRecord): DrillOutcome[] {
   const { transition } = entry.order;
   if (transition?.drill === undefined) return [];
   const { kind, drill, episode } = transition;

@@ -11,7 +11,7 @@ import { type ChannelsOf, createAlertQueue, createNotices } from "./object.ts";
 import type { RoutedOrder } from "./order.ts";
 import type { LinkTo } from "./payload.ts";
 import { createPreview } from "./preview.ts";
-import { createAlertRecorder, type NoteAccepted, type TellDrill } from "./recorder.ts";
+import { createAlertRecorder, type NotifyDrill, type RecordAccepted } from "./recorder.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore } from "./store.ts";
@@ -25,8 +25,8 @@ export type AlertDeliveryParts = {
   giveUpAfterMs: number;
   keepDays: number;
   database: Database;
-  noteAccepted: NoteAccepted;
-  tellDrill: TellDrill;
+  recordAccepted: RecordAccepted;
+  notifyDrill: NotifyDrill;
   registry: Registry;
   readActor: ReadActor;
   send: SendToChannel;
@@ -38,7 +38,7 @@ export type AlertDeliveryParts = {
 };
 
 export function createAlertDelivery(parts: AlertDeliveryParts) {
-  const { database, registry, giveUpAfterMs, noteAccepted, tellDrill, keepDays } = parts;
+  const { database, registry, giveUpAfterMs, recordAccepted, notifyDrill, keepDays } = parts;
   const store = createEventStore(database, { keepDays });
   const findChannel = createFindChannel(parts.readChannels);
   const attempt = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
@@ -47,7 +47,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   return [
     createNotices(parts.channelsOf),
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
-    createAlertRecorder({ store, noteAccepted, tellDrill }),
+    createAlertRecorder({ store, recordAccepted, notifyDrill }),
     createAlertEvents({
       store,
       preview,

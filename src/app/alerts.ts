@@ -53,8 +53,8 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,
-    noteAccepted: results.recorder.delivered,
-    tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
+    recordAccepted: results.recorder.delivered,
+    notifyDrill: (ctx, outcome) => ctx.sendClient(drillObject, outcome.drill).noted(outcome),
     registry,
     readActor,
   });

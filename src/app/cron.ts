@@ -23,7 +23,7 @@ import { createCronServices } from "#cron/services.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
-import { tellHeartbeats } from "#monitor/start.ts";
+import { notifyHeartbeats } from "#monitor/start.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/start.ts";
@@ -70,7 +70,7 @@ export function createCron(parts: CronParts): EndpointOptions["services"] {
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
     pingHeartbeat: createPingHeartbeat(),
-    successCall: (job, atMs) => tellHeartbeats({ job, atMs }),
+    successCall: (job, atMs) => notifyHeartbeats({ job, atMs }),
     metrics: createCronMetrics(registry),
   });
 }

@@ -21,7 +21,7 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { createReadSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { tellChecks } from "#monitor/definitions/tell-checks.ts";
+import { notifyChecks } from "#monitor/definitions/notify-checks.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
@@ -76,10 +76,10 @@ export function createDefinitions(
         readActor,
         findMisdirected: (set) => findMisdirected(set, base, monitor),
         warnOf: (set) => warnOf(set, { config, database }),
-        tell: async (ctx, change) => {
+        notify: async (ctx, change) => {
           const { heartbeats } = complete(change.after);
           await ctx.run("adopt-periods", () => deadlines.adopt(heartbeats));
-          tellChecks(ctx, change);
+          notifyChecks(ctx, change);
         },
       }),
     ],

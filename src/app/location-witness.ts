@@ -20,7 +20,7 @@ export function createLocationWitness(
     });
   return createWitness({
     addresses: witness.flatMap((address) => readWitness(address) ?? []),
-    noteLost(isLost) {
+    onChange(isLost) {
       gauge?.set(isLost ? 1 : 0);
       if (isLost) log.warn("no witness answers: runs here that reach nothing do not count");
       else log.info("the network of this location is back");

@@ -60,7 +60,7 @@ export function createResults(parts: ResultParts): Results {
     readDefinitions,
     whyOff,
     recorder: countRecords(
-      (noteNew) => createResultWriter(database, noteNew),
+      (countNew) => createResultWriter(database, countNew),
       registry,
       readDefinitions,
     ),

@@ -5,7 +5,6 @@ import type { Schedule } from "./schedule.ts";
 /** An exclusive handler of a virtual object, and the request for it. */
 export type CallTarget = { service: string; key: string; handler: string; request: unknown };
 
-/** The parts that a job is given for one run. */
 export type JobRun = {
   runId: string;
   /** The start of the run, Unix milliseconds: later than its grid point if the program was down then. */

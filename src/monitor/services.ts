@@ -24,7 +24,6 @@ export function createMonitorServices(parts: MonitorParts) {
   ];
 }
 
-/** The parts of the monitor that app/monitor.ts passes in. */
 export type MonitorParts = CheckParts &
   HeartbeatParts & {
     runners: Runners;

@@ -15,7 +15,6 @@ import type { MonitorParts } from "./services.ts";
 type Parts = Pick<MonitorParts, "readDefinitions"> & {
   deadlines: Deadlines;
   log: Log;
-  /** The same as for `watchClock`. */
   aheadMs?: () => number;
 };
 
@@ -60,7 +59,7 @@ function queuesOf({ id, directChannels = [] }: ApiCheck | Heartbeat): string[] {
 }
 
 /** The call for a timed job that ended well. */
-export function tellHeartbeats(request: JobSuccess) {
+export function notifyHeartbeats(request: JobSuccess) {
   return { service: jobHeartbeats.name, handler: "succeeded", request };
 }
 

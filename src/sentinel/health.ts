@@ -17,7 +17,6 @@ export function answerHealth(outgoing: ServerResponse, health: Health): void {
 }
 
 type PrivateParts = {
-  /** The token of its callers. */
   token: string;
   health: () => Health;
   /** Opens the public port; resolves once it is open. */

@@ -36,12 +36,12 @@ export async function readJournals(
   const open = await query<OpenRow>(admin, [...sent.keys()], findOpen);
   const children = open.flatMap(({ id, status }) => {
     const call = sent.get(id);
-    return call === undefined ? [] : [{ ...call, isBegun: !notBegun.includes(status) }];
+    return call === undefined ? [] : [{ ...call, isBegun: !notStarted.includes(status) }];
   });
   return { inputs, children };
 }
 
-const notBegun = ["pending", "scheduled"];
+const notStarted = ["pending", "scheduled"];
 
 type EntryRow = { id: string; entry_json: string };
 type OpenRow = { id: string; status: string };

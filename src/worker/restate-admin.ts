@@ -9,7 +9,6 @@ const atOnce = 10;
 /** The limit of an answer to a query: more than any has, and less than a process has memory for. */
 const mostBytes = 256 * 1024 * 1024;
 
-/** The limit of a refusal's body. */
 const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;

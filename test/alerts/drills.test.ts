@@ -5,7 +5,7 @@ import { headline } from "#alerts/channels/words.ts";
 import type { EventStatus } from "#alerts/contract.ts";
 import { type RoutedOrder, routeOrder } from "#alerts/order.ts";
 import { renderEvent } from "#alerts/payload.ts";
-import { newsOf } from "#alerts/recorder.ts";
+import { drillOutcomesOf } from "#alerts/recorder.ts";
 import { buildOrder, exampleLinks } from "../support/alerts/alert-builders.ts";
 
 const linkTo = exampleLinks;
@@ -53,12 +53,12 @@ it("a drill is told what became of its failure", () => {
   const { episode } = order.transition;
   const news = { drill: "weekly", episode, channel: "production" };
 
-  expect(newsOf(recordOf(order, "accepted"))).toEqual([{ ...news, status: "accepted" }]);
-  expect(newsOf(recordOf(order, "dead"))).toEqual([{ ...news, status: "dead" }]);
+  expect(drillOutcomesOf(recordOf(order, "accepted"))).toEqual([{ ...news, status: "accepted" }]);
+  expect(drillOutcomesOf(recordOf(order, "dead"))).toEqual([{ ...news, status: "dead" }]);
 });
 
 it("nothing is told of an event that waits, of a recovery, and of a check", () => {
-  expect(newsOf(recordOf(orderOf("opened", "weekly"), "pending"))).toEqual([]);
-  expect(newsOf(recordOf(orderOf("resolved", "weekly"), "accepted"))).toEqual([]);
-  expect(newsOf(recordOf(orderOf("opened"), "accepted"))).toEqual([]);
+  expect(drillOutcomesOf(recordOf(orderOf("opened", "weekly"), "pending"))).toEqual([]);
+  expect(drillOutcomesOf(recordOf(orderOf("resolved", "weekly"), "accepted"))).toEqual([]);
+  expect(drillOutcomesOf(recordOf(orderOf("opened"), "accepted"))).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { judgeAnswer, judgeNetworkError, retryWaitMs } from "#alerts/outcome.ts";
+import { gradeAnswer, gradeNetworkError, retryWaitMs } from "#alerts/outcome.ts";
 import { newYearMs } from "../support/alerts/alert-builders.ts";
 
 const answer = (status: number, body: unknown = "", retryAfter: string | null = null) =>
-  judgeAnswer(
+  gradeAnswer(
     { status, retryAfter, body: typeof body === "string" ? body : JSON.stringify(body) },
     newYearMs,
   );
@@ -111,7 +111,7 @@ describe("judgeNetworkError", () => {
       code: "ECONNREFUSED",
     });
 
-    expect(judgeNetworkError(new Error("fetch failed", { cause }))).toEqual({
+    expect(gradeNetworkError(new Error("fetch failed", { cause }))).toEqual({
       kind: "retry",
       cause: "not reached: ECONNREFUSED",
     });

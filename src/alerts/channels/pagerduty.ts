@@ -19,7 +19,7 @@ export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
     routing_key: secret,
     ...renderPagerDuty(message, channel),
   });
-  return judgePagerDuty(await postJson(address, { body, timeoutMs, reach }), nowMs);
+  return gradePagerDuty(await postJson(address, { body, timeoutMs, reach }), nowMs);
 };
 
 /** PagerDuty's limits, in characters. A body of at most 512 KB follows from those of our own. */
@@ -87,7 +87,7 @@ const throttledMs = 30_000;
 /** By an address that is not PagerDuty's, or that refuses the key. */
 const ofChannel = new Set([401, 403, 404, 405, 410]);
 
-export function judgePagerDuty({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
+export function gradePagerDuty({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
   const cause = `status ${status}`;
   if (status >= 200 && status < 300) {
     if (!isPage(body)) return { kind: "accepted" };

@@ -9,7 +9,6 @@ type Post = {
   headers?: Record<string, string>;
   /** JSON, sent as it is. */
   body: string;
-  /** The limit of the whole request. */
   timeoutMs: number;
   reach: Pick<Reach, "agent">;
 };

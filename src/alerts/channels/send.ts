@@ -1,6 +1,6 @@
 /** One attempt to send an event to a channel, whatever its kind. */
 import { topics } from "#alerts/contract.ts";
-import { judgeNetworkError, type Outcome } from "#alerts/outcome.ts";
+import { gradeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import { catchMisdirected, MisdirectedSecret, type ReadSecret } from "#kernel/secrets.ts";
@@ -74,7 +74,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
       }
       return outcome;
     } catch (error) {
-      return judgeNetworkError(error);
+      return gradeNetworkError(error);
     } finally {
       pacer.hold(key, rests[channel.kind]);
       turn.release();

@@ -11,7 +11,7 @@ import { factsOf, headline, isFailure, linksOf, markOf } from "./words.ts";
 export const sendToSlack: Send<"slack"> = async (delivery) => {
   const { channel, address, message, timeoutMs, reach } = delivery;
   const rendered = renderSlack(message, channel);
-  return judgeSlack(await postToSlack(address.href, rendered, { timeoutMs, reach }));
+  return gradeSlack(await postToSlack(address.href, rendered, { timeoutMs, reach }));
 };
 
 /** Slack's limits, in characters (docs.slack.dev/reference/block-kit/blocks). */
@@ -108,7 +108,7 @@ const ofChannel = new Set([401, 403, 404, 405, 407, 410]);
 /** A redirect is an answer of another address than Slack's. */
 const isOfChannel = (status: number) => ofChannel.has(status) || (status >= 300 && status < 400);
 
-export function judgeSlack(answer: SlackAnswer): Outcome {
+export function gradeSlack(answer: SlackAnswer): Outcome {
   if (answer.outcome === "delivered") return { kind: "accepted" };
   if (answer.outcome === "refused") {
     if (isOfChannel(answer.status)) {

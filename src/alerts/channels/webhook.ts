@@ -19,7 +19,7 @@ export const sendToWebhook: Send<"webhook"> = async (delivery) => {
     return channelFault("the secret has to be whsec_ and base64, of at least 16 bytes");
   }
   const headers = signatureOf(body, { id: idOf(message), keys, nowMs });
-  return judgeWebhook(await postJson(address, { headers, body, timeoutMs, reach }), nowMs);
+  return gradeWebhook(await postJson(address, { headers, body, timeoutMs, reach }), nowMs);
 };
 
 /** Texts of peers have no limit of their own: a body should stay below 20 KB. */
@@ -129,7 +129,7 @@ export function readKeys(secret: string): Buffer[] | undefined {
 }
 
 /** Most of 4xx may be a deploy in progress at the receiver: only 413 is about this event. */
-export function judgeWebhook({ status, retryAfter }: Answer, nowMs: number): Outcome {
+export function gradeWebhook({ status, retryAfter }: Answer, nowMs: number): Outcome {
   if (status >= 200 && status < 300) return { kind: "accepted" };
   const cause = `status ${status}`;
   if (status === 410) return channelFault(`${cause}: the receiver says that it is gone`);

@@ -4,7 +4,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printAnswer, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { type BegunDrill, drillHandlers, drillService } from "#monitor/drills/contract.ts";
+import { drillHandlers, drillService, type StartedDrill } from "#monitor/drills/contract.ts";
 import { drillsOf, reportDrills } from "./report-heartbeats.ts";
 
 export async function listDrills(options: GlobalOptions): Promise<number> {
@@ -26,7 +26,7 @@ export async function runDrill(drill: string, options: GlobalOptions): Promise<n
   return printAnswer(begun, options.json, reportStarted);
 }
 
-function reportStarted({ drill, channels, due_at }: BegunDrill): string {
+function reportStarted({ drill, channels, due_at }: StartedDrill): string {
   const by = channels.map(plain).join(", ");
   return [
     `${drill} has begun: its test alert has to be accepted by ${by} until ${formatUtc(due_at)}.`,

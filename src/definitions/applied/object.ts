@@ -26,8 +26,8 @@ export type DefinitionsParts = {
   store: DefinitionStore;
   /** The definitions in force while nothing was ever applied. */
   standard: DefinitionSet;
-  /** Tells the checks whose definition differs, and those that are gone. */
-  tell: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
+  /** Notifies the checks whose definition differs, and those that are gone. */
+  notify: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
   /** Secrets that would go to where they do not belong, as far as this process knows the secrets. */
   findMisdirected: (set: DefinitionSet) => Finding[];
   /** Returns the doubts about definitions: checks that alert nobody and the like. */
@@ -35,10 +35,10 @@ export type DefinitionsParts = {
   readActor: ReadActor;
 };
 
-/** The `applyId` of the revision of which every check was told. */
-const toldKey = "told";
+/** The `applyId` of the revision of which every check was notified. */
+const notifiedKey = "told";
 
-/** The checks that may know a definition: also of a revision that was told half-way, or that Postgres lost. */
+/** The checks that may know a definition: also of a revision that was announced half-way, or that Postgres lost. */
 const knownKey = "known";
 
 const reading = databaseRead("read-definitions", {
@@ -58,7 +58,7 @@ export function createDefinitionsObject(parts: DefinitionsParts) {
       },
       start: (ctx, request) => start(ctx, request, parts),
       finish: async (ctx) => {
-        await tellRest(ctx, await readCurrent(ctx, parts), parts);
+        await notifyRest(ctx, await readCurrent(ctx, parts), parts);
         return null;
       },
     },
@@ -104,7 +104,7 @@ async function start(
 ): Promise<ApplyAnswer> {
   const current = await readCurrent(ctx, parts);
   if (request.source === "standard" && current !== null && current.source !== "standard") {
-    await tellRest(ctx, current, parts);
+    await notifyRest(ctx, current, parts);
     return { revision: current.revision, changes: [] };
   }
   return apply(ctx, { current, order: { ...request, appliedBy: "start" } }, parts);
@@ -130,36 +130,36 @@ async function apply(
     ]);
   }
   if (!changes.some(isChange)) {
-    await tellRest(ctx, current, parts);
+    await notifyRest(ctx, current, parts);
     return { revision, changes };
   }
   const applyId = ctx.request().id;
-  const isTold = current !== null && (await ctx.get<string>(toldKey)) === current.applyId;
+  const wereNotified = current !== null && (await ctx.get<string>(notifiedKey)) === current.applyId;
   const written = { revision: revision + 1, applyId, source, appliedBy, set: next, changes };
   const isOurs = await ctx.run("write-definitions", () => parts.store.write(written));
   if (!isOurs) throw moved(revision + 1);
-  const before = isTold ? toMonitored(current.set) : null;
-  await tellOf(ctx, { before, revision: { applyId, set: next } }, parts);
+  const before = wereNotified ? toMonitored(current.set) : null;
+  await notifyOf(ctx, { before, revision: { applyId, set: next } }, parts);
   ctx.console.info("definitions applied", { revision: revision + 1, by: appliedBy, source });
   return { revision: revision + 1, changes };
 }
 
 /** After an apply that was ended half-way, or a database that was restored, what checks know is unknown. */
-async function tellRest(
+async function notifyRest(
   ctx: ObjectContext,
   current: Revision | null,
   parts: DefinitionsParts,
 ): Promise<void> {
-  if (current === null || (await ctx.get<string>(toldKey)) === current.applyId) return;
-  await tellOf(ctx, { before: null, revision: current }, parts);
+  if (current === null || (await ctx.get<string>(notifiedKey)) === current.applyId) return;
+  await notifyOf(ctx, { before: null, revision: current }, parts);
 }
 
-type Telling = { before: Definitions | null; revision: Pick<Revision, "applyId" | "set"> };
+type Notification = { before: Definitions | null; revision: Pick<Revision, "applyId" | "set"> };
 
-async function tellOf(
+async function notifyOf(
   ctx: ObjectContext,
-  { before, revision: { applyId, set } }: Telling,
-  { tell }: DefinitionsParts,
+  { before, revision: { applyId, set } }: Notification,
+  { notify }: DefinitionsParts,
 ): Promise<void> {
   const after = toMonitored(set);
   const known = (await ctx.get<KnownChecks>(knownKey)) ?? { apiChecks: [], heartbeats: [] };
@@ -168,9 +168,9 @@ async function tellOf(
     apiChecks: [...new Set([...known.apiChecks, ...told.apiChecks])],
     heartbeats: [...new Set([...known.heartbeats, ...told.heartbeats])],
   });
-  await tell(ctx, { before, known, after });
+  await notify(ctx, { before, known, after });
   ctx.set<KnownChecks>(knownKey, told);
-  ctx.set(toldKey, applyId);
+  ctx.set(notifiedKey, applyId);
 }
 
 function idsOf({ apiChecks, heartbeats }: Definitions): KnownChecks {

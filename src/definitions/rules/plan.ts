@@ -14,13 +14,13 @@ export type Planned = {
   next: DefinitionSet;
 };
 
-type Wanted = Pick<PlanRequest, "definitions" | "removed" | "prune">;
+type DesiredRow = Pick<PlanRequest, "definitions" | "removed" | "prune">;
 
 /**
  * Rows of the program that are not wanted stay, unless they are removed by name or pruned, or their id is
  * wanted for a row of another kind, such as a heartbeat instead of a check.
  */
-export function planApply(present: DefinitionSet, wanted: Wanted): Planned {
+export function planApply(present: DefinitionSet, wanted: DesiredRow): Planned {
   const planned = sectionNames.map((section) => planSection(section, present[section], wanted));
   const next = Object.fromEntries(planned.map(({ section, rows }) => [section, rows]));
   return {
@@ -36,7 +36,7 @@ export function isChange({ kind }: Change): boolean {
 
 type Rows = readonly object[];
 
-function planSection(section: Section, present: Rows, { definitions, removed, prune }: Wanted) {
+function planSection(section: Section, present: Rows, { definitions, removed, prune }: DesiredRow) {
   const rows: Rows = definitions[section];
   const replaced = idsOfOtherKind(section, definitions);
   const before = indexOf(section, present);

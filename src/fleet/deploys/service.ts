@@ -24,7 +24,6 @@ import { toResult } from "./result.ts";
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
 
-/** The deployer of a fleet and its limit. */
 export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
 
 export type SentinelServiceParts = {

@@ -7,7 +7,6 @@ import { isClean } from "#kernel/clean-text.ts";
 export const imageStates = ["as_ordered", "deploying", "failed", "differs"] as const;
 export type ImageState = (typeof imageStates)[number];
 
-/** The maximal number of sentinels on a page. */
 const maxPageSize = 200;
 
 /** More words are ignored: nobody looks for so much at once. */

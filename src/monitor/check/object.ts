@@ -3,7 +3,7 @@ import { implement, type ObjectContext, type ObjectSharedContext } from "@restat
 import { unkept } from "#kernel/retry-policy.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
-import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
+import { createSavedRow, type SavedRow } from "#monitor/definitions/saved-row.ts";
 import { apiCheckObject, type FailingRequest } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
@@ -14,25 +14,25 @@ import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type DependencyState, stateOfCheck } from "#monitor/rules/suppression.ts";
 import { openAlert } from "#monitor/rules/verdict.ts";
-import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
+import { record, sendToChannels } from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import type { CheckParts } from "./parts.ts";
-import { lookAgain, looks, readRun, readState, timers, writeState } from "./state.ts";
+import { pollAgain, pollTimers, readRun, readState, timers, writeState } from "./state.ts";
 import {
   close,
   ensure,
   report,
   reportSlackMs,
   retire,
-  showCheck,
   tick,
+  toCheckEntry,
   writeSnapshot,
 } from "./steps.ts";
 
 const isPrivate = { ingressPrivate: true };
 
 export function createApiCheckObject(parts: CheckParts) {
-  const held = createHeldDefinition(({ apiChecks }) => apiChecks, parts.readDefinitions);
+  const held = createSavedRow(({ apiChecks }) => apiChecks, parts.readDefinitions);
   const ifDefined = createIfDefined(held);
   return implement(apiCheckObject, {
     handlers: {
@@ -78,7 +78,7 @@ export function createApiCheckObject(parts: CheckParts) {
 }
 
 /** A call of a check that is removed by then does nothing: `retire` ends what is left of it. */
-function createIfDefined(held: HeldDefinition<ApiCheck>) {
+function createIfDefined(held: SavedRow<ApiCheck>) {
   return <Request>(
     step: (ctx: ObjectContext, check: ApiCheck, request: Request) => Promise<null>,
   ) =>
@@ -142,10 +142,10 @@ async function reconsider(
   { check, generation }: { check: ApiCheck; generation: number },
   parts: CheckParts,
 ): Promise<null> {
-  const timer = await looks.readCurrent(ctx, generation);
+  const timer = await pollTimers.readCurrent(ctx, generation);
   if (timer === null) return null;
   // Used up, even if it rang a moment early.
-  looks.update(ctx, { ...timer, atMs: 0 });
+  pollTimers.update(ctx, { ...timer, atMs: 0 });
   const atMs = await ctx.date.now();
   const before = await readState(ctx, atMs);
   const pending = before.pendingAlert;
@@ -161,10 +161,10 @@ async function reconsider(
         : openAlert(before, { checkId: check.id, atMs, reason, locations, rollout: how.rollout }),
   });
   writeState(ctx, state);
-  await lookAgain(ctx, state, atMs);
-  if (transition !== null) await handOver(ctx, check, transition);
-  const shown = await showCheck(ctx, atMs);
-  writeDown(ctx, check.id, { ...shown, ...(transition !== null && { transition }) });
+  await pollAgain(ctx, state, atMs);
+  if (transition !== null) await sendToChannels(ctx, check, transition);
+  const shown = await toCheckEntry(ctx, atMs);
+  record(ctx, check.id, { ...shown, ...(transition !== null && { transition }) });
   return null;
 }
 

@@ -20,7 +20,7 @@ const keys = { run: "run", early: "early", state: "state" } as const;
 export const timers = durableTimer<Timer>("timer");
 
 /** The timer after which a pending alert asks again. */
-export const looks = durableTimer<{ generation: number; atMs: number }>("look");
+export const pollTimers = durableTimer<{ generation: number; atMs: number }>("look");
 
 export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);
 export const writeRun = (ctx: ObjectContext, run: OpenRun) => ctx.set(keys.run, run);
@@ -72,16 +72,16 @@ export async function takeEarly(ctx: ObjectContext, runAtMs: number): Promise<Ch
 }
 
 /** Sets it while an alert is pending. One that is earlier remains. */
-export async function lookAgain(
+export async function pollAgain(
   ctx: ObjectContext,
   { pendingAlert }: CheckState,
   nowMs: number,
 ): Promise<void> {
   if (pendingAlert === null) return;
-  const before = await looks.read(ctx);
+  const before = await pollTimers.read(ctx);
   const atMs = pendingAlert.lookAtMs;
   if (before !== null && before.atMs > nowMs && before.atMs <= atMs) return;
-  looks.set(ctx, { before, atMs }, (generation) =>
+  pollTimers.set(ctx, { before, atMs }, (generation) =>
     ctx.sendClient(apiCheckObject, ctx.key).reconsider({ generation }, after(atMs - nowMs)),
   );
 }

@@ -19,21 +19,21 @@ import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
 import {
-  handOver,
   nextTakenAtMs,
+  record,
+  recordAtOnce,
   type StateEntry,
-  show,
-  writeAtOnce,
-  writeDown,
+  sendToChannels,
+  toEntry,
 } from "#monitor/transitions/hand-over.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import type { CheckParts } from "./parts.ts";
 import {
   clearEarly,
   clearRun,
-  lookAgain,
-  looks,
   type OpenRun,
+  pollAgain,
+  pollTimers,
   readRun,
   readState,
   storeEarly,
@@ -95,8 +95,8 @@ async function wake(
   arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);
   const run = await readRun(ctx);
   if (run !== null) await applyReports(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
-  if (missed !== null) writeDown(ctx, check.id, { missed });
-  if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
+  if (missed !== null) record(ctx, check.id, { missed });
+  if (runAtMs !== null) await startRun(ctx, { check, runAtMs, nowMs, further }, parts);
 }
 
 function arm(
@@ -114,7 +114,7 @@ export const reportSlackMs = 5_000;
 
 type RunStart = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
 
-async function beginRun(
+async function startRun(
   ctx: ObjectContext,
   { check, runAtMs, nowMs, further }: RunStart,
   parts: CheckParts,
@@ -149,7 +149,7 @@ export async function report(
   if (open?.scheduledAtMs !== given.scheduledAtMs) {
     // The run has ended or not begun. The results are recorded; those of an ended run open no alert.
     await storeEarly(ctx, given);
-    writeDown(ctx, check.id, { results: given.results });
+    record(ctx, check.id, { results: given.results });
     return null;
   }
   const run = { ...open, results: withFirst(open.results, given.results) };
@@ -199,17 +199,17 @@ async function applyReports(
       ),
   });
   writeState(ctx, state);
-  await lookAgain(ctx, state, atMs);
+  await pollAgain(ctx, state, atMs);
   if (isClosed) clearRun(ctx);
   else writeRun(ctx, run);
-  if (transition !== null) await handOver(ctx, check, transition);
+  if (transition !== null) await sendToChannels(ctx, check, transition);
   const entry = {
     results: run.results,
-    ...(await showCheck(ctx, atMs)),
+    ...(await toCheckEntry(ctx, atMs)),
     ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
   };
-  if (transition === null) await writeAtOnce(ctx, parts.recorder, check.id, entry);
-  else writeDown(ctx, check.id, { ...entry, transition });
+  if (transition === null) await recordAtOnce(ctx, parts.recorder, check.id, entry);
+  else record(ctx, check.id, { ...entry, transition });
 }
 
 /** True if the run has no result of this location: its probe was killed and did not recover in time. */
@@ -231,7 +231,7 @@ function stateAccess(ctx: ObjectContext) {
   return {
     read: () => readState(ctx, 0),
     write: (state: CheckState) => writeState(ctx, state),
-    show: (takenAtMs: number) => showCheck(ctx, takenAtMs),
+    toEntry: (takenAtMs: number) => toCheckEntry(ctx, takenAtMs),
   };
 }
 
@@ -243,7 +243,7 @@ async function pause(ctx: ObjectContext): Promise<null> {
   timers.clear(ctx);
   clearRun(ctx);
   clearEarly(ctx);
-  looks.clear(ctx);
+  pollTimers.clear(ctx);
   if (state.status === "paused") return null;
   writeState(ctx, withoutMarks({ ...state, status: "paused", sinceMs: nowMs }));
   await writeSnapshot(ctx, nowMs);
@@ -251,14 +251,14 @@ async function pause(ctx: ObjectContext): Promise<null> {
 }
 
 export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<void> {
-  writeDown(ctx, ctx.key, await showCheck(ctx, nowMs));
+  record(ctx, ctx.key, await toCheckEntry(ctx, nowMs));
 }
 
-export async function showCheck(ctx: ObjectContext, atMs: number): Promise<StateEntry> {
+export async function toCheckEntry(ctx: ObjectContext, atMs: number): Promise<StateEntry> {
   const state = await readState(ctx, atMs);
   const { status, sinceMs, decidedRunMs, alert, locations } = state;
   const reporting = Object.values(locations).filter(({ isSilent }) => !isSilent);
-  return show(ctx, {
+  return toEntry(ctx, {
     checkId: ctx.key,
     kind: "api",
     takenAtMs: await nextTakenAtMs(ctx, atMs),

@@ -4,9 +4,8 @@ import { z } from "zod";
 export const drillService = "vedette.v1.Drill";
 
 /** A run that an operator has begun: it goes on by itself. */
-export const BegunDrill = z.object({
+export const StartedDrill = z.object({
   drill: z.string(),
-  /** The operator who started it. */
   by: z.string(),
   begun_at: z.string(),
   /** Until then every channel has to accept the test alert. */
@@ -14,8 +13,8 @@ export const BegunDrill = z.object({
   /** The channels that are tested: the environment of the incident service, and ids. */
   channels: z.array(z.string()),
 });
-export type BegunDrill = z.infer<typeof BegunDrill>;
+export type StartedDrill = z.infer<typeof StartedDrill>;
 
 export const drillHandlers = {
-  Run: { input: z.strictObject({}).meta({ title: "Empty request" }), output: BegunDrill },
+  Run: { input: z.strictObject({}).meta({ title: "Empty request" }), output: StartedDrill },
 } as const;

@@ -1,6 +1,6 @@
 /** Handlers of a drill's object. */
 import { iface } from "@restatedev/restate-sdk";
-import type { DrillNews } from "#alerts/contract.ts";
+import type { DrillOutcome } from "#alerts/contract.ts";
 import { drillHandlers, drillService } from "./contract.ts";
 
 type Nothing = Record<string, never>;
@@ -19,7 +19,7 @@ export const drillObject = iface.object(
     sendOut: iface.json<{ episode: number }, null>(),
     /** The grace of this run is over. */
     judge: iface.json<{ episode: number }, null>(),
-    noted: iface.json<DrillNews, null>(),
+    noted: iface.json<DrillOutcome, null>(),
   },
   { description: "The timer of a drill; the key is its id." },
 );

@@ -3,7 +3,7 @@
  * the heartbeat of the drill is pinged; when the grace is over before that, it is told of a failure.
  */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
-import { alertDelivery, type DrillNews } from "#alerts/contract.ts";
+import { alertDelivery, type DrillOutcome } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { after, durableTimer } from "#kernel/durable-timer.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -12,11 +12,11 @@ import { heartbeatObject } from "#monitor/internal.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver } from "#monitor/retry.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
-import type { BegunDrill } from "./contract.ts";
+import type { StartedDrill } from "./contract.ts";
 import { drillObject } from "./internal.ts";
 import {
+  applyOutcome,
   asDrill,
-  beginRun,
   type DrillRow,
   type DrillRun,
   type DrillTimer,
@@ -25,10 +25,10 @@ import {
   describeRun,
   isArmed,
   isConfirmed,
-  isToBeHeld,
-  isUnderWay,
+  isExtended,
+  isInProgress,
   ordersOf,
-  takeNews,
+  startRun,
   whyBusy,
 } from "./rules.ts";
 
@@ -40,7 +40,7 @@ type DrillParts = {
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {
     handlers: {
-      Run: (ctx) => beginNow(ctx, parts),
+      Run: (ctx) => startNow(ctx, parts),
       start: (ctx) => start(ctx, parts),
       tick: (ctx, { generation }) => tick(ctx, generation, parts),
       sendOut: (ctx, { episode }) => sendOut(ctx, episode, parts),
@@ -97,7 +97,7 @@ async function tick(ctx: ObjectContext, generation: number, parts: DrillParts): 
   const nowMs = Math.max(await ctx.date.now(), timer.dueAtMs);
   const decision = decideTick(row, { timer, run: await readRun(ctx), nowMs });
   if (decision === "begin") {
-    const run = beginRun(row, { dueAtMs: timer.dueAtMs, before: await readRun(ctx) });
+    const run = startRun(row, { dueAtMs: timer.dueAtMs, before: await readRun(ctx) });
     writeRun(ctx, run);
     sendAlerts(ctx, row, { run, nowMs });
   } else ctx.console.warn("drill skipped", { drill: ctx.key, cause: decision });
@@ -107,14 +107,14 @@ async function tick(ctx: ObjectContext, generation: number, parts: DrillParts): 
 }
 
 /** An operator's: nothing of the schedule changes. */
-async function beginNow(ctx: ObjectContext, parts: DrillParts): Promise<BegunDrill> {
+async function startNow(ctx: ObjectContext, parts: DrillParts): Promise<StartedDrill> {
   const row = await readRow(ctx, parts);
   if (row === null) throw refusal(404, "unknown_check", `there is no drill ${ctx.key}`);
   const before = await readRun(ctx);
   const busy = whyBusy(before);
   if (busy !== null) throw refusal(409, "drill_running", `the drill ${row.id} is busy: ${busy}`);
   const by = nameOf(parts.readActor(ctx));
-  const run = { ...beginRun(row, { dueAtMs: await ctx.date.now(), before, by }), by };
+  const run = { ...startRun(row, { dueAtMs: await ctx.date.now(), before, by }), by };
   // A call of its own, which is repeated if need be, as this one is not. First: a run that was written must not
   // wait for an alert that nothing sends.
   ctx.sendClient(drillObject, ctx.key).sendOut({ episode: run.episode });
@@ -124,7 +124,7 @@ async function beginNow(ctx: ObjectContext, parts: DrillParts): Promise<BegunDri
 
 async function sendOut(ctx: ObjectContext, episode: number, parts: DrillParts): Promise<null> {
   const run = await readRun(ctx);
-  if (!isUnderWay(run, episode)) return null;
+  if (!isInProgress(run, episode)) return null;
   const row = await readRow(ctx, parts);
   if (row === null) writeRun(ctx, { ...run, isJudged: true });
   else sendAlerts(ctx, row, { run, nowMs: await ctx.date.now() });
@@ -143,10 +143,10 @@ function sendAlerts(ctx: ObjectContext, row: DrillRow, { run, nowMs }: TimedRun)
   ctx.console.info("drill begun", { drill: ctx.key, channels, ...(by !== undefined && { by }) });
 }
 
-async function noted(ctx: ObjectContext, news: DrillNews): Promise<null> {
+async function noted(ctx: ObjectContext, outcome: DrillOutcome): Promise<null> {
   const before = await readRun(ctx);
   if (before === null) return null;
-  const run = takeNews(before, news);
+  const run = applyOutcome(before, outcome);
   // First: after a kill between the two the call is repeated, and a second ping changes nothing.
   if (isConfirmed(run) && !isConfirmed(before)) {
     const atMs = Math.max(await ctx.date.now(), run.dueAtMs);
@@ -159,7 +159,7 @@ async function noted(ctx: ObjectContext, news: DrillNews): Promise<null> {
 
 async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Promise<null> {
   const run = await readRun(ctx);
-  if (!isUnderWay(run, episode)) return null;
+  if (!isInProgress(run, episode)) return null;
   const row = await readRow(ctx, parts);
   if (row === null) {
     // It must not hold up the runs of a drill that is defined again.
@@ -168,7 +168,7 @@ async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Pr
   }
   const atMs = await ctx.date.now();
   const graceMs = row.drill.graceSeconds * 1_000;
-  if (isToBeHeld(run, atMs, graceMs)) {
+  if (isExtended(run, atMs, graceMs)) {
     ctx.sendClient(drillObject, ctx.key).judge({ episode }, after(graceMs));
     writeRun(ctx, { ...run, isHeld: true });
     return null;

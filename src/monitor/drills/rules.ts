@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type AlertOrder,
   type AlertTransition,
-  type DrillNews,
+  type DrillOutcome,
   directQueueKey,
   formatEventId,
   testMark,
@@ -14,7 +14,7 @@ import { callerWords } from "#kernel/words.ts";
 import type { CronSchedule, Drill, Heartbeat } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/related.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
-import type { BegunDrill } from "./contract.ts";
+import type { StartedDrill } from "./contract.ts";
 
 export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSchedule };
 
@@ -77,7 +77,7 @@ export function decideTick(
 type RunOrder = { dueAtMs: number; before: DrillRun | null; by?: string };
 
 /** A call of the schedule that was killed comes again: what was confirmed meanwhile is kept. */
-export function beginRun({ drill }: DrillRow, { dueAtMs, before, by }: RunOrder): DrillRun {
+export function startRun({ drill }: DrillRow, { dueAtMs, before, by }: RunOrder): DrillRun {
   if (by === undefined && before !== null && isScheduled(before, dueAtMs)) return before;
   return {
     episode: Math.max(Math.floor(dueAtMs / minuteMs), (before?.episode ?? 0) + 1),
@@ -106,14 +106,14 @@ export function whyBusy(run: DrillRun | null): string | null {
 }
 
 /** Nothing about another run, or about a channel that this one does not test, changes it. */
-export function takeNews(run: DrillRun, { episode, channel, status }: DrillNews): DrillRun {
+export function applyOutcome(run: DrillRun, { episode, channel, status }: DrillOutcome): DrillRun {
   if (episode !== run.episode || !run.channels.includes(channel)) return run;
   if (run.confirmed.includes(channel)) return run;
   if (status === "accepted") return { ...run, confirmed: [...run.confirmed, channel] };
   return { ...run, faults: { ...run.faults, [channel]: words[status] } };
 }
 
-const words: Record<Exclude<DrillNews["status"], "accepted">, string> = {
+const words: Record<Exclude<DrillOutcome["status"], "accepted">, string> = {
   dead: "refused",
   superseded: "not sent",
   not_posted: "not configured",
@@ -128,16 +128,16 @@ function isOpen(run: DrillRun): boolean {
 }
 
 /** True if this is the last run, and not all channels have confirmed it yet. */
-export function isUnderWay(run: DrillRun | null, episode: number): run is DrillRun {
+export function isInProgress(run: DrillRun | null, episode: number): run is DrillRun {
   return run !== null && run.episode === episode && isOpen(run);
 }
 
 /** The maximal delay of finding the end of the grace while the program runs. */
-const judgedWithinMs = 2_000;
+const evaluatedWithinMs = 2_000;
 
 /** True if the channels get the grace once more, since accepted alerts may not have been recorded yet. */
-export function isToBeHeld({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs: number): boolean {
-  return isHeld !== true && nowMs > dueAtMs + graceMs + judgedWithinMs;
+export function isExtended({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs: number): boolean {
+  return isHeld !== true && nowMs > dueAtMs + graceMs + evaluatedWithinMs;
 }
 
 /** `the test alert was not confirmed within 15 min by chat (refused), mail` */
@@ -156,7 +156,7 @@ function missingOf({ channels, confirmed }: DrillRun): string[] {
 export function describeRun(
   { id, drill }: DrillRow,
   { dueAtMs, by, channels }: DrillRun & { by: string },
-): BegunDrill {
+): StartedDrill {
   const due_at = toIso(dueAtMs + drill.graceSeconds * 1_000);
   return { drill: id, by, begun_at: toIso(dueAtMs), due_at, channels };
 }

@@ -6,7 +6,7 @@ import { heartbeatObject } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { wakeAtMs } from "#monitor/rules/deadline.ts";
 import { askAgainAtMs } from "#monitor/rules/suppression.ts";
-import { untilWrittenMs } from "./deadlines.ts";
+import { untilStoredMs } from "./deadlines.ts";
 import { alarms, readState } from "./state.ts";
 
 /** True if a ping can only move the deadline, so that the object need not be called with it. */
@@ -15,7 +15,7 @@ export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): b
 }
 
 /** While an alert is open: a ping whose call was lost is found by then. */
-const lookAgainMs = 60_000;
+const pollAgainMs = 60_000;
 
 /**
  * Sets the alarm. One that is earlier than necessary remains: waking once too often costs less than setting
@@ -30,7 +30,7 @@ export async function rearm(
   // The deadline of a heartbeat that is ok is in Postgres.
   if (state === null || state.status === "paused" || isPlain(state)) return;
   const quiet = await readQuiet(ctx);
-  const stateMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
+  const stateMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + pollAgainMs;
   const wakeMs = Math.max(stateMs, askAgainAtMs(state, nowMs));
   // A mute may end in centuries, which is longer than a timer can be.
   const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
@@ -64,7 +64,7 @@ type Wake = { atMs: number; nowMs: number; toldAtMs?: number };
 async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...argument }: Wake): Promise<void> {
   const before = await alarms.read(ctx);
   if (before !== null && before.atMs > nowMs && before.atMs <= atMs) return;
-  const delayMs = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
+  const delayMs = atMs > nowMs ? atMs - nowMs + untilStoredMs : 0;
   alarms.set(ctx, { before, atMs }, (generation) =>
     ctx.sendClient(heartbeatObject, ctx.key).expire({ generation, ...argument }, after(delayMs)),
   );

@@ -3,10 +3,10 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
-import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
+import { record, sendToChannels } from "#monitor/transitions/hand-over.ts";
 import { isPlain, rearm, wakeWhenDelivered } from "./alarm.ts";
 import type { HeartbeatParts } from "./parts.ts";
-import { showHeartbeat, writeSnapshot } from "./records.ts";
+import { toHeartbeatEntry, writeSnapshot } from "./records.ts";
 import { readReceivedAtMs, readState, writeState } from "./state.ts";
 
 export type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
@@ -15,7 +15,7 @@ export type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
  * Writes the first state, from which the first deadline counts, also of a heartbeat that was paused. Every call
  * does so when there is none: pings are expected, so that there was a state, and Restate has lost it.
  */
-export async function begin(
+export async function ensureState(
   ctx: ObjectContext,
   heartbeat: Heartbeat,
   fromMs: number | null = null,
@@ -24,11 +24,11 @@ export async function begin(
   if (known !== null && known.status !== "paused") return known;
   const nowMs = await ctx.date.now();
   // Episodes count on: their number is in the ids of the events.
-  const begun = { ...newHeartbeatState(fromMs ?? nowMs), episodes: known?.episodes ?? 0 };
-  writeState(ctx, begun);
+  const started = { ...newHeartbeatState(fromMs ?? nowMs), episodes: known?.episodes ?? 0 };
+  writeState(ctx, started);
   await rearm(ctx, heartbeat, nowMs);
   await writeSnapshot(ctx, heartbeat, nowMs);
-  return begun;
+  return started;
 }
 
 export type Outcome = {
@@ -49,13 +49,13 @@ export async function commitDecision(
 ): Promise<number | null> {
   const { state, transition } = decision;
   writeState(ctx, state);
-  if (transition !== null) await handOver(ctx, heartbeat, transition);
+  if (transition !== null) await sendToChannels(ctx, heartbeat, transition);
   await rearm(ctx, heartbeat, nowMs);
   const hasChanged = results.length > 0 || !isPlain(before) || !isPlain(state);
   if (hasChanged) {
-    const shown = await showHeartbeat(ctx, heartbeat, nowMs);
+    const shown = await toHeartbeatEntry(ctx, heartbeat, nowMs);
     const entry = { results, ...shown, ...(transition !== null && { transition }) };
-    writeDown(ctx, heartbeat.id, entry);
+    record(ctx, heartbeat.id, entry);
   }
   return isPlain(state) ? release(ctx, { heartbeat, parts }, state) : null;
 }

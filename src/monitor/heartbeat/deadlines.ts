@@ -126,15 +126,15 @@ export const untilFoundAgain = "interval '10 min'";
 export const pingPaceMs = 100;
 
 /** A ping may wait this long until its group is written: a deadline that it met has not passed. */
-export const untilWrittenMs = pingPaceMs + 20;
-const untilWritten = `interval '${untilWrittenMs} ms'`;
+export const untilStoredMs = pingPaceMs + 20;
+const untilStored = `interval '${untilStoredMs} ms'`;
 
 // Deadlines before which a ping came are moved up to 10 s before they pass, many together: those that remain
 // when they pass are overdue. A locked row is being pinged or handed over, and is left for the next time.
 // `now` and `near` are scalar subqueries: with joins Postgres would read the whole table each time.
 const takePassed = `
   WITH now AS (
-    SELECT date_trunc('milliseconds', clock_timestamp() - ${untilWritten}) AS at
+    SELECT date_trunc('milliseconds', clock_timestamp() - ${untilStored}) AS at
   ), near AS (
     SELECT id FROM heartbeats
     WHERE due_at <= (SELECT at FROM now) + interval '10 s'
@@ -189,5 +189,5 @@ const endLease = `
   FROM locked WHERE locked.id = h.id`;
 
 const untilNext = `
-  SELECT extract(epoch FROM min(due_at) + ${untilWritten} - clock_timestamp())::float8 * 1000 AS in_ms
+  SELECT extract(epoch FROM min(due_at) + ${untilStored} - clock_timestamp())::float8 * 1000 AS in_ms
   FROM heartbeats`;

@@ -4,7 +4,7 @@ import { nameOf } from "#kernel/actor.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
-import { createHeldDefinition, type HeldDefinition } from "#monitor/definitions/held-definition.ts";
+import { createSavedRow, type SavedRow } from "#monitor/definitions/saved-row.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
@@ -13,16 +13,16 @@ import { dueAtMs, reschedule } from "#monitor/rules/deadline.ts";
 import { isJobOff, isPingedByUs } from "#monitor/rules/own-jobs.ts";
 import type { DependencyState } from "#monitor/rules/suppression.ts";
 import { isPlain, rearm } from "./alarm.ts";
-import { begin, type HeartbeatCall } from "./commit.ts";
+import { ensureState, type HeartbeatCall } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
-import { ensure, lookAgain, overdue, wake } from "./pass-deadline.ts";
+import { ensure, overdue, pollNow, wake } from "./pass-deadline.ts";
 import { moveAlert, pause, retire, writeSnapshot } from "./records.ts";
 import { isPaused, readState, writeState } from "./state.ts";
 import { ping } from "./take-ping.ts";
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const { readActor, readDefinitions } = parts;
-  const held = createHeldDefinition(({ heartbeats }) => heartbeats, readDefinitions);
+  const held = createSavedRow(({ heartbeats }) => heartbeats, readDefinitions);
   /** A call of a heartbeat that is removed or paused by then does nothing: what is left of it was ended. */
   const step =
     <Request>(take: (ctx: ObjectContext, call: HeartbeatCall, request: Request) => Promise<null>) =>
@@ -33,7 +33,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
       return take(ctx, { heartbeat, parts }, request);
     };
   const look = step(ensure);
-  const again = step(lookAgain);
+  const again = step(pollNow);
   const find = async (ctx: ObjectContext) => requireHeartbeat(await held.read(ctx), ctx);
   return implement(heartbeatObject, {
     handlers: {
@@ -50,7 +50,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
           parts.inbox.register(heartbeat, { token: token_hash, by }),
         );
         ctx.console.info("heartbeat registered", { check: id, by, replaced });
-        await begin(ctx, heartbeat);
+        await ensureState(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
       ensure: async (ctx) => {
@@ -90,9 +90,9 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
  */
 async function redefine(
   ctx: ObjectContext,
-  { held, parts }: { held: HeldDefinition<Heartbeat>; parts: HeartbeatParts },
+  { held, parts }: { held: SavedRow<Heartbeat>; parts: HeartbeatParts },
 ): Promise<boolean> {
-  const before = await held.held(ctx);
+  const before = await held.readLast(ctx);
   const after = await held.readAgain(ctx);
   if (after !== null) await followJob(ctx, { before, after }, parts);
   const state = await readState(ctx);
@@ -118,7 +118,7 @@ async function followJob(
   // One that is defined again may have been either.
   const mayBeLeft = before === null ? state !== null : wasDrill || before.job !== undefined;
   if (isPingedByUs(after)) {
-    if (wasPaused) await begin(ctx, after);
+    if (wasPaused) await ensureState(ctx, after);
     return;
   }
   const isLeft = mayBeLeft && after.job === undefined;

@@ -14,7 +14,6 @@ export type HeartbeatParts = {
   /** The active rollout; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   inbox: Inbox;
-  /** The same as in `Deadlines`. */
   adopt: Deadlines["adopt"];
   /** The address before the token in ping URLs; null: the address of control. */
   pingUrl: string | null;

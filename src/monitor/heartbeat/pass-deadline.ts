@@ -9,8 +9,8 @@ import { heardAtMs } from "#monitor/rules/occurrences.ts";
 import { setRight } from "#monitor/rules/set-right.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";
-import { begin, type HeartbeatCall } from "./commit.ts";
-import { alarms, noteReceived, readReceivedAtMs, readState } from "./state.ts";
+import { ensureState, type HeartbeatCall } from "./commit.ts";
+import { alarms, readReceivedAtMs, readState, recordReceived } from "./state.ts";
 import { finish, isQuietAt, takeSuccess, withPing } from "./take-ping.ts";
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -19,12 +19,12 @@ export async function wake(
   call: HeartbeatCall,
   { generation, toldAtMs }: AlarmCall,
 ): Promise<null> {
-  if (toldAtMs !== undefined) await noteReceived(ctx, toldAtMs);
+  if (toldAtMs !== undefined) await recordReceived(ctx, toldAtMs);
   const before = await alarms.readCurrent(ctx, generation);
   if (before === null) return null;
   // Used up, even if it rang a moment early. A repeat of this call after an upgrade still finds it.
   alarms.update(ctx, { ...before, atMs: 0 });
-  await look(ctx, call);
+  await poll(ctx, call);
   return null;
 }
 
@@ -37,10 +37,10 @@ export async function overdue(
   const { heartbeat } = call;
   // Postgres knows no cron: it asks at each of its times whether a ping came for it.
   if (heartbeat.schedule !== undefined) {
-    await begin(ctx, heartbeat, lastPingAtMs);
-    return lookAgain(ctx, call);
+    await ensureState(ctx, heartbeat, lastPingAtMs);
+    return pollNow(ctx, call);
   }
-  let known = await begin(ctx, heartbeat, lastPingAtMs);
+  let known = await ensureState(ctx, heartbeat, lastPingAtMs);
   // This call may be old, so the present time decides. It is a step of the journal: only where it matters.
   if (isAhead(heardAtMs(known), nowMs)) {
     const clockMs = await ctx.date.now();
@@ -71,11 +71,11 @@ export async function overdue(
  */
 export async function ensure(ctx: ObjectContext, call: HeartbeatCall): Promise<null> {
   const { heartbeat } = call;
-  await begin(ctx, heartbeat);
+  await ensureState(ctx, heartbeat);
   const alarm = await alarms.read(ctx);
   const nowMs = await ctx.date.now();
   const isLost = alarm === null || alarm.atMs + lostAfterMs < nowMs;
-  if (isLost) await look(ctx, call);
+  if (isLost) await poll(ctx, call);
   else await rearm(ctx, heartbeat, nowMs);
   return null;
 }
@@ -83,13 +83,13 @@ export async function ensure(ctx: ObjectContext, call: HeartbeatCall): Promise<n
 const lostAfterMs = 2_000;
 
 /** Looks at once, whatever the alarm is set to: the deadline of before is void. */
-export async function lookAgain(ctx: ObjectContext, call: HeartbeatCall): Promise<null> {
-  await look(ctx, call);
+export async function pollNow(ctx: ObjectContext, call: HeartbeatCall): Promise<null> {
+  await poll(ctx, call);
   return null;
 }
 
 /** Takes a ping that the object does not know of; without one the deadline may have passed. */
-async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
+async function poll(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
   const { heartbeat, parts } = call;
   const known = await readState(ctx);
   if (known === null) return;
@@ -128,7 +128,7 @@ async function readInbox(
   const receivedAtMs = await readReceivedAtMs(ctx);
   const dueMs = dueAtMs(heartbeat, known);
   return ctx.run("look-for-pings", async () => {
-    const { absences, ...found } = await parts.inbox.look({
+    const { absences, ...found } = await parts.inbox.poll({
       id: heartbeat.id,
       lastPingAtMs,
       receivedAtMs,

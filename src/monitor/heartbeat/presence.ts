@@ -8,7 +8,7 @@ import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
-import { type Absences, findAbsences, goneMs, noteEveryMs } from "#monitor/rules/absences.ts";
+import { type Absences, findAbsences, goneMs, recordEveryMs } from "#monitor/rules/absences.ts";
 
 /** Resolves when the first record is written; before that no ping may be taken. */
 export async function startPresence(
@@ -41,7 +41,7 @@ async function recordUntil(
   { listener, log }: { listener: Listener; log: Log },
 ): Promise<void> {
   while (true) {
-    await pause(noteEveryMs, signal);
+    await pause(recordEveryMs, signal);
     if (signal.aborted) return;
     await listener
       .record()
@@ -56,7 +56,7 @@ export function createListener(database: Database) {
   const extend = async (hasLeft: boolean) => {
     if (part === null) return false;
     // While the database answers, a ping waits no longer than this record does.
-    const gapMs = hasFailed ? noteEveryMs + refusingMs : goneMs;
+    const gapMs = hasFailed ? recordEveryMs + refusingMs : goneMs;
     const { rowCount } = await database.query(extendSpan, [part, gapMs, hasLeft]);
     return rowCount === 1;
   };
@@ -66,7 +66,7 @@ export function createListener(database: Database) {
       try {
         if (!(await extend(false))) {
           const next = `pings:${randomUUID()}`;
-          await database.query(beginSpan, [next]);
+          await database.query(startSpan, [next]);
           part = next;
         }
         hasFailed = false;
@@ -107,7 +107,7 @@ const extendSpan = `
   UPDATE monitor_presence SET seen_at = clock_timestamp(), has_left = $3
   WHERE part = $1 AND clock_timestamp() - seen_at <= $2::float8 * interval '1 ms'`;
 
-const beginSpan = `
+const startSpan = `
   WITH old AS (
     DELETE FROM monitor_presence
     WHERE part IN (SELECT part FROM monitor_presence ORDER BY seen_at DESC OFFSET ${mostSpans - 1})

@@ -7,7 +7,7 @@ import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { describeFailure, expectedAtMs } from "#monitor/rules/occurrences.ts";
 import { withoutMarks } from "#monitor/rules/suppression.ts";
 import { endAlert, followChannels, removed } from "#monitor/transitions/end-alert.ts";
-import { nextTakenAtMs, type StateEntry, show, writeDown } from "#monitor/transitions/hand-over.ts";
+import { nextTakenAtMs, record, type StateEntry, toEntry } from "#monitor/transitions/hand-over.ts";
 import { readState, writeState } from "./state.ts";
 
 /** A start has no result. A run has a duration only if it sent a start. */
@@ -40,18 +40,18 @@ export async function writeSnapshot(
   heartbeat: Heartbeat,
   nowMs: number,
 ): Promise<void> {
-  writeDown(ctx, ctx.key, await showHeartbeat(ctx, heartbeat, nowMs));
+  record(ctx, ctx.key, await toHeartbeatEntry(ctx, heartbeat, nowMs));
 }
 
 /** `heartbeat`: null when it is no longer defined; then the deadline is unknown as well. */
-export async function showHeartbeat(
+export async function toHeartbeatEntry(
   ctx: ObjectContext,
   heartbeat: Heartbeat | null,
   atMs: number,
 ): Promise<StateEntry> {
   const state = (await readState(ctx)) ?? newHeartbeatState(atMs);
   const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
-  return show(ctx, {
+  return toEntry(ctx, {
     checkId: ctx.key,
     kind: "heartbeat",
     takenAtMs: await nextTakenAtMs(ctx, atMs),
@@ -82,7 +82,7 @@ export async function retire(ctx: ObjectContext): Promise<null> {
   const state = await readState(ctx);
   if (state === null || state.suppressed === null) return null;
   writeState(ctx, withoutMarks(state));
-  writeDown(ctx, ctx.key, await showHeartbeat(ctx, null, await ctx.date.now()));
+  record(ctx, ctx.key, await toHeartbeatEntry(ctx, null, await ctx.date.now()));
   return null;
 }
 
@@ -104,6 +104,6 @@ function stateAccess(ctx: ObjectContext) {
     read: () => readState(ctx),
     write: (state: HeartbeatState) => writeState(ctx, state),
     // The next step of the object sets the deadline.
-    show: (takenAtMs: number) => showHeartbeat(ctx, null, takenAtMs),
+    toEntry: (takenAtMs: number) => toHeartbeatEntry(ctx, null, takenAtMs),
   };
 }

@@ -21,6 +21,6 @@ export async function isPaused(ctx: ObjectContext): Promise<boolean> {
 /** The last start or failure that the object has received, or never will; null: none. */
 export const readReceivedAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.receivedAtMs);
 
-export async function noteReceived(ctx: ObjectContext, atMs: number): Promise<void> {
+export async function recordReceived(ctx: ObjectContext, atMs: number): Promise<void> {
   ctx.set(keys.receivedAtMs, Math.max(atMs, (await readReceivedAtMs(ctx)) ?? 0));
 }

@@ -9,9 +9,9 @@ import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Clock, setRight } from "#monitor/rules/set-right.ts";
 import { withDependencies } from "#monitor/transitions/with-dependencies.ts";
 import { isPlain } from "./alarm.ts";
-import { begin, commitDecision, type HeartbeatCall, type Outcome } from "./commit.ts";
+import { commitDecision, ensureState, type HeartbeatCall, type Outcome } from "./commit.ts";
 import { resultsOf } from "./records.ts";
-import { noteReceived, readState, writeState } from "./state.ts";
+import { readState, recordReceived, writeState } from "./state.ts";
 
 /** Takes a ping that was sent to the object: its heartbeat is watched, or the ping is a start or a failure. */
 export async function ping(
@@ -20,13 +20,13 @@ export async function ping(
   received: PingCall,
 ): Promise<null> {
   const { heartbeat, parts } = call;
-  await begin(ctx, heartbeat, received.atMs);
+  await ensureState(ctx, heartbeat, received.atMs);
   const nowMs = await ctx.date.now();
   const successAtMs = received.heardAtMs ?? null;
   // A time that lies ahead is replaced by one just before this ping, so that the ping counts.
   await correct(ctx, heartbeat, { nowMs, fromMs: received.atMs - 1 });
   if (successAtMs !== null && successAtMs < received.atMs) await catchUp(ctx, call, successAtMs);
-  if (received.kind !== "success") await noteReceived(ctx, received.atMs);
+  if (received.kind !== "success") await recordReceived(ctx, received.atMs);
   const before = await readState(ctx);
   if (before === null) return null;
   const isQuiet = await isQuietAt(ctx, nowMs);

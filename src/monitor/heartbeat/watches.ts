@@ -31,7 +31,7 @@ type FoundPings = {
 type PingReport = FoundPings & { absences: Absences };
 
 export function createWatches(database: Database) {
-  const find = createFind(database, lookForPings);
+  const find = createFind(database, selectPings);
   const release = createFind(database, releaseWatches, (known: ReleasedWatch) => known.dueAtMs);
   return {
     /** Returns when the heartbeat is polled next (Unix ms); null: it has no ping URL. */
@@ -41,7 +41,7 @@ export function createWatches(database: Database) {
     },
 
     /** Pings since the last known one; from now on the object is watching. */
-    look: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
+    poll: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
       const found = await find(known);
       const absences = await readAbsences(database);
       return found.map((pings) => ({ ...pings, absences }));
@@ -105,7 +105,7 @@ const lockKnown = `
   )`;
 
 // One statement: a ping comes before it and is found, or comes after it and finds the watch set.
-const lookForPings = `${lockKnown}
+const selectPings = `${lockKnown}
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR is_known,
     due_at = CASE

@@ -124,7 +124,7 @@ export function createRunners(database: Database) {
     /** Returns the location of the runner with this token and records its request; null: unknown token. */
     async identify(tokenHash: Buffer): Promise<string | null> {
       if (!(await isKnownToken(tokenHash))) return null;
-      const { rows } = await database.query(noteRunner, [tokenHash]);
+      const { rows } = await database.query(updateRunner, [tokenHash]);
       return rows[0]?.location ?? null;
     },
   };
@@ -144,5 +144,5 @@ const listRunners =
 const findExpected =
   "SELECT location FROM check_runners WHERE seen_at IS NOT NULL ORDER BY location";
 
-const noteRunner = `
+const updateRunner = `
   UPDATE check_runners SET seen_at = now() WHERE token_hash = $1 RETURNING location`;

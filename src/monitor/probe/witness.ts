@@ -14,29 +14,29 @@ type Parts = {
   /** None: every result counts. */
   addresses: readonly WitnessAddress[];
   /** Told when the network is lost, and when it is back. */
-  noteLost: (isLost: boolean) => void;
+  onChange: (isLost: boolean) => void;
   nowMs: () => number;
 };
 
 export type Witness = ReturnType<typeof createWitness>;
 
 /** The limit for all addresses together, which are asked at once. */
-const lookMs = 3_000;
+const pollLimitMs = 3_000;
 /** Checks that fail at once share a look. */
 const freshMs = 5_000;
 
-export function createWitness({ addresses, noteLost, nowMs }: Parts) {
+export function createWitness({ addresses, onChange, nowMs }: Parts) {
   let isLost = false;
   let looked: { atMs: number; answer: Promise<boolean> } | undefined;
   const set = (value: boolean) => {
-    if (value !== isLost) noteLost(value);
+    if (value !== isLost) onChange(value);
     isLost = value;
     return value;
   };
-  const look = async () => set(!(await anyAnswers(addresses)));
+  const poll = async () => set(!(await anyAnswers(addresses)));
   const ask = () => {
     if (looked === undefined || Math.abs(nowMs() - looked.atMs) > freshMs) {
-      looked = { atMs: nowMs(), answer: look() };
+      looked = { atMs: nowMs(), answer: poll() };
     }
     return looked.answer;
   };
@@ -60,13 +60,13 @@ export function createWitness({ addresses, noteLost, nowMs }: Parts) {
 }
 
 /** The witness of a program without addresses. */
-export const noWitness = createWitness({ addresses: [], noteLost: () => {}, nowMs: Date.now });
+export const noWitness = createWitness({ addresses: [], onChange: () => {}, nowMs: Date.now });
 
 async function anyAnswers(addresses: readonly WitnessAddress[]): Promise<boolean> {
-  const signal = AbortSignal.timeout(lookMs);
+  const signal = AbortSignal.timeout(pollLimitMs);
   const looks = addresses.map((address) => answers(address, signal));
   return inTime(() => Promise.any(looks).then(() => true), {
-    limitMs: lookMs,
+    limitMs: pollLimitMs,
     otherwise: false,
   });
 }

@@ -3,7 +3,7 @@ import type { AlertTransition } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 
 /** `deliveredAtMs`: when the receiver accepted the event; null: the note is of the transition itself. */
-export type EpisodeNote = { event: AlertTransition; deliveredAtMs: number | null };
+export type EpisodeRecord = { event: AlertTransition; deliveredAtMs: number | null };
 
 /**
  * Stores the notes of episodes, in any order and idempotently: a value that is stored does not change, and
@@ -12,7 +12,7 @@ export type EpisodeNote = { event: AlertTransition; deliveredAtMs: number | null
  */
 export async function saveEpisodes(
   database: Database,
-  notes: readonly EpisodeNote[],
+  notes: readonly EpisodeRecord[],
 ): Promise<void> {
   const rows = new Map<string, EpisodeRow>();
   for (const note of notes) {
@@ -25,7 +25,7 @@ export async function saveEpisodes(
 
 type EpisodeRow = ReturnType<typeof toRow>;
 
-function toRow({ event, deliveredAtMs }: EpisodeNote) {
+function toRow({ event, deliveredAtMs }: EpisodeRecord) {
   const isOver = event.kind === "resolved";
   const deliveredAt = deliveredAtMs === null ? null : new Date(deliveredAtMs);
   return {

@@ -4,12 +4,12 @@ import { inTime } from "#kernel/in-time.ts";
 import { checkStatuses, type Definitions, type ReadDefinitions } from "#monitor/contract.ts";
 import { phaseNames } from "#monitor/kinds/observe.ts";
 import type { CheckList } from "./contract.ts";
-import type { NoteNew, ResultWriter } from "./record.ts";
+import type { CountNew, ResultWriter } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
 /** Wraps the recorder to count records that are new. */
 export function countRecords(
-  create: (noteNew: NoteNew) => ResultWriter,
+  create: (countNew: CountNew) => ResultWriter,
   registry: Registry,
   readDefinitions: ReadDefinitions,
 ): ResultWriter {

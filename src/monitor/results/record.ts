@@ -5,7 +5,7 @@ import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import type { SuppressionSpan } from "#monitor/related.ts";
-import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
+import { type EpisodeRecord, saveEpisodes } from "./episodes.ts";
 import { withPartitions } from "./partitions.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
@@ -13,21 +13,21 @@ export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks
 export type ResultWriter = ReturnType<typeof createResultWriter>;
 
 /** Called for records that are new. */
-export type NoteNew = {
+export type CountNew = {
   results: (results: readonly CheckResult[]) => void;
   missed: (missed: MissedTicks) => void;
 };
 
-export function createResultWriter(database: Database, noteNew?: NoteNew) {
+export function createResultWriter(database: Database, countNew?: CountNew) {
   // Batched: a separate write each would wait for the disk each time, and many checks write at once.
   const writeResults = createJointWrites(async (lists: readonly (readonly CheckResult[])[]) => {
     const added = await saveResults(database, lists.flat());
-    noteNew?.results(added);
+    countNew?.results(added);
   });
   const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
     saveSnapshots(database, snapshots),
   );
-  const writeEpisodes = createJointWrites((notes: readonly EpisodeNote[]) =>
+  const writeEpisodes = createJointWrites((notes: readonly EpisodeRecord[]) =>
     saveEpisodes(database, notes),
   );
   return {
@@ -46,7 +46,7 @@ export function createResultWriter(database: Database, noteNew?: NoteNew) {
       const { checkId, fromMs, toMs, ticks } = missed;
       const span = [checkId, new Date(fromMs), new Date(toMs), ticks];
       const { rowCount } = await database.query(insertMissed, span);
-      if (rowCount === 1) noteNew?.missed(missed);
+      if (rowCount === 1) countNew?.missed(missed);
     },
 
     /** Stores that an alert opened or resolved, in either order. */
@@ -155,14 +155,14 @@ async function savePings(database: Database, pings: readonly PlainPing[]): Promi
   ];
   await withPartitions(database, {
     timesMs: pings.map(({ atMs }) => atMs),
-    write: () => database.query({ name: "save-pings", text: insertAndShow, values: columns }),
+    write: () => database.query({ name: "save-pings", text: insertAndUpdate, values: columns }),
   });
 }
 
 const lastAtMs = "(s.snapshot->>'lastAtMs')::bigint";
 
 // Rows are locked in the order of the ids, as everywhere: two processes never wait for each other.
-const insertAndShow = `
+const insertAndUpdate = `
   WITH given AS (
     SELECT id, at, to_timestamp(at / 1000.0) AS came_at, due, expected
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS t (id, at, due, expected)

@@ -12,7 +12,7 @@ export type Absences = {
 };
 
 /** The interval at which a process extends its span: a gap that is no longer is no absence. */
-export const noteEveryMs = 2_000;
+export const recordEveryMs = 2_000;
 
 /** After this time without an extension it is doubtful whether the process is there. */
 const lateMs = 5_000;
@@ -28,19 +28,19 @@ export function findAbsences(listening: readonly ListeningSpan[], nowMs: number)
   const spans: Absence[] = [];
   let coveredMs: number | null = null;
   for (const { fromMs, toMs } of listening.toSorted((a, b) => a.fromMs - b.fromMs)) {
-    if (coveredMs !== null && fromMs - coveredMs > noteEveryMs) {
+    if (coveredMs !== null && fromMs - coveredMs > recordEveryMs) {
       spans.push({ fromMs: coveredMs, toMs: fromMs, isOver: true });
     }
     coveredMs = Math.max(coveredMs ?? toMs, toMs);
   }
   if (coveredMs === null) return { spans, isDoubtful: false };
-  const idleMs = sinceLastNoteMs(listening, nowMs);
+  const idleMs = sinceLastRecordMs(listening, nowMs);
   if (idleMs > goneMs) spans.push({ fromMs: coveredMs, toMs: nowMs, isOver: false });
   return { spans, isDoubtful: idleMs > lateMs && idleMs <= goneMs };
 }
 
 /** The time since a process that has not left last extended its span; infinite when all have left. */
-function sinceLastNoteMs(listening: readonly ListeningSpan[], nowMs: number): number {
+function sinceLastRecordMs(listening: readonly ListeningSpan[], nowMs: number): number {
   const notes = listening.filter(({ hasLeft }) => !hasLeft).map(({ toMs }) => toMs);
   return nowMs - Math.max(...notes, Number.NEGATIVE_INFINITY);
 }

@@ -39,7 +39,7 @@ const everyMs = 3_000;
 export type Opening = { atMs: number; runAtMs: number };
 
 /** Returns the barrier that keeps an alert from opening. */
-export function judgeOpening(
+export function evaluateOpening(
   { suppressed, pendingAlert }: Marks,
   { atMs, runAtMs }: Opening,
   answers: readonly Answer[],
@@ -66,12 +66,12 @@ export function judgeOpening(
 }
 
 /** The interval at which a suppressed heartbeat asks if it still is: no run of its own makes it ask. */
-const suppressedLookMs = 30_000;
+const suppressedPollMs = 30_000;
 
 /** Returns when to ask again; 0: there is nothing to ask. */
 export function askAgainAtMs({ suppressed, pendingAlert }: Marks, nowMs: number): number {
   if (pendingAlert !== null) return pendingAlert.lookAtMs;
-  return suppressed !== null ? nowMs + suppressedLookMs : 0;
+  return suppressed !== null ? nowMs + suppressedPollMs : 0;
 }
 
 export function withoutMarks<State extends Marks>(state: State): State {
@@ -79,13 +79,13 @@ export function withoutMarks<State extends Marks>(state: State): State {
   return { ...state, suppressed: null, pendingAlert: null };
 }
 
-/** Returns the spans to record when `now` replaces `told`, which was recorded last. */
+/** Returns the spans to record when `now` replaces `last`, which was recorded before. */
 export function spansOfChange(
-  { told, now }: { told: Suppression | null; now: Suppression | null },
+  { last, now }: { last: Suppression | null; now: Suppression | null },
   atMs: number,
 ): SuppressionSpan[] {
-  if (told?.by === now?.by && told?.sinceMs === now?.sinceMs) return [];
-  const ended = told && { ...told, untilMs: Math.max(told.sinceMs, now?.sinceMs ?? atMs) };
+  if (last?.by === now?.by && last?.sinceMs === now?.sinceMs) return [];
+  const ended = last && { ...last, untilMs: Math.max(last.sinceMs, now?.sinceMs ?? atMs) };
   return [...(ended ? [ended] : []), ...(now ? [{ ...now, untilMs: null }] : [])];
 }
 

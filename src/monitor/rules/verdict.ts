@@ -61,7 +61,7 @@ export function newCheckState(atMs: number): CheckState {
  */
 export function decide(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckState> {
   if (isDecided(state, run)) return { state, transition: null };
-  const reported = { ...state, locations: noteReports(state, run) };
+  const reported = { ...state, locations: recordReports(state, run) };
   const verdict = judge(reported, run, rules);
   if (verdict === "undecided") return { state: reported, transition: null };
   const failedRuns = countFailedRuns(state, verdict);
@@ -116,7 +116,7 @@ function countFailedRuns(state: CheckState, verdict: Verdict): number {
   return verdict === "silent" || verdict === "held" ? state.failedRuns : 0;
 }
 
-function noteReports(state: CheckState, run: Run): Record<string, LocationState> {
+function recordReports(state: CheckState, run: Run): Record<string, LocationState> {
   const reports = firstReports(run);
   const states: Record<string, LocationState> = {};
   // Drops locations that are no longer expected, so that they hold no alert open.

@@ -18,11 +18,11 @@ import {
 } from "./addressee.ts";
 import {
   readAddressee,
+  record,
   type StateEntry,
-  tell,
-  tellAll,
+  sendEvent,
+  sendToAll,
   writeAddressee,
-  writeDown,
 } from "./hand-over.ts";
 
 /** Access to the state of the check, and to its snapshot. */
@@ -30,7 +30,7 @@ type CheckAccess<State> = {
   /** null: the check has no state yet. */
   read: () => Promise<State | null>;
   write: (state: State) => void;
-  show: (takenAtMs: number) => Promise<StateEntry>;
+  toEntry: (takenAtMs: number) => Promise<StateEntry>;
 };
 
 /**
@@ -48,7 +48,7 @@ export async function followChannels<State extends AlertHistory>(
   if (endedBecause !== null) return endAlert(ctx, endedBecause, access);
   const change = await findChange(ctx, before, check);
   if (change === null) return;
-  await tellOfChange(ctx, { before, change }, access);
+  await notifyOfChange(ctx, { before, change }, access);
   writeAddressee(ctx, change.addressee);
   // An event that waits for a wrong address need not wait for minutes once it is corrected.
   for (const target of change.corrected) {
@@ -68,7 +68,7 @@ async function findChange(
   return isQuiet ? compareChannels(ctx.key, before, withoutTargets(check, change.joined)) : change;
 }
 
-async function tellOfChange<State extends AlertHistory>(
+async function notifyOfChange<State extends AlertHistory>(
   ctx: ObjectContext,
   { before, change }: { before: Addressee; change: ChannelChange },
   { read }: CheckAccess<State>,
@@ -83,17 +83,17 @@ async function tellOfChange<State extends AlertHistory>(
   // Recoveries first: at the incident service the failure may go to the queue of the recovery.
   if (transition !== null) {
     const ended = { ...transition, isOfChannel: true as const };
-    for (const target of left) tell(ctx, { id: ctx.key, ...before, target }, ended);
+    for (const target of left) sendEvent(ctx, { id: ctx.key, ...before, target }, ended);
   }
   const opened = { ...describeEvent("opened", ctx.key, state.alert), atMs };
-  for (const target of joined) tell(ctx, { id: ctx.key, ...addressee, target }, opened);
+  for (const target of joined) sendEvent(ctx, { id: ctx.key, ...addressee, target }, opened);
 }
 
 /** Sends the recovery to the addressee of the failure. Commits state, event and records together. */
 export async function endAlert<State extends AlertHistory>(
   ctx: ObjectContext,
   endedBecause: string,
-  { read, write, show }: CheckAccess<State>,
+  { read, write, toEntry }: CheckAccess<State>,
 ): Promise<void> {
   const before = await read();
   if (before === null || before.alert === null) return;
@@ -103,8 +103,8 @@ export async function endAlert<State extends AlertHistory>(
   write(state);
   if (transition === null) return;
   const addressee = await readAddressee(ctx);
-  if (addressee !== null) tellAll(ctx, { id: ctx.key, ...addressee }, transition);
-  writeDown(ctx, ctx.key, { transition, ...(await show(atMs)) });
+  if (addressee !== null) sendToAll(ctx, { id: ctx.key, ...addressee }, transition);
+  record(ctx, ctx.key, { transition, ...(await toEntry(atMs)) });
 }
 
 export const removed = "the check was removed";

@@ -36,30 +36,30 @@ export function writeAddressee(ctx: ObjectContext, addressee: Addressee): void {
  * Sends the event of a transition. Call it in the handler that changes the state: Restate commits both or
  * none, so that each transition makes exactly one event.
  */
-export async function handOver(
+export async function sendToChannels(
   ctx: ObjectContext,
   check: AlertingCheck,
   transition: AlertTransition,
 ): Promise<void> {
-  if (transition.kind === "opened") return tellAll(ctx, check, transition);
+  if (transition.kind === "opened") return sendToAll(ctx, check, transition);
   // The channels of the check, but for those that it has yet to join.
   const { channel, directChannels, joinings } = (await readAddressee(ctx)) ?? check;
-  tellAll(ctx, { ...check, channel, directChannels, joinings: joinings ?? {} }, transition);
+  sendToAll(ctx, { ...check, channel, directChannels, joinings: joinings ?? {} }, transition);
 }
 
 /** Does the same as `handOver`, for a known addressee. */
-export function tellAll(
+export function sendToAll(
   ctx: ObjectContext,
   check: AlertingCheck,
   transition: AlertTransition,
 ): void {
   if (transition.kind === "opened") writeAddressee(ctx, check);
   else ctx.clear(addresseeKey);
-  for (const target of targetsOf(check)) tell(ctx, { ...check, target }, transition);
+  for (const target of targetsOf(check)) sendEvent(ctx, { ...check, target }, transition);
 }
 
 /** Sends the event of a transition to one channel. */
-export function tell(
+export function sendEvent(
   ctx: ObjectContext,
   { id, name, environment, joinings = {}, target }: AlertingCheck & { target: Target },
   transition: AlertTransition,
@@ -72,20 +72,20 @@ export function tell(
   ctx.sendClient(alertDelivery, queue).enqueue(order);
 }
 
-export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {
+export function record(ctx: ObjectContext, checkId: string, entry: Entry): void {
   ctx.sendClient(checkRecords, checkId).write(entry);
 }
 
-const toldKey = "told-suppression";
+const recordedKey = "told-suppression";
 
 /** Returns the snapshot, and the suppressions that started or ended since the last one. */
-export async function show(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<StateEntry> {
-  const told = await ctx.get<Suppression>(toldKey);
+export async function toEntry(ctx: ObjectContext, snapshot: CheckSnapshot): Promise<StateEntry> {
+  const last = await ctx.get<Suppression>(recordedKey);
   const now = snapshot.suppressed;
-  const suppressions = spansOfChange({ told, now }, snapshot.takenAtMs);
+  const suppressions = spansOfChange({ last, now }, snapshot.takenAtMs);
   if (suppressions.length === 0) return { snapshot };
-  if (now === null) ctx.clear(toldKey);
-  else ctx.set(toldKey, now);
+  if (now === null) ctx.clear(recordedKey);
+  else ctx.set(recordedKey, now);
   return { snapshot, suppressions };
 }
 
@@ -107,7 +107,7 @@ export async function nextTakenAtMs(ctx: ObjectContext, atMs: number): Promise<n
  * Writes an entry without a transition directly, which saves a call for every run of every check. If the
  * database does not answer in time, sends the entry to `CheckRecords`.
  */
-export async function writeAtOnce(
+export async function recordAtOnce(
   ctx: ObjectContext,
   recorder: CheckRecorder,
   checkId: string,
@@ -117,7 +117,7 @@ export async function writeAtOnce(
   const isWritten = await ctx.run("write-down", () =>
     inTime(write, { limitMs: databaseTimeoutMs, otherwise: false }),
   );
-  if (!isWritten) writeDown(ctx, checkId, entry);
+  if (!isWritten) record(ctx, checkId, entry);
 }
 
 /** The rollout in progress; null: none. */

@@ -8,7 +8,7 @@ import {
   type Answer,
   type Barrier,
   type DependencyState,
-  judgeOpening,
+  evaluateOpening,
   type Marks,
   type Opening,
   withBarrier,
@@ -49,9 +49,9 @@ export async function withDependencies<State extends MarkedState>(
   if (transition?.kind !== "opened") return withMarksOf(await finish(isQuiet));
   const sinceMs = before.pendingAlert?.runAtMs ?? runAtMs;
   const answers = dependsOn.length === 0 ? [] : await ask(ctx, dependsOn, sinceMs);
-  const judged = judgeOpening(before, { atMs, runAtMs }, answers);
+  const evaluated = evaluateOpening(before, { atMs, runAtMs }, answers);
   // Nobody waits for an alert that would not open.
-  const barrier: Barrier = isQuiet && judged.kind === "pending" ? { kind: "none" } : judged;
+  const barrier: Barrier = isQuiet && evaluated.kind === "pending" ? { kind: "none" } : evaluated;
   const decision = await finish(isQuiet || barrier.kind !== "none");
   const state = withBarrier(decision.state, barrier, { atMs, runAtMs, failure: transition });
   return { ...decision, state };
@@ -60,8 +60,8 @@ export async function withDependencies<State extends MarkedState>(
 /** Marks last only while the check fails without an alert, or is silent. */
 function withMarksOf<State extends MarkedState>(decision: Decision<State>): Decision<State> {
   const { status, alert } = decision.state;
-  const isKept = alert === null && (status === "failed" || status === "silent");
-  return isKept ? decision : { ...decision, state: withoutMarks(decision.state) };
+  const isMarked = alert === null && (status === "failed" || status === "silent");
+  return isMarked ? decision : { ...decision, state: withoutMarks(decision.state) };
 }
 
 function decideNow<State>(

@@ -34,7 +34,6 @@ export type OutcomesEntry = {
 /** A transition with the message about it; `by`: the operator who caused it, if one did. */
 type TransitionMessage = { event: RolloutEvent; message: Notice; by?: string };
 
-/** Fields that Status has, too. */
 type HistoryView = {
   cause?: PauseCause;
   outcome: RolloutStatus["outcome"];

@@ -76,7 +76,6 @@ export const RolloutWindow = windowShape
   });
 export type RolloutWindow = z.infer<typeof RolloutWindow>;
 
-/** A window in a list. */
 export const ListedWindow = windowShape.extend({ added_by: z.string(), added_at: z.string() });
 export type ListedWindow = z.infer<typeof ListedWindow>;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { judgePagerDuty, renderPagerDuty } from "#alerts/channels/pagerduty.ts";
+import { gradePagerDuty, renderPagerDuty } from "#alerts/channels/pagerduty.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
 
 const judge = (status: number, body = "{}", retryAfter: string | null = null) =>
-  judgePagerDuty({ status, body, retryAfter }, 0);
+  gradePagerDuty({ status, body, retryAfter }, 0);
 
 describe("renderPagerDuty", () => {
   it("triggers under the key of the episode, with a link to the check", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judgeSlack, renderSlack } from "#alerts/channels/slack.ts";
+import { gradeSlack, renderSlack } from "#alerts/channels/slack.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
 
 const mention = "<!here>";
@@ -66,7 +66,7 @@ describe("judgeSlack", () => {
   it.each([302, 308, 401, 403, 404, 405, 407, 410])(
     "takes status %i as a fault of the channel",
     (status) => {
-      const outcome = judgeSlack({ outcome: "refused", cause: `status ${status}`, status });
+      const outcome = gradeSlack({ outcome: "refused", cause: `status ${status}`, status });
 
       expect(outcome).toMatchObject({ kind: "retry", isChannelFault: true });
     },
@@ -75,12 +75,12 @@ describe("judgeSlack", () => {
   it("takes status 400 as a refusal of the event", () => {
     const answer = { outcome: "refused", cause: "status 400 invalid_blocks", status: 400 } as const;
 
-    expect(judgeSlack(answer)).toEqual({ kind: "refused", cause: "status 400 invalid_blocks" });
+    expect(gradeSlack(answer)).toEqual({ kind: "refused", cause: "status 400 invalid_blocks" });
   });
 
   it("hands on how long Slack asks to wait", () => {
     const answer = { outcome: "retry", cause: "status 429", afterMs: 7_000 } as const;
 
-    expect(judgeSlack(answer)).toEqual({ kind: "retry", cause: "status 429", afterMs: 7_000 });
+    expect(gradeSlack(answer)).toEqual({ kind: "retry", cause: "status 429", afterMs: 7_000 });
   });
 });

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import type { AlertMessage } from "#alerts/channels/message.ts";
-import { judgeWebhook, readKeys, renderWebhook, signatureOf } from "#alerts/channels/webhook.ts";
+import { gradeWebhook, readKeys, renderWebhook, signatureOf } from "#alerts/channels/webhook.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
 
 const secretOf = () => `whsec_${randomBytes(32).toString("base64")}`;
 const judge = (status: number, retryAfter: string | null = null) =>
-  judgeWebhook({ status, retryAfter, body: "" }, 0);
+  gradeWebhook({ status, retryAfter, body: "" }, 0);
 
 describe("renderWebhook", () => {
   it("has the body that is documented", () => {

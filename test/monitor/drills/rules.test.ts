@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { DrillNews } from "#alerts/contract.ts";
+import type { DrillOutcome } from "#alerts/contract.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import {
+  applyOutcome,
   asDrill,
-  beginRun,
   type DrillRow,
   type DrillTimer,
   decideTick,
@@ -11,10 +11,10 @@ import {
   describeRun,
   isArmed,
   isConfirmed,
-  isToBeHeld,
-  isUnderWay,
+  isExtended,
+  isInProgress,
   ordersOf,
-  takeNews,
+  startRun,
   whyBusy,
 } from "#monitor/drills/rules.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
@@ -34,9 +34,13 @@ const minute = 60_000;
 const dueAtMs = Date.UTC(2026, 0, 5, 8);
 const weekMs = 7 * 86_400_000;
 const timer: DrillTimer = { generation: 3, dueAtMs, schedule };
-const begun = beginRun(row, { dueAtMs, before: null });
+const begun = startRun(row, { dueAtMs, before: null });
 
-function news(channel: string, status: DrillNews["status"], episode = begun.episode): DrillNews {
+function news(
+  channel: string,
+  status: DrillOutcome["status"],
+  episode = begun.episode,
+): DrillOutcome {
   return { drill: "weekly", episode, channel, status };
 }
 
@@ -72,17 +76,17 @@ it.each([
 });
 
 it("a call that is repeated after a kill keeps what was confirmed", () => {
-  const before = takeNews(begun, news("chat", "accepted"));
+  const before = applyOutcome(begun, news("chat", "accepted"));
 
-  expect(beginRun(row, { dueAtMs, before })).toEqual(before);
-  expect(beginRun(row, { dueAtMs: dueAtMs + weekMs, before }).confirmed).toEqual([]);
+  expect(startRun(row, { dueAtMs, before })).toEqual(before);
+  expect(startRun(row, { dueAtMs: dueAtMs + weekMs, before }).confirmed).toEqual([]);
 });
 
 it("a run that an operator begins is another one, also within the same minute", () => {
   const nowMs = dueAtMs + 20_000;
-  const given = beginRun(row, { dueAtMs: nowMs, before: begun, by: "ada" });
-  const next = beginRun(row, { dueAtMs: nowMs, before: given, by: "ada" });
-  const scheduled = beginRun(row, { dueAtMs: dueAtMs + minute, before: next });
+  const given = startRun(row, { dueAtMs: nowMs, before: begun, by: "ada" });
+  const next = startRun(row, { dueAtMs: nowMs, before: given, by: "ada" });
+  const scheduled = startRun(row, { dueAtMs: dueAtMs + minute, before: next });
 
   expect(given).toEqual({ ...begun, dueAtMs: nowMs, by: "ada", episode: begun.episode + 1 });
   expect(next.episode).toBe(given.episode + 1);
@@ -91,14 +95,14 @@ it("a run that an operator begins is another one, also within the same minute", 
 });
 
 it("a run of a later minute has the minute for its number", () => {
-  const later = beginRun(row, { dueAtMs: dueAtMs + 10 * minute, before: begun, by: "ada" });
+  const later = startRun(row, { dueAtMs: dueAtMs + 10 * minute, before: begun, by: "ada" });
 
   expect(later.episode).toBe(begun.episode + 10);
 });
 
 it("an operator can begin none while one waits for a channel", () => {
-  const given = takeNews({ ...begun, by: "ada" }, news("chat", "accepted"));
-  const confirmed = takeNews(given, news("production", "accepted"));
+  const given = applyOutcome({ ...begun, by: "ada" }, news("chat", "accepted"));
+  const confirmed = applyOutcome(given, news("production", "accepted"));
 
   expect(whyBusy(begun)).toBe(
     "a run that the schedule began at 2026-01-05 08:00:00 UTC still waits for production, chat",
@@ -120,45 +124,45 @@ it("what is begun says by whom, what it tests and how long it waits", () => {
 });
 
 it("is confirmed once every channel has accepted, in any order and more than once", () => {
-  const one = takeNews(takeNews(begun, news("chat", "accepted")), news("chat", "accepted"));
-  const both = takeNews(one, news("production", "accepted"));
+  const one = applyOutcome(applyOutcome(begun, news("chat", "accepted")), news("chat", "accepted"));
+  const both = applyOutcome(one, news("production", "accepted"));
 
   expect([isConfirmed(begun), isConfirmed(one), isConfirmed(both)]).toEqual([false, false, true]);
 });
 
 it("news of another run or of another channel change nothing", () => {
-  expect(takeNews(begun, news("chat", "accepted", begun.episode - 1))).toBe(begun);
-  expect(takeNews(begun, news("mail", "accepted"))).toBe(begun);
+  expect(applyOutcome(begun, news("chat", "accepted", begun.episode - 1))).toBe(begun);
+  expect(applyOutcome(begun, news("mail", "accepted"))).toBe(begun);
 });
 
 it("a channel that accepted after a dead letter has confirmed", () => {
-  const dead = takeNews(begun, news("chat", "dead"));
+  const dead = applyOutcome(begun, news("chat", "dead"));
 
-  expect(takeNews(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
+  expect(applyOutcome(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
 });
 
 it("is under way until all have confirmed or it was judged", () => {
   const { episode } = begun;
   const confirmed = { ...begun, confirmed: begun.channels };
 
-  expect(isUnderWay(begun, episode)).toBe(true);
-  expect(isUnderWay({ ...begun, isJudged: true }, episode)).toBe(false);
-  expect(isUnderWay(confirmed, episode)).toBe(false);
-  expect(isUnderWay(begun, episode - 1)).toBe(false);
-  expect(isUnderWay(null, episode)).toBe(false);
+  expect(isInProgress(begun, episode)).toBe(true);
+  expect(isInProgress({ ...begun, isJudged: true }, episode)).toBe(false);
+  expect(isInProgress(confirmed, episode)).toBe(false);
+  expect(isInProgress(begun, episode - 1)).toBe(false);
+  expect(isInProgress(null, episode)).toBe(false);
 });
 
 it("gives the grace once more, but not twice, when nothing ran at its end", () => {
   const graceMs = 15 * minute;
   const endMs = dueAtMs + graceMs;
 
-  expect(isToBeHeld(begun, endMs + 1_000, graceMs)).toBe(false);
-  expect(isToBeHeld(begun, endMs + minute, graceMs)).toBe(true);
-  expect(isToBeHeld({ ...begun, isHeld: true }, endMs + minute, graceMs)).toBe(false);
+  expect(isExtended(begun, endMs + 1_000, graceMs)).toBe(false);
+  expect(isExtended(begun, endMs + minute, graceMs)).toBe(true);
+  expect(isExtended({ ...begun, isHeld: true }, endMs + minute, graceMs)).toBe(false);
 });
 
 it("the reason names the channels that did not confirm, and why", () => {
-  const run = takeNews(begun, news("production", "dead"));
+  const run = applyOutcome(begun, news("production", "dead"));
 
   expect(describeFault(run, 900_000)).toBe(
     "the test alert was not confirmed within 15 min by production (refused), chat",

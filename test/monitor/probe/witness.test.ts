@@ -29,7 +29,7 @@ function witnessOf(addresses: WitnessAddress[]) {
   let nowMs = 0;
   const witness = createWitness({
     addresses,
-    noteLost: (isLost) => notes.push(isLost),
+    onChange: (isLost) => notes.push(isLost),
     nowMs: () => nowMs,
   });
   return { witness, notes, pass: (ms: number) => (nowMs += ms) };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
   type Answer,
-  judgeOpening,
+  evaluateOpening,
   longestPendingMs,
   spansOfChange,
   stateOfCheck,
@@ -26,17 +26,17 @@ const suppressed = { by: "database", sinceMs: 50_000, reason: "refused" };
 it("suppresses while one of them fails", () => {
   const answers = [anAnswer({ id: "cache" }), anAnswer({ isFailing: true })];
 
-  expect(judgeOpening(none, opening, answers)).toEqual({ kind: "suppressed", by: "database" });
+  expect(evaluateOpening(none, opening, answers)).toEqual({ kind: "suppressed", by: "database" });
 });
 
 it("alerts when none of them answers", () => {
-  expect(judgeOpening({ ...none, suppressed }, opening, [])).toEqual({ kind: "none" });
+  expect(evaluateOpening({ ...none, suppressed }, opening, [])).toEqual({ kind: "none" });
 });
 
 it("waits for a run that begins after the failed one, and asks shortly after it began", () => {
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
 
-  const barrier = judgeOpening(none, opening, answers);
+  const barrier = evaluateOpening(none, opening, answers);
 
   expect(barrier).toEqual({ kind: "pending", lookAtMs: 131_000 });
 });
@@ -44,7 +44,7 @@ it("waits for a run that begins after the failed one, and asks shortly after it 
 it("does not wait for a run that is too far away", () => {
   const answers = [anAnswer({ nextRunMs: 400_000, decidesByMs: 417_000 })];
 
-  expect(judgeOpening(none, opening, answers)).toEqual({ kind: "none" });
+  expect(evaluateOpening(none, opening, answers)).toEqual({ kind: "none" });
 });
 
 it("waits no longer than the limit, counted from the first failed run", () => {
@@ -52,13 +52,13 @@ it("waits no longer than the limit, counted from the first failed run", () => {
   const pendingAlert = { sinceMs, runAtMs: 0, lookAtMs: 0, reason: "", locations: [] };
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
 
-  expect(judgeOpening({ ...none, pendingAlert }, opening, answers)).toEqual({ kind: "none" });
+  expect(evaluateOpening({ ...none, pendingAlert }, opening, answers)).toEqual({ kind: "none" });
 });
 
 it("stays suppressed by a run that began before the other one recovered", () => {
   const answers = [anAnswer({ sinceMs: 99_500 })];
 
-  expect(judgeOpening({ ...none, suppressed }, opening, answers).kind).toBe("suppressed");
+  expect(evaluateOpening({ ...none, suppressed }, opening, answers).kind).toBe("suppressed");
 });
 
 it("never alerts while one of them fails", () => {
@@ -71,7 +71,11 @@ it("never alerts while one of them fails", () => {
   });
   fc.assert(
     fc.property(fc.array(answer), fc.boolean(), (answers, isSuppressed) => {
-      const barrier = judgeOpening(isSuppressed ? { ...none, suppressed } : none, opening, answers);
+      const barrier = evaluateOpening(
+        isSuppressed ? { ...none, suppressed } : none,
+        opening,
+        answers,
+      );
 
       const isFailing = answers.some((one) => one.isFailing);
       if (isFailing) expect(barrier.kind).toBe("suppressed");
@@ -90,7 +94,7 @@ it("always alerts once they have recovered and the check goes on to fail", () =>
       let atMs = 1_000_000;
       let state = newCheckState(atMs);
       const decide = (answer: Answer) => {
-        const barrier = judgeOpening(state, { atMs, runAtMs: atMs }, [answer]);
+        const barrier = evaluateOpening(state, { atMs, runAtMs: atMs }, [answer]);
         const failure = { reason: "refused", locations: [] };
         state = withBarrier(state, barrier, { atMs, runAtMs: atMs, failure });
         return barrier.kind;
@@ -178,11 +182,11 @@ it.each([
     ],
   ],
 ])("records a suppression that began or ended: %s", (_, told, now, spans) => {
-  expect(spansOfChange({ told, now }, 90_000)).toEqual(spans);
+  expect(spansOfChange({ last: told, now }, 90_000)).toEqual(spans);
 });
 
 it("records no end before the beginning, if the clock was set back", () => {
-  const [span] = spansOfChange({ told: suppressed, now: null }, 10_000);
+  const [span] = spansOfChange({ last: suppressed, now: null }, 10_000);
 
   expect(span?.untilMs).toBe(suppressed.sinceMs);
 });

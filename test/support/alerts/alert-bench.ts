@@ -9,7 +9,7 @@ import type { AnyChannel, SendToChannel } from "#alerts/channels/message.ts";
 import {
   type AlertEventView,
   type AlertOrder,
-  type DrillNews,
+  type DrillOutcome,
   directQueueKey,
 } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
@@ -62,7 +62,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
   const noted: { eventId: string; atMs: number }[] = [];
-  const news: DrillNews[] = [];
+  const news: DrillOutcome[] = [];
   const registry = new Registry();
   const source = {
     source_id: options.isUnconfigured === true ? "" : receiver.sourceId,
@@ -77,10 +77,10 @@ export async function startAlertBench(options: BenchOptions = {}) {
     giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
     keepDays: 30,
     database,
-    noteAccepted: async ({ eventId }, atMs) => {
+    recordAccepted: async ({ eventId }, atMs) => {
       noted.push({ eventId, atMs });
     },
-    tellDrill: (_ctx, one) => news.push(one),
+    notifyDrill: (_ctx, one) => news.push(one),
     registry,
     readActor,
     send: options.send ?? (async () => ({ kind: "accepted" })),

@@ -42,8 +42,8 @@ export function createChat(chat: Chat) {
     createAlertQueue({ attempt, giveUpAfterMs }),
     createAlertRecorder({
       store: { save, retriedBy: async () => {} },
-      noteAccepted: async () => {},
-      tellDrill: () => {},
+      recordAccepted: async () => {},
+      notifyDrill: () => {},
     }),
   ];
 }

@@ -13,7 +13,7 @@ import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import { startCron } from "#cron/start.ts";
 import { type JobSuccess, jobHeartbeats } from "#monitor/internal.ts";
-import { tellHeartbeats } from "#monitor/start.ts";
+import { notifyHeartbeats } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createChat } from "../alerts/chat.ts";
@@ -50,7 +50,7 @@ export async function startCronBench({
       jobs,
       readActor,
       heartbeatUrlOf: () => heartbeat.url,
-      successCall: (job, atMs) => tellHeartbeats({ job, atMs }),
+      successCall: (job, atMs) => notifyHeartbeats({ job, atMs }),
       pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
       metrics: createCronMetrics(registry),
     }),

@@ -70,7 +70,7 @@ export async function startMonitorBench(options: BenchOptions) {
   const delivery =
     options.send === undefined
       ? [notingDelivery(orders, wentOn)]
-      : realDelivery({ database, send: options.send, noteAccepted: recorder.delivered });
+      : realDelivery({ database, send: options.send, recordAccepted: recorder.delivered });
   const services = [
     ...createMonitorServices({
       readDefinitions,
@@ -207,7 +207,7 @@ function notingDelivery(orders: AlertOrder[], wentOn: string[]) {
 }
 
 function realDelivery(
-  parts: Pick<AlertDeliveryParts, "database" | "send" | "noteAccepted">,
+  parts: Pick<AlertDeliveryParts, "database" | "send" | "recordAccepted">,
 ): ReturnType<typeof createAlertDelivery> {
   return createAlertDelivery({
     ...parts,
@@ -221,7 +221,7 @@ function realDelivery(
     webhookUrlOf: () => "",
     channelsOf: () => [],
     readChannels: async () => [],
-    tellDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
+    notifyDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
   });
 }
 

@@ -6,7 +6,7 @@ import { createTransport } from "nodemailer";
 import type { Delivery, Send } from "#alerts/channels/sender.ts";
 import { connectTo } from "#kernel/reach.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
-import { combineFates, type Fate, judgeMailError } from "./judge.ts";
+import { combineOutcomes, gradeMailError, type MailOutcome } from "./grade.ts";
 import { renderMail } from "./mail.ts";
 import { serverOf } from "./server.ts";
 
@@ -30,7 +30,7 @@ export function createSendEmail(): Send<"email"> {
     const key = `${channel.id} ${message.eventId}`;
     const taken = remembered.get(key) ?? { sinceMs: nowMs, ids: new Set<string>() };
     const fates = await sendAll(delivery, taken.ids);
-    const outcome = combineFates(fates, nowMs - taken.sinceMs < patienceMs);
+    const outcome = combineOutcomes(fates, nowMs - taken.sinceMs < patienceMs);
     if (outcome.kind === "retry" && taken.ids.size > 0) remembered.set(key, taken);
     else remembered.delete(key);
     return outcome;
@@ -38,7 +38,7 @@ export function createSendEmail(): Send<"email"> {
 }
 
 /** Adds to `taken` the ids of the mails that the server has taken. */
-async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise<Fate[]> {
+async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise<MailOutcome[]> {
   const { channel, message, timeoutMs, reach } = delivery;
   const server = serverOf(delivery);
   const signal = AbortSignal.timeout(timeoutMs);
@@ -52,7 +52,7 @@ async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise
       );
     },
   });
-  const sendOne = async (to: string): Promise<Fate> => {
+  const sendOne = async (to: string): Promise<MailOutcome> => {
     const mail = renderMail(message, channel, to);
     if (taken.has(mail.messageId)) return { kind: "taken" };
     try {
@@ -60,7 +60,7 @@ async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise
       taken.add(mail.messageId);
       return { kind: "taken" };
     } catch (error) {
-      return judgeMailError(error);
+      return gradeMailError(error);
     }
   };
   try {

@@ -121,7 +121,6 @@ const ContainerStatus = z.object({
 });
 export type ContainerStatus = z.infer<typeof ContainerStatus>;
 
-/** The replicas that a Deployment makes of its template. */
 export const ReplicaSet = z.object({ metadata: Metadata });
 export type ReplicaSet = z.infer<typeof ReplicaSet>;
 

@@ -104,7 +104,7 @@ it("by a process that was killed before it ended the watch", async () => {
   const { database, inbox } = bench;
   // A statement that came too late; and ten minutes later.
   const { rows } = await database.query("SELECT last_ping_at FROM heartbeats");
-  await inbox.look({
+  await inbox.poll({
     id: "nightly",
     lastPingAtMs: rows[0].last_ping_at.getTime(),
     receivedAtMs: null,

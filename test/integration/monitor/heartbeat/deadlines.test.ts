@@ -92,7 +92,7 @@ it("a ping of a process whose clock is ahead counts from now, by the clock of Po
   const received = await inbox.receive({ token, atMs: Date.now() + day });
   const announced = await inbox.announce({ token, atMs: Date.now() + day });
 
-  const { lastPingAtMs, tellingAtMs } = await inbox.look(known);
+  const { lastPingAtMs, tellingAtMs } = await inbox.poll(known);
   expect(received?.atMs).toBeGreaterThanOrEqual(fromMs);
   expect(announced?.atMs).toBeLessThanOrEqual(Date.now());
   expect([lastPingAtMs, tellingAtMs]).toEqual([received?.atMs, announced?.atMs]);
@@ -116,7 +116,7 @@ it("a ping that Postgres wrote while its clock was ahead counts from now", async
 it("a watched heartbeat is found at once when the clock of Postgres was ahead, without a ping that lies ahead", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const known = { id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null };
-  await inbox.look(known);
+  await inbox.poll(known);
   const ahead = "now() + interval '1 day'";
   await database.query(`UPDATE heartbeats SET last_ping_at = ${ahead}, told_at = ${ahead}`);
 
@@ -131,7 +131,7 @@ it("a watched heartbeat is found at once when the clock of Postgres was ahead, w
     atMs: pingedMs,
     lastPingAtMs: null,
   });
-  expect(await inbox.look(known)).toMatchObject({ tellingAtMs: pingedMs });
+  expect(await inbox.poll(known)).toMatchObject({ tellingAtMs: pingedMs });
   expect((await readRow(database)).isWatched).toBe(true);
 });
 
@@ -178,7 +178,7 @@ it("postponing an earlier find does not postpone a later one", async () => {
 
 it("a ping that the object does not know of keeps the watch", async () => {
   const { inbox, database, pingedMs } = await startBench(1_000);
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
+  await inbox.poll({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const atMs = Date.now();
   await inbox.receive({ token, atMs });
 
@@ -202,7 +202,7 @@ it("an announced failure keeps the watch and the deadline, however late the obje
   const known = { id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null };
 
   const released = await inbox.release({ ...known, dueAtMs: pingedMs + allowanceMs });
-  const seen = await inbox.look({ ...known, lastPingAtMs: atMs });
+  const seen = await inbox.poll({ ...known, lastPingAtMs: atMs });
 
   expect(released).toEqual({ lastPingAtMs: atMs, tellingAtMs: failedMs });
   expect(seen.tellingAtMs).toBe(failedMs);
@@ -229,7 +229,7 @@ it("finds a watched heartbeat again after a while, also one that never pinged", 
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
   await inbox.register(heartbeat("never"), { token: never, by: "ada" });
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
+  await inbox.poll({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const before = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '11 min'");
 

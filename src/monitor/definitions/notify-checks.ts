@@ -1,4 +1,4 @@
-/** Tells the objects of checks that their definitions changed. */
+/** Notifies the objects of checks that their definitions changed. */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { DefinitionsChange } from "#monitor/contract.ts";
@@ -9,7 +9,10 @@ import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
  * Each object reads its definition itself, from the database: call it after they were written. The state of
  * a check that did not change is not touched; the alert of one that is gone is resolved.
  */
-export function tellChecks(ctx: ObjectContext, { before, known, after }: DefinitionsChange): void {
+export function notifyChecks(
+  ctx: ObjectContext,
+  { before, known, after }: DefinitionsChange,
+): void {
   const apiChecks = compare(before?.apiChecks ?? [], after.apiChecks, known.apiChecks);
   const heartbeats = compare(before?.heartbeats ?? [], after.heartbeats, known.heartbeats);
   // Removed ones come first: a check may become a heartbeat of the same id, whose events must not overtake it.

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { combineFates, type Fate, judgeMailError } from "#alerts/channels/email/judge.ts";
+import { combineOutcomes, gradeMailError, type MailOutcome } from "#alerts/channels/email/grade.ts";
 
-const taken: Fate = { kind: "taken" };
-const refused: Fate = { kind: "refused", cause: "status 550" };
-const late: Fate = { kind: "retry", cause: "status 451" };
-const faulty: Fate = { kind: "retry", cause: "status 535", isChannelFault: true };
+const taken: MailOutcome = { kind: "taken" };
+const refused: MailOutcome = { kind: "refused", cause: "status 550" };
+const late: MailOutcome = { kind: "retry", cause: "status 451" };
+const faulty: MailOutcome = { kind: "retry", cause: "status 535", isChannelFault: true };
 
 describe("judgeMailError", () => {
   it.each([
@@ -20,7 +20,7 @@ describe("judgeMailError", () => {
     { code: 550, command: "RCPT TO", kind: "refused", isFault: false },
     { code: 552, command: "DATA", kind: "refused", isFault: false },
   ])("$code of $command: $kind, fault of the channel: $isFault", ({ code, command, ...said }) => {
-    const fate = judgeMailError({ code: "EENVELOPE", responseCode: code, command });
+    const fate = gradeMailError({ code: "EENVELOPE", responseCode: code, command });
 
     expect(fate.kind).toBe(said.kind);
     expect("isChannelFault" in fate).toBe(said.isFault);
@@ -28,7 +28,7 @@ describe("judgeMailError", () => {
 
   it("repeats codes alone: a server's words may quote what it was sent", () => {
     const response = "550 5.1.1 <ops@example.com>: secret";
-    const fate = judgeMailError({ responseCode: 550, response, command: "RCPT TO" });
+    const fate = gradeMailError({ responseCode: 550, response, command: "RCPT TO" });
 
     expect(fate).toEqual({ kind: "refused", cause: "status 550 5.1.1 of RCPT TO" });
   });
@@ -36,43 +36,43 @@ describe("judgeMailError", () => {
   it("names a fault of the network", () => {
     const error = { code: "ESOCKET", originalCode: "ECONNREFUSED" };
 
-    expect(judgeMailError(error)).toEqual({ kind: "retry", cause: "not sent: ECONNREFUSED" });
+    expect(gradeMailError(error)).toEqual({ kind: "retry", cause: "not sent: ECONNREFUSED" });
   });
 });
 
 describe("combineFates", () => {
   it("is accepted when all have it", () => {
-    expect(combineFates([taken, taken], true)).toEqual({ kind: "accepted" });
+    expect(combineOutcomes([taken, taken], true)).toEqual({ kind: "accepted" });
   });
 
   it("is accepted with a remark when some were refused", () => {
-    expect(combineFates([taken, refused], true)).toEqual({
+    expect(combineOutcomes([taken, refused], true)).toEqual({
       kind: "accepted",
       remark: "recipient 2 of 2 refused: status 550",
     });
   });
 
   it("is refused when all were", () => {
-    expect(combineFates([refused], true)).toEqual({
+    expect(combineOutcomes([refused], true)).toEqual({
       kind: "refused",
       cause: "refused: status 550",
     });
   });
 
   it("is retried for those whom it has not reached, for some time", () => {
-    expect(combineFates([taken, late], true)).toMatchObject({ kind: "retry" });
-    expect(combineFates([taken, late], false)).toEqual({
+    expect(combineOutcomes([taken, late], true)).toMatchObject({ kind: "retry" });
+    expect(combineOutcomes([taken, late], false)).toEqual({
       kind: "accepted",
       remark: "recipient 2 of 2 status 451",
     });
   });
 
   it("is retried for ever while nobody has it", () => {
-    expect(combineFates([refused, late], false)).toMatchObject({ kind: "retry" });
+    expect(combineOutcomes([refused, late], false)).toMatchObject({ kind: "retry" });
   });
 
   it("is a fault of the channel only when nobody has it", () => {
-    expect(combineFates([faulty, faulty], true)).toMatchObject({ isChannelFault: true });
-    expect(combineFates([taken, faulty], true)).not.toHaveProperty("isChannelFault");
+    expect(combineOutcomes([faulty, faulty], true)).toMatchObject({ isChannelFault: true });
+    expect(combineOutcomes([taken, faulty], true)).not.toHaveProperty("isChannelFault");
   });
 });

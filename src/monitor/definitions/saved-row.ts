@@ -6,38 +6,36 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 
-type Held<Row> = { row: Row | null };
+type State<Row> = { row: Row | null };
 
 const key = "definition";
 
-export type HeldDefinition<Row extends { id: string }> = ReturnType<
-  typeof createHeldDefinition<Row>
->;
+export type SavedRow<Row extends { id: string }> = ReturnType<typeof createSavedRow<Row>>;
 
-export function createHeldDefinition<Row extends { id: string }>(
+export function createSavedRow<Row extends { id: string }>(
   rowsOf: (definitions: Definitions) => readonly Row[],
   readDefinitions: ReadDefinitions,
 ) {
-  const look = (ctx: ObjectSharedContext): Promise<Row | null> =>
+  const readRow = (ctx: ObjectSharedContext): Promise<Row | null> =>
     ctx.run("read-definition", async () => {
       const rows = rowsOf(await readDefinitions({ isFresh: true }));
       return rows.find(({ id }) => id === ctx.key) ?? null;
     });
   const readAgain = async (ctx: ObjectContext): Promise<Row | null> => {
-    const row = await look(ctx);
-    ctx.set<Held<Row>>(key, { row });
+    const row = await readRow(ctx);
+    ctx.set<State<Row>>(key, { row });
     return row;
   };
   return {
     /** null: the check is not defined. */
     read: async (ctx: ObjectContext): Promise<Row | null> =>
-      (await ctx.get<Held<Row>>(key))?.row ?? readAgain(ctx),
+      (await ctx.get<State<Row>>(key))?.row ?? readAgain(ctx),
     /** The same in a handler that changes nothing. */
     peek: async (ctx: ObjectSharedContext): Promise<Row | null> =>
-      (await ctx.get<Held<Row>>(key))?.row ?? look(ctx),
+      (await ctx.get<State<Row>>(key))?.row ?? readRow(ctx),
     readAgain,
     /** Returns the row that was read last; null: it was never read, or was not defined then. */
-    held: async (ctx: ObjectContext): Promise<Row | null> =>
-      (await ctx.get<Held<Row>>(key))?.row ?? null,
+    readLast: async (ctx: ObjectContext): Promise<Row | null> =>
+      (await ctx.get<State<Row>>(key))?.row ?? null,
   };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Outcome } from "#alerts/outcome.ts";
 
 /** The outcome of one recipient's mail. `cause` has codes only: a server's words may quote anything. */
-export type Fate =
+export type MailOutcome =
   | { kind: "taken" }
   | { kind: "refused"; cause: string }
   | { kind: "retry"; cause: string; isChannelFault?: true };
@@ -25,7 +25,7 @@ const outOfStep = 503;
 const ofMail = new Set(["RCPT TO", "DATA"]);
 
 /** Only the server's code decides: nodemailer's own is the same for passing and for lasting faults. */
-export function judgeMailError(error: unknown): Fate {
+export function gradeMailError(error: unknown): MailOutcome {
   const { data = {} } = MailError.safeParse(error);
   const { responseCode: code, command } = data;
   if (code === undefined) {
@@ -55,7 +55,7 @@ function isCommand(command: string | undefined): boolean {
  * One outcome of all recipients, in the order of the channel's row. While `isPatient`, an event is retried
  * for those whom it has not reached although others have it.
  */
-export function combineFates(fates: readonly Fate[], isPatient: boolean): Outcome {
+export function combineOutcomes(fates: readonly MailOutcome[], isPatient: boolean): Outcome {
   const open = fates.filter((fate) => fate.kind === "retry");
   const isSomeTaken = fates.some(({ kind }) => kind === "taken");
   const words = fates.flatMap((fate, i) => wordsOf(fate, { at: i + 1, count: fates.length }));
@@ -72,7 +72,7 @@ export function combineFates(fates: readonly Fate[], isPatient: boolean): Outcom
 const mostNamed = 5;
 
 /** Recipients are counted, not named: a cause is logged. */
-function wordsOf(fate: Fate, { at, count }: { at: number; count: number }): string[] {
+function wordsOf(fate: MailOutcome, { at, count }: { at: number; count: number }): string[] {
   if (fate.kind === "taken") return [];
   const refused = fate.kind === "refused" ? "refused: " : "";
   return [`${count === 1 ? "" : `recipient ${at} of ${count} `}${refused}${fate.cause}`];

@@ -1,6 +1,6 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
-import { tellChecks } from "#monitor/definitions/tell-checks.ts";
+import { notifyChecks } from "#monitor/definitions/notify-checks.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const schedule = { cron: "0 9 * * 1", timezone: "UTC" };
@@ -25,7 +25,7 @@ function callsOf(tell: (ctx: ObjectContext) => void): string[] {
 
 it("a drill that is new or changed is started, after its heartbeat was told", () => {
   const calls = callsOf((ctx) =>
-    tellChecks(ctx, { before: setOf(job), known: noted, after: setOf(job, drill) }),
+    notifyChecks(ctx, { before: setOf(job), known: noted, after: setOf(job, drill) }),
   );
 
   expect(calls).toEqual(["Heartbeat/weekly/redefine", "Drill/weekly/start"]);
@@ -34,8 +34,8 @@ it("a drill that is new or changed is started, after its heartbeat was told", ()
 it("a drill that is the same is told nothing, and one that is gone ends its alert", () => {
   const before = setOf(job, drill);
 
-  expect(callsOf((ctx) => tellChecks(ctx, { before, known: noted, after: before }))).toEqual([]);
-  expect(callsOf((ctx) => tellChecks(ctx, { before, known: noted, after: setOf(job) }))).toEqual([
+  expect(callsOf((ctx) => notifyChecks(ctx, { before, known: noted, after: before }))).toEqual([]);
+  expect(callsOf((ctx) => notifyChecks(ctx, { before, known: noted, after: setOf(job) }))).toEqual([
     "Heartbeat/weekly/retire",
   ]);
 });
