@@ -38,7 +38,7 @@ describe("noticesDue", () => {
   });
 });
 
-it("drops the notices of other months", () => {
+it("the check drops the notices of other months", () => {
   const notices = { ws_old: { month: "2026-10", atMs: at("2026-10-30T15:00:00Z") } };
 
   const kept = withNotices(notices, [usage(2, 1)], at("2026-11-21T15:00:00Z"));
@@ -46,6 +46,6 @@ it("drops the notices of other months", () => {
   expect(Object.keys(kept)).toEqual(["ws_1"]);
 });
 
-it("counts from the first of the month, UTC", () => {
+it("the check counts from the first of the month, UTC", () => {
   expect(startOfMonth(at("2026-11-21T15:00:00Z"))).toBe(at("2026-11-01T00:00:00Z"));
 });

@@ -17,7 +17,7 @@ it.each([
   expect(due).toEqual(days);
 });
 
-it("makes up for the days on which nothing ran", () => {
+it("the refill makes up for the days on which nothing ran", () => {
   const due = refillDaysDue(day("2026-12-02"), day("2026-11-28"));
 
   expect(due).toEqual([1, 2, 29, 30, 31]);
@@ -29,13 +29,13 @@ it("refills today's keys on the first run ever, and no earlier ones", () => {
   expect(due).toEqual([21]);
 });
 
-it("looks at today again when it runs a second time", () => {
+it("the refill checks today again when it runs a second time", () => {
   const due = refillDaysDue(day("2026-11-21"), day("2026-11-21"));
 
   expect(due).toEqual([21]);
 });
 
-it("takes every day after a very long absence", () => {
+it("the refill takes every day after a very long absence", () => {
   const due = refillDaysDue(day("2026-11-21"), day("2020-01-01"));
 
   expect(due).toEqual(Array.from({ length: 31 }, (_, i) => i + 1));

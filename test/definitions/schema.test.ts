@@ -18,7 +18,7 @@ it("schema/vedette.config.schema.json is the one of the rows (else: node schema/
   expect(JSON.parse(committed)).toEqual(schema);
 });
 
-it("allows the standard rows, in a list and by their names", () => {
+it("the schema allows the standard rows, in a list and by their names", () => {
   const byId = Object.fromEntries(standardRows.heartbeats.map(({ id, ...row }) => [id, row]));
 
   expect(isValid(standardRows)).toBe(true);
@@ -48,7 +48,7 @@ it.each([
 
 type Described = { properties?: Record<string, { description?: string }> };
 
-it("describes the fields of checks and heartbeats", () => {
+it("the schema describes the fields of checks and heartbeats", () => {
   const { definitions } = schema as {
     definitions: Record<string, Described & { oneOf?: Described[] }>;
   };

@@ -29,14 +29,14 @@ async function timesTold(aheadMs: number[], faults: Error[] = []): Promise<numbe
   return told;
 }
 
-it("calls back once when the clock was set back", async () => {
+it("the clock watch calls back once when the clock was set back", async () => {
   expect(await timesTold([hour, hour, 0, 0, 0])).toBe(1);
 });
 
-it("calls back again after a failure", async () => {
+it("the clock watch calls back again after a failure", async () => {
   expect(await timesTold([hour, 0, 0, 0], [new Error("away")])).toBe(1);
 });
 
-it("does not call back when the clock is set ahead or slewed", async () => {
+it("the clock watch does not call back when the clock is set ahead or slewed", async () => {
   expect(await timesTold([0, hour, hour, hour - 1_000, hour - 2_000, hour - 3_000])).toBe(0);
 });

@@ -7,19 +7,19 @@ const work = (checks: unknown[]) => ({
   ...{ location: "fra", now_ms: 1, base_url: "https://a.example", services: [], checks },
 });
 
-it("is work as control sends it, without what a run does not need", () => {
+it("a runner's work is as control sends it, without what a run does not need", () => {
   const { channel, ...needed } = anApiCheck({ id: "probe" });
 
   expect(Work.parse(work([{ ...needed, channel, later: 1 }])).checks).toEqual([needed]);
 });
 
-it("is refused at the first wrong check, however many follow", () => {
+it("the work is refused at the first wrong check, however many follow", () => {
   const { error } = Work.safeParse(work(Array(90_000).fill({})));
 
   expect(error?.issues).toHaveLength(1);
 });
 
-it.each(["headers", "assertions", "locations"])("is refused with endless %s", (part) => {
+it.each(["headers", "assertions", "locations"])("the work is refused with endless %s", (part) => {
   const { error } = Work.safeParse(work([{ ...anApiCheck(), [part]: Array(90_000).fill(0) }]));
 
   expect(error?.issues).toMatchObject([{ path: ["checks", 0], message: "too long" }]);

@@ -9,7 +9,7 @@ const deployment = (headers: Record<string, string> | undefined, service: string
 
 const ours = "vedette.v1.SentinelService";
 
-it("finds an address that another installation registered", () => {
+it("the worker finds an address that another installation registered", () => {
   const found = findOtherInstallation([deployment({ "X-Vedette-Installation": "b" }, ours)], "a");
 
   expect(found).toEqual({ deployment: "dp_1", installation: "b" });
@@ -23,7 +23,7 @@ it.each([
   expect(findOtherInstallation([known], "a")).toBeUndefined();
 });
 
-it("removes terminal control codes from the other installation's name", () => {
+it("the message lacks terminal control codes from the other installation's name", () => {
   const found = findOtherInstallation(
     [deployment({ "x-vedette-installation": "b\u001b[2J" }, ours)],
     "a",

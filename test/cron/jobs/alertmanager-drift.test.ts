@@ -53,13 +53,13 @@ it("announces each environment separately", async () => {
   expect(said).toEqual([[out], ["(staging) is out of step with the routes"]]);
 });
 
-it("forgets an alert manager that the settings no longer name", async () => {
+it("the job forgets an alert manager that the settings no longer name", async () => {
   const said = await runWith({ production: "drifted" }, {}, { production: "in_step" });
 
   expect(said).toEqual([[out], [], []]);
 });
 
-it("shows as many lines as people read, and the command for the rest", async () => {
+it("the notice has as many lines as people read, and the command for the rest", async () => {
   const { run, posted } = createJobRun();
   const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
   const job = createAlertmanagerDrift(async () => [

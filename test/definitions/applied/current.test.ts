@@ -43,7 +43,7 @@ function startBench() {
   return { clock, database, ids };
 }
 
-it("answers the standard rows until others are applied, which it knows within a second", async () => {
+it("the reader answers the standard rows until others are applied, which it knows within a second", async () => {
   const { clock, database, ids } = startBench();
 
   const first = await ids();
@@ -54,7 +54,7 @@ it("answers the standard rows until others are applied, which it knows within a 
   expect([first, atOnce, await ids()]).toEqual([["standard"], ["standard"], ["shop"]]);
 });
 
-it("answers those of this moment to who asks for them", async () => {
+it("the reader answers fresh rows to callers that ask for them", async () => {
   const { database, ids } = startBench();
   await ids();
 
@@ -63,7 +63,7 @@ it("answers those of this moment to who asks for them", async () => {
   expect(await ids({ isFresh: true })).toEqual(["shop"]);
 });
 
-it("answers the last known ones while the database is away, but not as fresh", async () => {
+it("the reader answers the last known ones while the database is away, but not as fresh", async () => {
   const { clock, database, ids } = startBench();
   database.current = { applyId: "1", set: setOf("shop") };
   await ids();
@@ -75,7 +75,7 @@ it("answers the last known ones while the database is away, but not as fresh", a
   await expect(ids({ isFresh: true })).rejects.toThrow("no database");
 });
 
-it("reads the rows of a revision once, and one look serves all who wait", async () => {
+it("the reader reads the rows of a revision once, and one look serves all who wait", async () => {
   const { clock, database, ids } = startBench();
   database.current = { applyId: "1", set: setOf("shop") };
   await Promise.all([ids(), ids(), ids()]);

@@ -20,7 +20,7 @@ function writeWith(code: string) {
   return createDefinitionStore(database, pino({ level: "silent" })).write(revision);
 }
 
-it.each(["22P05", "54001"])("says what Postgres refuses for good (%s)", async (code) => {
+it.each(["22P05", "54001"])("the store says what Postgres refuses for good (%s)", async (code) => {
   await expect(writeWith(code)).rejects.toMatchObject({
     status: 400,
     code: "invalid_definitions",
@@ -28,7 +28,7 @@ it.each(["22P05", "54001"])("says what Postgres refuses for good (%s)", async (c
   });
 });
 
-it("passes on what another attempt may mend", async () => {
+it("the store passes on what another attempt may mend", async () => {
   await expect(writeWith("57P03")).rejects.toMatchObject({ code: "57P03" });
 });
 
@@ -45,7 +45,7 @@ function memory() {
   return { kept, database: { query } as unknown as Database };
 }
 
-it("reads the rows that it has written", async () => {
+it("the store reads the rows that it has written", async () => {
   const { database } = memory();
   const store = createDefinitionStore(database, pino({ level: "silent" }));
 
@@ -54,7 +54,7 @@ it("reads the rows that it has written", async () => {
   expect((await store.readCurrent())?.set.checks).toEqual([shop, cart]);
 });
 
-it("names a row that it leaves out", async () => {
+it("the store names a row that it leaves out", async () => {
   const { kept, database } = memory();
   const lines: string[] = [];
   const log = pino({ redact: ["key"] }, { write: (line) => lines.push(line) });

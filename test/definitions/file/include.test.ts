@@ -3,7 +3,7 @@ import { faultsOf, readFiles } from "../../support/definitions/definition-files.
 
 const check = (id: string) => `checks: [{id: ${id}, path: /}]\n`;
 
-it("takes the rows of included files, in the order of their names, whatever their formats", async () => {
+it("a file takes the rows of included files, in the order of their names, whatever their formats", async () => {
   const { set, files } = await readFiles({
     "vedette.config.yaml": `include: ["more/*"]\n${check("own")}`,
     "more/b.yaml": check("b"),
@@ -34,7 +34,7 @@ it("extends the standard rows when an included file does", async () => {
   expect(set.checks.map(({ id }) => id)).toEqual(["verify-key", "rate-limit"]);
 });
 
-it("removes the row of an included file by null", async () => {
+it("a file removes the row of an included file by null", async () => {
   const { set, removed } = await readFiles({
     "vedette.config.yaml": "include: [a.yaml]\nchecks: {a: null}\n",
     "a.yaml": check("a"),
@@ -44,7 +44,7 @@ it("removes the row of an included file by null", async () => {
   expect(removed).toEqual([{ section: "checks", key: "a" }]);
 });
 
-it("refuses the same id in two included files, naming both places", async () => {
+it("the loader refuses the same id in two included files, naming both places", async () => {
   const faults = await faultsOf({
     "vedette.config.yaml": "include: [a.yaml, b.yaml]",
     "a.yaml": check("shop"),
@@ -67,7 +67,7 @@ it.each([
   expect(faults[0]).toContain(message);
 });
 
-it("refuses a circle", async () => {
+it("the loader refuses a circle", async () => {
   const faults = await faultsOf({
     "vedette.config.yaml": "include: [a.yaml]",
     "a.yaml": "include: [vedette.config.yaml]",
@@ -78,7 +78,7 @@ it("refuses a circle", async () => {
   ]);
 });
 
-it("names the mistakes of every file at once", async () => {
+it("the error names the mistakes of every file at once", async () => {
   const faults = await faultsOf({
     "vedette.config.yaml": "include: [a.json, b.mjs]\nchecks: 1",
     "a.json": "{",

@@ -13,11 +13,11 @@ it.each([
   expect(findUnstorable(value).map((found) => found.field)).toEqual([field]);
 });
 
-it("finds nothing in text of any language", () => {
+it("the rule finds nothing in text of any language", () => {
   expect(findUnstorable({ text: "Zürich 🚀\n\t", __proto__: null })).toEqual([]);
 });
 
-it("takes some nesting, and no more", () => {
+it("the rule accepts some nesting, and no more", () => {
   expect([49, 50].map((depth) => findUnstorable(nested(depth)).length)).toEqual([0, 0]);
   expect(findUnstorable(nested(2_000))).toHaveLength(1);
 });

@@ -14,7 +14,7 @@ const linesOf = (set: Partial<DefinitionSet>) =>
     [[section, key, ...field].join("."), message].join(": "),
   );
 
-it("finds nothing where several rows depend on the same ones", () => {
+it("the rule finds nothing where several rows depend on the same ones", () => {
   const checks = [check("a", ["b", "c"]), check("b", ["c", "job"]), check("c", [])];
   const heartbeats = [heartbeat("job", ["c"])];
 
@@ -33,7 +33,7 @@ it.each<[string, Partial<DefinitionSet>, string]>([
   expect(linesOf(set)[0]).toContain(line);
 });
 
-it("names the way of a circle at each of its rows, and not at those before it", () => {
+it("the rule names the way of a circle at each of its rows, and not at those before it", () => {
   const checks = [check("before", ["a"]), check("a", ["b"]), check("b", ["job"])];
   const heartbeats = [heartbeat("job", ["a"])];
 
@@ -44,7 +44,7 @@ it("names the way of a circle at each of its rows, and not at those before it", 
   ]);
 });
 
-it("goes through a long chain", () => {
+it("the rule follows a long chain", () => {
   const checks = Array.from({ length: 2_000 }, (_, n) =>
     check(`c${n}`, n === 0 ? [] : [`c${n - 1}`]),
   );
@@ -52,7 +52,7 @@ it("goes through a long chain", () => {
   expect(linesOf({ checks: checks.toReversed() })).toEqual([]);
 });
 
-it("tells the monitor of which kind each one is", () => {
+it("the monitor gets the kind of each dependency", () => {
   const set = { ...emptySet, checks: [check("a", ["job"])], heartbeats: [heartbeat("job", [])] };
 
   const { apiChecks, heartbeats } = toMonitored(set);

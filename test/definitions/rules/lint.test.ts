@@ -34,7 +34,7 @@ const linesOf = (set: Partial<DefinitionSet>) =>
     [[section, key, ...field].join("."), message].join(": "),
   );
 
-it("finds nothing in the standard rows", () => {
+it("the lint finds nothing in the standard rows", () => {
   expect(lintSet(standardRows)).toEqual([]);
 });
 
@@ -112,14 +112,14 @@ it.each<[string, Partial<DefinitionSet>, string]>([
   expect(lines[0]).toContain(line);
 });
 
-it("takes locations of one's own, and secrets anywhere in a request", () => {
+it("the lint accepts locations of one's own, and secrets anywhere in a request", () => {
   const locations = [{ id: "fra", name: "Frankfurt" }];
   const row = check({ locations: ["fra"], path: "/{{KEY}}", headers: { a: "{{API_KEY}} {{X2}}" } });
 
   expect(linesOf({ locations, checks: [row] })).toEqual([]);
 });
 
-it("names few of many rows in each finding", () => {
+it("the lint names few of many rows in each finding", () => {
   const channels = Array.from({ length: 25 }, (_, i) =>
     ChannelRow.parse({ id: `c${i}`, kind: "incident" }),
   );

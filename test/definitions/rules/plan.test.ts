@@ -14,13 +14,13 @@ const wantOnly = (definitions: object) => ({
   prune: false,
 });
 
-it("finds nothing to do in the rows that are in force", () => {
+it("the plan finds nothing to do in the rows that are in force", () => {
   const again = JSON.parse(JSON.stringify(present)) as typeof present;
 
   expect(planApply(present, wantOnly(again)).changes).toEqual([]);
 });
 
-it("names the fields of a changed row", () => {
+it("the plan names the fields of a changed row", () => {
   const checks = [checkOf("shop", { frequencySeconds: 30, name: "Shop" }), checkOf("blog")];
 
   const { changes, next } = planApply(present, wantOnly({ checks, heartbeats: [nightly] }));
@@ -31,7 +31,7 @@ it("names the fields of a changed row", () => {
   expect(next.checks).toEqual(checks);
 });
 
-it("leaves the rows that the definitions lack, and keeps them in force", () => {
+it("the plan leaves the rows that the definitions lack, and keeps them in force", () => {
   const { changes, next } = planApply(present, wantOnly({ checks: [checkOf("docs")] }));
 
   expect(changes).toEqual([
@@ -44,7 +44,7 @@ it("leaves the rows that the definitions lack, and keeps them in force", () => {
   expect(next.heartbeats).toEqual([nightly]);
 });
 
-it("removes them when it may prune", () => {
+it("the plan removes those rows when it may prune", () => {
   const { changes, next } = planApply(present, { ...wantOnly({}), prune: true });
 
   expect(changes.map(({ key, kind }) => [key, kind])).toEqual([
@@ -55,7 +55,7 @@ it("removes them when it may prune", () => {
   expect(next).toEqual(emptySet);
 });
 
-it("removes a check that became a heartbeat of the same id, and the other way round", () => {
+it("the plan removes a check that became a heartbeat of the same id, and the other way round", () => {
   const shop = HeartbeatRow.parse({ id: "shop", periodSeconds: 60, graceSeconds: 0 });
   const rows = { checks: [checkOf("nightly")], heartbeats: [shop] };
 
@@ -72,7 +72,7 @@ it("removes a check that became a heartbeat of the same id, and the other way ro
   expect(next.heartbeats.map(({ id }) => id)).toEqual(["shop"]);
 });
 
-it("removes a row that is named as removed, and no other of its name", () => {
+it("the plan removes a row that is named as removed, and no other of its name", () => {
   const removed = [{ section: "checks" as const, key: "nightly" }];
   const named = { section: "checks" as const, key: "blog" };
 

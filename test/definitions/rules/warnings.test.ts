@@ -34,7 +34,7 @@ it("warns of a channel whose environment has no alert source, and names the sett
   ]);
 });
 
-it("names the secret that a channel needs, and whether nobody else is notified", () => {
+it("the warning names the secret that a channel needs, and whether nobody else is notified", () => {
   const set = { ...emptySet, channels: [channel, chat] };
   const messagesOf = (channels: string[]) =>
     warnOfChecks({ ...set, checks: [checkOf(channels)] }, { ...known, hasSecret: () => false }).map(
@@ -63,7 +63,7 @@ it("warns of a heartbeat that nobody can ping yet", () => {
   ]);
 });
 
-it("does not ask for a ping URL for what a job of our own pings", () => {
+it("the warnings do not ask for a ping URL for what a job of our own pings", () => {
   const heartbeat = HeartbeatRow.parse({
     id: "counts",
     periodSeconds: 300,
@@ -80,7 +80,7 @@ it("does not ask for a ping URL for what a job of our own pings", () => {
   expect(warnings).toEqual([]);
 });
 
-it("has nothing to say about what alerts somebody", () => {
+it("a check that alerts somebody has no warning", () => {
   const set = { ...emptySet, channels: [channel], checks: [checkOf(["pager"])] };
 
   expect(warnOfChecks(set, known)).toEqual([]);

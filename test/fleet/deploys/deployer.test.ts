@@ -52,7 +52,7 @@ function buildParts(given: Parts = {}) {
   return { records, putBacks, deployer };
 }
 
-it("is not looked at when the fleet said with the order how it is", async () => {
+it("a deploy is not polled when the fleet's answer to the order has its state", async () => {
   const { deployer, records } = buildParts({
     driver: {
       apply: async () => ({ seen: { status: "ready", running_image: order.image } }),

@@ -19,7 +19,7 @@ async function countsOf(...steps: DeployStep[]): Promise<{ text: string; answers
   return { text: await registry.metrics(), answers };
 }
 
-it("has how long a deploy took, once, and changes no step", async () => {
+it("the metrics have the duration of a deploy once, and change no step", async () => {
   const steps: DeployStep[] = [
     { status: "progressing", watch: { atMs: 0, watchedMs: 100 } },
     { status: "ready", watch: { atMs: 0, watchedMs: 2_000 } },
@@ -51,7 +51,7 @@ it.each([
   );
 });
 
-it("counts what the fleet did not answer, and no duration of what was not ordered", async () => {
+it("the metrics count what the fleet did not answer, and no duration of what was not ordered", async () => {
   const reason = "unreachable: the fleet did not answer in time";
   const { text } = await countsOf(
     { status: "progressing", isPending: true, reason },

@@ -33,7 +33,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("answers with what has ended, in the order of the orders", async () => {
+it("a group's start answers with what has ended, in the order of the orders", async () => {
   const failed: DeployStep = { status: "failed", reason: "unauthorized: 401", isOfApi: true };
   const unordered: DeployStep = { status: "unordered", reason: "cancelled: not ordered" };
   const steps = [ready, failed, unordered, progressing];
@@ -50,7 +50,7 @@ it("answers with what has ended, in the order of the orders", async () => {
   ]);
 });
 
-it("orders only sentinels that have no other deploy in progress", async () => {
+it("a group's start orders only sentinels that have no other deploy in progress", async () => {
   const asked: unknown[] = [];
 
   await startWith(async (order) => {
@@ -61,7 +61,7 @@ it("orders only sentinels that have no other deploy in progress", async () => {
   expect(asked).toEqual(orders.map((order) => ({ ...order, onlyIfIdle: true })));
 });
 
-it("leaves one that throws to its own invocation, and no other", async () => {
+it("a deploy that throws is left to its own invocation, and no other one is", async () => {
   const { starts } = await startWith(async ({ sentinelId }) => {
     if (sentinelId === "s2") throw new Error("the database is away");
     return ready;
@@ -71,7 +71,7 @@ it("leaves one that throws to its own invocation, and no other", async () => {
   expect(starts).toEqual([done, {}, done, done]);
 });
 
-it("orders no image that is not known", async () => {
+it("a group's start orders no image that is not known", async () => {
   const start = vi.fn(async () => ready);
   const deployer: Deployer = { start, observe: async () => ready };
   const fleets = deploying(deployer, 60_000);
@@ -92,7 +92,7 @@ it.each([
   expect(starts).toEqual(ids.map(() => ({ step: progressing })));
 });
 
-it("leaves one that hangs to its own invocation", async () => {
+it("a deploy that hangs is left to its own invocation", async () => {
   const { starts, isQuick } = await startWith(({ sentinelId }) =>
     sentinelId === "s2" ? new Promise(() => {}) : Promise.resolve(ready),
   );
@@ -106,7 +106,7 @@ it("leaves one that hangs to its own invocation", async () => {
   expect(isQuick).toBe(false);
 });
 
-it("leaves the deploys of a fleet that is not in the settings to their own invocations", async () => {
+it("the deploys of a fleet that is not in the settings are left to their own invocations", async () => {
   expect(await startWith(async () => ready, { fleet: "lost" })).toEqual({
     starts: [{}, {}, {}, {}],
     isQuick: false,
@@ -114,7 +114,7 @@ it("leaves the deploys of a fleet that is not in the settings to their own invoc
   });
 });
 
-it("looks again at one that goes on, and leaves it once it has not ended soon", async () => {
+it("a deploy in progress is polled again, and left once it has not ended soon", async () => {
   const beganMs = performance.now();
   const looks: Record<string, number[]> = {};
 
@@ -132,7 +132,7 @@ it("looks again at one that goes on, and leaves it once it has not ended soon", 
   expect(starts[1]).toEqual({ step: progressing });
 });
 
-it("does not look again at one that the fleet has not taken, or whose looks take long", async () => {
+it("a deploy that the fleet has not taken, or whose polls take long, is not polled again", async () => {
   const looked: string[] = [];
   const pending: DeployStep = {
     status: "progressing",

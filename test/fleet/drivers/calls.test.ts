@@ -25,13 +25,13 @@ it.each<LogPart["stop"]>(["end", "error"])(
   },
 );
 
-it("is asked for with fewer lines until their end is reached", async () => {
+it("a log is requested with fewer lines until their end is reached", async () => {
   const parts = [part("first", "limit"), part("later", "limit"), part("last", "end")];
 
   expect(await read(parts)).toEqual({ tail: { text: "last" }, asked: [100, 10, 1] });
 });
 
-it("is never asked for with more lines than are wanted", async () => {
+it("a log is never requested with more lines than are wanted", async () => {
   const parts = [part("first", "limit"), part("last", "end")];
 
   expect(await read(parts, { lines: 10 })).toEqual({ tail: { text: "last" }, asked: [10, 1] });
@@ -46,13 +46,13 @@ it.each<[string, (LogPart | Error)[]]>([
   expect((await read(parts)).tail).toEqual({ text: "a", note });
 });
 
-it("has a note when the time is over", async () => {
+it("a log has a note when the time is over", async () => {
   expect(await read([part("a", "limit")], { endsAfter: 1 })).toEqual({
     tail: { text: "a", note },
     asked: [100],
   });
 });
 
-it("throws what the first call throws", async () => {
+it("the read throws what the first call throws", async () => {
   await expect(read([new Error("refused")])).rejects.toThrow("refused");
 });

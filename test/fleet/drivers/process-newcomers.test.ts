@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createNewcomers } from "#fleet/drivers/process-newcomers.ts";
 
-it("gives new sentinels ports of their own that no outgoing connection gets", async () => {
+it("the driver gives new sentinels ports of their own that no outgoing connection gets", async () => {
   const known = await createNewcomers({ size: 2, basePort: 0 }, []);
 
   const newcomers = await createNewcomers({ size: 60, basePort: 0 }, known);
@@ -13,7 +13,7 @@ it("gives new sentinels ports of their own that no outgoing connection gets", as
   expect(newcomers.map(({ id }) => id)).not.toContain("sentinel-01");
 });
 
-it("counts ports from a given one", async () => {
+it("the driver counts ports from a given one", async () => {
   const newcomers = await createNewcomers({ size: 3, basePort: 7_100 }, []);
 
   expect(newcomers.map(({ publicPort }) => publicPort)).toEqual([7_100, 7_101, 7_102]);

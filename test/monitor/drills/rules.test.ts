@@ -123,7 +123,7 @@ it("what is begun says by whom, what it tests and how long it waits", () => {
   });
 });
 
-it("is confirmed once every channel has accepted, in any order and more than once", () => {
+it("a run is confirmed once every channel has accepted, in any order and more than once", () => {
   const one = applyOutcome(applyOutcome(begun, news("chat", "accepted")), news("chat", "accepted"));
   const both = applyOutcome(one, news("production", "accepted"));
 
@@ -141,7 +141,7 @@ it("a channel that accepted after a dead letter has confirmed", () => {
   expect(applyOutcome(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
 });
 
-it("is under way until all have confirmed or it was judged", () => {
+it("a run is in progress until all have confirmed or it was evaluated", () => {
   const { episode } = begun;
   const confirmed = { ...begun, confirmed: begun.channels };
 
@@ -152,7 +152,7 @@ it("is under way until all have confirmed or it was judged", () => {
   expect(isInProgress(null, episode)).toBe(false);
 });
 
-it("gives the grace once more, but not twice, when nothing ran at its end", () => {
+it("a run gets the grace once more, but not twice, when nothing ran at its end", () => {
   const graceMs = 15 * minute;
   const endMs = dueAtMs + graceMs;
 
@@ -169,7 +169,7 @@ it("the reason names the channels that did not confirm, and why", () => {
   );
 });
 
-it("sends a marked failure and its recovery to each channel, under an id that no check has", () => {
+it("a run sends a marked failure and its recovery to each channel, under an id that no check has", () => {
   const orders = ordersOf(row, { episode: 7, atMs: dueAtMs });
 
   expect(orders.map(({ queue, order }) => [queue, order.transition.eventId])).toEqual([

@@ -14,7 +14,7 @@ const projectOf = (assertions: Assertion[]) => {
   return files.find(({ path }) => path === `checks/${check.id}.check.ts`)?.text ?? "";
 };
 
-it("follows no redirect, so that a secret goes nowhere else and a redirect is the answer", () => {
+it("an exported check follows no redirect, so that a secret goes nowhere else and a redirect is the answer", () => {
   const texts = exportCheckly(defined, settings).filter(({ text }) =>
     text.includes("new ApiCheck"),
   );
@@ -23,7 +23,7 @@ it("follows no redirect, so that a secret goes nowhere else and a redirect is th
   for (const { text } of texts) expect(text).toContain("followRedirects: false,");
 });
 
-it("does not let a certificate pass that is not trusted", () => {
+it("an exported check refuses a certificate that is not trusted", () => {
   expect(projectOf([])).toContain("skipSSL: false,");
 });
 
@@ -47,7 +47,7 @@ it.each([
   );
 });
 
-it("bounds several statuses, and leaves out those between", () => {
+it("an exported check bounds several statuses, and leaves out those between", () => {
   const text = projectOf([{ source: "status", equals: [204, 200, 202] }]);
 
   const written = [...text.matchAll(/statusCode\(\)(\.\w+\(\d+\))/g)].map(([, call]) => call);
@@ -59,13 +59,13 @@ it("bounds several statuses, and leaves out those between", () => {
   ]);
 });
 
-it("bounds a class of statuses", () => {
+it("an exported check bounds a class of statuses", () => {
   expect(projectOf([{ source: "status", equals: "4xx" }])).toMatch(
     /shouldFail: true,[\s\S]*greaterThan\(399\)[\s\S]*lessThan\(500\)/,
   );
 });
 
-it("says of statuses below 400 and from 400 on together that they cannot be exported", () => {
+it("the export says of statuses below 400 and from 400 on together that they cannot be exported", () => {
   const check = anApiCheck({ assertions: [{ source: "status", equals: ["2xx", 404] }] });
 
   const found = findUnhosted({ ...defined, apiChecks: [{ ...check, locations: [] }] });

@@ -20,7 +20,7 @@ function startInbox() {
   return { asked, ping };
 }
 
-it("writes a ping at once, those that follow after the pace, or as soon as they are 250", async () => {
+it("the inbox writes a ping at once, those that follow after the pace, or as soon as they are 250", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { asked, ping } = startInbox();

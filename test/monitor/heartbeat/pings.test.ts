@@ -17,13 +17,16 @@ function startDoor(receive: Inbox["receive"]) {
   return createPingDoor(takePing);
 }
 
-it.each(["GET", "HEAD", "POST"])("answers a %s of a ping URL by itself", async (method) => {
-  const { answer } = startDoor(async () => ({ id: "nightly", isWatched: false, atMs: 0 }));
+it.each(["GET", "HEAD", "POST"])(
+  "the gateway answers a %s of a ping URL by itself",
+  async (method) => {
+    const { answer } = startDoor(async () => ({ id: "nightly", isWatched: false, atMs: 0 }));
 
-  expect(await answer(method, path)).toEqual({ status: 200, body: "ok\n" });
-});
+    expect(await answer(method, path)).toEqual({ status: 200, body: "ok\n" });
+  },
+);
 
-it("never rejects: a database that is away is a ping to be sent again", async () => {
+it("taking a ping never rejects: a database that is away is a ping to be sent again", async () => {
   const { answer } = startDoor(() => Promise.reject(new Error("no database")));
 
   expect(await answer("GET", path)).toEqual({ status: 503, body: "try again\n" });

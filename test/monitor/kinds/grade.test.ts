@@ -30,7 +30,7 @@ it("an address of IPv6 may be written with its zeros", () => {
   expect(faultOfRecords(expected, ["2001:db8::2"])).not.toBeNull();
 });
 
-it("names a few of many records", () => {
+it("the grade names a few of many records", () => {
   const fault = faultOfRecords({ type: "A", expect: ["x"] }, Array(9).fill("1"));
 
   expect(fault).toBe('A is "1", "1", "1", "1", "1" and 4 more, expected "x" among them');

@@ -11,7 +11,7 @@ const target = {
   readSecret: secretsFrom({ KEY: 'a"b\\', ROOT_KEY: "root" }),
 };
 
-it("puts secrets into headers and body", () => {
+it("the request has secrets put into headers and body", () => {
   const check = anApiCheck({
     headers: { authorization: "Bearer {{ROOT_KEY}}" },
     body: { key: "{{KEY}}", list: ["{{ROOT_KEY}}-1"], limit: 1, none: null },
@@ -40,7 +40,7 @@ it("fills in no placeholder inside a secret", () => {
   expect(headers).toEqual({ authorization: "{{ROOT_KEY}}" });
 });
 
-it("sends no body and no media type where there is none", () => {
+it("the request has no body and no media type where there is none", () => {
   const request = buildRequest(anApiCheck({ method: "GET", path: "/v2/liveness" }), target);
 
   expect(request).toEqual({
@@ -51,14 +51,14 @@ it("sends no body and no media type where there is none", () => {
   });
 });
 
-it("knows which secrets a check needs", () => {
+it("the secrets that a check needs are known", () => {
   const check = anApiCheck({ headers: { a: "{{ROOT_KEY}} {{ROOT_KEY}}" }, body: { b: "{{KEY}}" } });
 
   expect(secretsOf(check)).toEqual(["ROOT_KEY", "KEY"]);
   expect(secretsOf(anApiCheck())).toEqual([]);
 });
 
-it("sends one media type, the caller's, in whatever case it is written", () => {
+it("the request has one media type, the caller's, in whatever case it is written", () => {
   const check = anApiCheck({ headers: { "Content-Type": "application/foo+json" }, body: { a: 1 } });
 
   expect(buildRequest(check, target).headers).toEqual({ "Content-Type": "application/foo+json" });

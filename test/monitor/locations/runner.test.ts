@@ -54,7 +54,7 @@ async function startBench(aheadMs = 0) {
   return { gateway, runs, runner, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
 }
 
-it("runs each tick of the grid once and reports it", async () => {
+it("the runner runs each tick of the grid once and reports it", async () => {
   const { gateway, runs, pass, runner } = await startBench();
 
   await pass(180_000);
@@ -68,7 +68,7 @@ it("runs each tick of the grid once and reports it", async () => {
   expect(gateway.results).toHaveLength(3);
 });
 
-it("keeps to the gateway's clock when its own is wrong", async () => {
+it("the runner keeps to the gateway's clock when its own is wrong", async () => {
   const { runs, pass, runner } = await startBench(25_000);
   const firstMs = nextTick(gridOf(check), Date.now() + 25_000);
 
@@ -78,7 +78,7 @@ it("keeps to the gateway's clock when its own is wrong", async () => {
   expect(runs).toEqual([{ check: "probe", tickMs: firstMs, atMs: firstMs - 25_000 }]);
 });
 
-it("runs no tick twice when the gateway's clock is set back", async () => {
+it("the runner runs no tick twice when the gateway's clock is set back", async () => {
   const { gateway, runs, pass, runner } = await startBench();
   await pass(60_000);
 
@@ -119,7 +119,7 @@ it.each([
   },
 );
 
-it("runs again as soon as the gateway's clock is right", async () => {
+it("the runner runs again as soon as the gateway's clock is right", async () => {
   const { gateway, runs, pass, runner } = await startBench();
   gateway.aheadMs = 60 * 86_400_000;
   await pass(100_000);
@@ -134,7 +134,7 @@ it("runs again as soon as the gateway's clock is right", async () => {
   expect(runs.every(({ tickMs, atMs }) => tickMs === atMs)).toBe(true);
 });
 
-it("runs nothing more once it is stopped, whatever control still answers", async () => {
+it("the runner runs nothing more once it is stopped, whatever control still answers", async () => {
   const { gateway, runs, pass, runner } = await startBench();
   gateway.answersAfterMs = 5_000;
   await pass(21_000);
@@ -147,7 +147,7 @@ it("runs nothing more once it is stopped, whatever control still answers", async
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("starts new checks, stops removed ones, and leaves the others alone", async () => {
+it("the runner starts new checks, stops removed ones, and leaves the others alone", async () => {
   const { gateway, runs, pass, runner } = await startBench();
   await pass(60_000);
 
@@ -175,7 +175,7 @@ it("continues while the gateway is down, and reports everything afterwards, in o
   expect(runs).toHaveLength(6);
 });
 
-it("does not start when the gateway does not answer", async () => {
+it("the runner does not start when the gateway does not answer", async () => {
   const fetchWork = () => Promise.reject(new Error("connection refused"));
   const parts = { fetchWork, report: async () => {}, log, nowMs: Date.now };
 

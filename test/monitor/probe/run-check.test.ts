@@ -19,7 +19,7 @@ function startBench(seen: Observation<Response>) {
   return { asked, run };
 }
 
-it("records the observation with its tick and location", async () => {
+it("a run records the observation with its tick and location", async () => {
   const bench = startBench(aResponse({ durationMs: 501 }));
 
   const result = await bench.run(anApiCheck(), 60_000);
@@ -35,7 +35,7 @@ it("records the observation with its tick and location", async () => {
   });
 });
 
-it("has a timeout above the failed threshold, so that the result has the duration", async () => {
+it("a run has a timeout above the failed threshold, so that the result has the duration", async () => {
   const bench = startBench(aResponse({}));
 
   await bench.run(anApiCheck({ failedAboveMs: 10_000 }), 0);
@@ -43,12 +43,12 @@ it("has a timeout above the failed threshold, so that the result has the duratio
   expect(bench.asked[0]?.limits.timeoutMs).toBe(12_000);
 });
 
-it("is over before the next run is due", () => {
+it("a run is over before the next run is due", () => {
   expect(timeLimitMs({ failedAboveMs: 10_000, frequencySeconds: 10 })).toBe(9_000);
   expect(timeLimitMs({ failedAboveMs: 500, frequencySeconds: 60 })).toBe(1_000);
 });
 
-it("keeps secrets out of the reason when the server repeats them", async () => {
+it("a run keeps secrets out of the reason when the server repeats them", async () => {
   const body = JSON.stringify({ data: { valid: "the-root-key and the-key" } });
   const bench = startBench(aResponse({ body }));
   const check = anApiCheck({ assertions: [{ source: "json", path: "data.valid", equals: true }] });
@@ -78,7 +78,7 @@ it.each([40, 66, 74])(
   },
 );
 
-it("keeps a secret out of a reason that quotes it escaped in JSON", async () => {
+it("a run keeps a secret out of a reason that quotes it escaped in JSON", async () => {
   const secret = 'a "quoted" secret';
   const seen = aResponse({ body: JSON.stringify({ say: secret }) });
   const run = createRunCheck({
@@ -94,7 +94,7 @@ it("keeps a secret out of a reason that quotes it escaped in JSON", async () => 
   expect(reason).toBe('say is "***", expected "hello"');
 });
 
-it("keeps a secret out of a reason as it was sent, although it is replaced meanwhile", async () => {
+it("a run keeps a secret out of a reason as it was sent, although it is replaced meanwhile", async () => {
   const values = ["first", "second"];
   const seen = aResponse({ body: JSON.stringify({ say: "first" }) });
   const run = createRunCheck({

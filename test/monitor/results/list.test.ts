@@ -35,7 +35,7 @@ it("a check without a snapshot is pending", () => {
   expect(statusOf(undefined)).toBe("pending");
 });
 
-it("names the settings without which a check is off, and none for a heartbeat", () => {
+it("the list names the settings without which a check is off, and none for a heartbeat", () => {
   const from = {
     definitions: { ...definitions, heartbeats: [aHeartbeat()] },
     whyOff: () => ["monitor.key"],
@@ -117,7 +117,7 @@ it("a heartbeat is not silent by a deadline from before its period became longer
   expect([59, 60.5, 63].map(statusAt)).toEqual(["ok", "late", "silent"]);
 });
 
-it("is quiet until the end of adjoining windows and mute", () => {
+it("a check is quiet until the end of adjoining windows and mute", () => {
   const window = (from: number, to: number) => ({
     fromMs: nowMs + from * minute,
     toMs: nowMs + to * minute,
@@ -139,7 +139,7 @@ it("is quiet until the end of adjoining windows and mute", () => {
   expect(until(nowMs - minute, window(-2, 0))).toBeNull();
 });
 
-it("names who muted it, as far as that is known", () => {
+it("the list names who muted it, as far as that is known", () => {
   const byOf = (quiet: CheckSnapshot["quiet"]) => {
     const snapshots = new Map([["verify-key", aSnapshot({ quiet })]]);
     const from = { definitions, whyOff, snapshots, days: new Map(), alertTime: new Map(), nowMs };
@@ -205,7 +205,7 @@ it("a heartbeat that nobody set up says so, and one by cron says when it is expe
   });
 });
 
-it("names what suppresses a failed check, and nothing of one that does not fail", () => {
+it("the list names what suppresses a failed check, and nothing of one that does not fail", () => {
   const suppressed = { by: "database", sinceMs: 0, reason: "refused" };
   const viewOf = (status: "failed" | "silent") =>
     listChecks({

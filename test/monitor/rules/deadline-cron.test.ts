@@ -100,7 +100,7 @@ it("a change of the cron, its zone or its grace alerts for nothing of before", (
   expect(reschedule(made, { before: nightly, after: { ...nightly }, nowMs })).toBe(made);
 });
 
-it("is held by an absence around the end of the window", () => {
+it("a heartbeat by cron is held by an absence around the end of the window", () => {
   const away = { fromMs: third + 30 * minute, toMs: third + 2 * hour, isOver: true };
 
   const { state, transition } = expire(nightly, made, { ...now(third + 2 * hour), away });
@@ -119,7 +119,7 @@ it("times that a clock ahead has settled are owed again when it is set right", (
   expect(setRight(nightly, early, { nowMs: third - minute, fromMs: 0 })).toBe(early);
 });
 
-it("is late from its time on, whenever the last ping came", () => {
+it("a heartbeat by cron is late from its time on, whenever the last ping came", () => {
   const heard = { status: "ok" as const, heardAtMs: third - day, expectedAtMs: third };
 
   expect(statusAt(nightly, heard, third)).toBe("ok");

@@ -3,7 +3,7 @@ import { gridOf, isWithinReach, nextTick, planWake } from "#monitor/rules/grid.t
 
 const grid = { everyMs: 60_000, offsetMs: 7_000 };
 
-it("puts the ticks of a check on a grid that its id decides", () => {
+it("the ticks of a check are on a grid that its id decides", () => {
   const first = gridOf({ id: "verify-key", frequencySeconds: 60 });
   const other = gridOf({ id: "liveness", frequencySeconds: 60 });
 
@@ -11,24 +11,24 @@ it("puts the ticks of a check on a grid that its id decides", () => {
   expect(first.offsetMs).not.toBe(other.offsetMs);
 });
 
-it("has the next tick after a moment, also after a moment on the grid", () => {
+it("a grid has the next tick after a moment, also after a moment on the grid", () => {
   expect(nextTick(grid, 0)).toBe(7_000);
   expect(nextTick(grid, 7_000)).toBe(67_000);
 });
 
-it("runs a tick that is a little late and does not move the next one", () => {
+it("a tick that is a little late is run and does not move the next one", () => {
   const wake = planWake(grid, { dueMs: 67_000, nowMs: 67_900 });
 
   expect(wake).toEqual({ runAtMs: 67_000, missed: null, nextMs: 127_000 });
 });
 
-it("does not run a tick twice when the clock fires early", () => {
+it("the plan does not run a tick twice when the clock fires early", () => {
   const wake = planWake(grid, { dueMs: 67_000, nowMs: 66_990 });
 
   expect(wake).toEqual({ runAtMs: 67_000, missed: null, nextMs: 127_000 });
 });
 
-it("follows the current clock when it was set back since the timer was set", () => {
+it("the plan follows the current clock when it was set back since the timer was set", () => {
   const wake = planWake(grid, { dueMs: 67_000 + 3_600_000, nowMs: 67_900 });
 
   expect(wake).toEqual({ runAtMs: 67_000, missed: null, nextMs: 127_000 });
@@ -48,7 +48,7 @@ it("misses a tick too when more than half of its period is over", () => {
   expect(wake).toEqual({ runAtMs: null, missed, nextMs: 127_000 });
 });
 
-it("does not wait for a timer that was set by a clock far ahead", () => {
+it("the plan does not wait for a timer that was set by a clock far ahead", () => {
   expect(isWithinReach(grid, { dueMs: 67_000, nowMs: 60_000 })).toBe(true);
   expect(isWithinReach(grid, { dueMs: 127_000, nowMs: 60_000 })).toBe(true);
   expect(isWithinReach(grid, { dueMs: 187_000, nowMs: 60_000 })).toBe(false);

@@ -8,7 +8,7 @@ const window = (fromMs: number, toMs: number) => ({
   by: "grace",
 });
 
-it("without mute and windows it is never quiet", () => {
+it("without mute and windows a check is never quiet", () => {
   expect(quietUntilMs(notQuiet, 5)).toBeNull();
 });
 
@@ -48,7 +48,7 @@ it("the name of who muted it is dropped with the mute", () => {
   expect(dropPast(quiet, 10)).toEqual({ mutedUntilMs: null, maintenance: [] });
 });
 
-it("is quiet by the name of who muted it, else of who added the window", () => {
+it("a check is quiet by the name of who muted it, else of who added the window", () => {
   const maintenance = [window(10, 20)];
   const quiet = { mutedUntilMs: 12, mutedBy: "ada", maintenance };
 

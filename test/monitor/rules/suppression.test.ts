@@ -33,7 +33,7 @@ it("alerts when none of them answers", () => {
   expect(evaluateOpening({ ...none, suppressed }, opening, [])).toEqual({ kind: "none" });
 });
 
-it("waits for a run that begins after the failed one, and asks shortly after it began", () => {
+it("an alert waits for a run that starts after the failed one, and asks shortly after its start", () => {
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
 
   const barrier = evaluateOpening(none, opening, answers);
@@ -41,13 +41,13 @@ it("waits for a run that begins after the failed one, and asks shortly after it 
   expect(barrier).toEqual({ kind: "pending", lookAtMs: 131_000 });
 });
 
-it("does not wait for a run that is too far away", () => {
+it("an alert does not wait for a run that is too far away", () => {
   const answers = [anAnswer({ nextRunMs: 400_000, decidesByMs: 417_000 })];
 
   expect(evaluateOpening(none, opening, answers)).toEqual({ kind: "none" });
 });
 
-it("waits no longer than the limit, counted from the first failed run", () => {
+it("an alert waits no longer than the limit, counted from the first failed run", () => {
   const sinceMs = opening.atMs - longestPendingMs;
   const pendingAlert = { sinceMs, runAtMs: 0, lookAtMs: 0, reason: "", locations: [] };
   const answers = [anAnswer({ nextRunMs: 130_000, decidesByMs: 147_000 })];
@@ -61,7 +61,7 @@ it("stays suppressed by a run that began before the other one recovered", () => 
   expect(evaluateOpening({ ...none, suppressed }, opening, answers).kind).toBe("suppressed");
 });
 
-it("never alerts while one of them fails", () => {
+it("a check never alerts while one of them fails", () => {
   const answer = fc.record({
     id: fc.constantFrom("a", "b", "database"),
     isFailing: fc.boolean(),
@@ -136,7 +136,7 @@ it.each([
   expect(told).toMatchObject({ isFailing, nextRunMs: null, decidesByMs: null });
 });
 
-it("does not suppress by a check that was not decided for three periods", () => {
+it("a check that was not decided for three periods suppresses nothing", () => {
   const now = { state: stateOf({ status: "failed" }), dueMs: 160_000, openRunMs: null, limitMs };
 
   const told = stateOfCheck(database, now, { sinceMs: 400_000, nowMs: 400_000 });
@@ -144,7 +144,7 @@ it("does not suppress by a check that was not decided for three periods", () => 
   expect(told.isFailing).toBe(false);
 });
 
-it("names the run that has begun, or else the next one", () => {
+it("a check names the run that has started, or else the next one", () => {
   const now = { state: stateOf({ status: "ok" }), dueMs: 160_000, limitMs };
   const asked = { sinceMs: 105_000, nowMs: 110_000 };
 
@@ -185,7 +185,7 @@ it.each([
   expect(spansOfChange({ last: told, now }, 90_000)).toEqual(spans);
 });
 
-it("records no end before the beginning, if the clock was set back", () => {
+it("a span has no end before its start, if the clock was set back", () => {
   const [span] = spansOfChange({ last: suppressed, now: null }, 10_000);
 
   expect(span?.untilMs).toBe(suppressed.sinceMs);

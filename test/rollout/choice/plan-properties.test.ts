@@ -82,7 +82,7 @@ function expectFirst(
   expect(Math.min(Number.POSITIVE_INFINITY, ...others)).toBeGreaterThanOrEqual(last);
 }
 
-it("has each sentinel once: in a wave, left out, or because it runs the image already", () => {
+it("a plan has each sentinel once: in a wave, left out, or because it runs the image already", () => {
   plans((plan, { fleet }) => {
     const planned = plan.waves.flatMap(({ members }) => members.map(({ id }) => id));
     const leftOut = plan.leftOut.map(({ id }) => id);
@@ -94,7 +94,7 @@ it("has each sentinel once: in a wave, left out, or because it runs the image al
   });
 });
 
-it("takes canaries first", () => {
+it("a plan takes canaries first", () => {
   plans((plan, { policy }) => {
     const tier = policy.canary_labels?.["tier"];
     if (tier === undefined) return;
@@ -102,7 +102,7 @@ it("takes canaries first", () => {
   });
 });
 
-it("takes the regions in the order of the request, of canaries and of the others", () => {
+it("a plan takes the regions in the order of the request, of canaries and of the others", () => {
   plans((plan, { policy }) => {
     const tier = policy.canary_labels?.["tier"];
     const isCanary = ({ labels }: FleetMember) => tier !== undefined && labels?.["tier"] === tier;
@@ -114,7 +114,7 @@ it("takes the regions in the order of the request, of canaries and of the others
   });
 });
 
-it("has no more sentinels of a region in a wave than the cap", () => {
+it("a plan has no more sentinels of a region in a wave than the cap", () => {
   plans(({ waves }, { fleet, policy: { max_per_region: limit } }) => {
     if (limit === undefined) return;
     for (const region of regions) {
@@ -126,7 +126,7 @@ it("has no more sentinels of a region in a wave than the cap", () => {
   });
 });
 
-it("leaves out what a pin or the request names, and nothing else", () => {
+it("a plan leaves out what a pin or the request names, and nothing else", () => {
   plans(({ waves, leftOut }, { policy: { exclude } }) => {
     const isExcluded = ({ region, labels }: FleetMember) =>
       (exclude?.[0]?.regions?.includes(region) ?? false) ||

@@ -29,13 +29,13 @@ it.each<Choice>([
   expect(findUnmatched(fleet, choice)).toEqual([]);
 });
 
-it("names those that were probably meant", () => {
+it("the refusal names the ids that were probably meant", () => {
   expect(findUnmatched(fleet, { exclude: [{ ids: ["gw-1", "gw-11"] }] })).toEqual([
     "exclude.0.ids: no sentinel is called gw-11: did you mean gw-1 or gw-12?",
   ]);
 });
 
-it("names what many names of a field lack, and counts the rest", () => {
+it("the refusal names what many names of a field lack, and counts the rest", () => {
   const regions = ["ap", "sa", "af", "me", "oc"];
 
   expect(findUnmatched(fleet, { regions })).toEqual([
@@ -65,7 +65,7 @@ it.each<[Choice, string]>([
   expect(findUnmatched(fleet, choice)).toEqual([`${path}: no sentinel matches all of it together`]);
 });
 
-it("says of an empty fleet that there are none", () => {
+it("the refusal says of an empty fleet that there are none", () => {
   expect(findUnmatched([], { regions: ["eu"] })).toEqual([
     "regions: no sentinel is in eu; there are none",
   ]);

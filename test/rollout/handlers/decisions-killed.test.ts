@@ -67,7 +67,7 @@ describe("a decision that was killed", () => {
   });
 });
 
-it("finds no timer of the current run: a Status starts one without a run's name", async () => {
+it("a Status that finds no timer of the current run starts one without a run's name", async () => {
   const { ctx, sent } = createContext(killed());
 
   await reviveRepair(ctx, buildHead({ state: "in_progress", runner: "inv_2" }));

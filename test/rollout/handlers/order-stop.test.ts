@@ -21,7 +21,7 @@ function createBench(head: RolloutHead) {
   return { ctx, stopped, handler };
 }
 
-it("stops a run in the database once, however often its end is reported", async () => {
+it("the handler stops a run in the database once, however often its end is reported", async () => {
   const { ctx, stopped, handler } = createBench(buildHead({ state: "completed" }));
 
   await handler(ctx, null);
@@ -30,7 +30,7 @@ it("stops a run in the database once, however often its end is reported", async 
   expect(stopped).toEqual(["inv_1"]);
 });
 
-it("does not stop a run that is in progress", async () => {
+it("the handler does not stop a run that is in progress", async () => {
   const { ctx, stopped, handler } = createBench(buildHead({ state: "in_progress" }));
 
   await handler(ctx, null);

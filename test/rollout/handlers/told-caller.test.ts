@@ -68,14 +68,14 @@ const handle = { rolloutId: "r-1", runner };
 const told = () => RestatePromise.resolve(cancelled);
 const ended = () => RestatePromise.resolve(completed);
 
-it("answers with what a Cancel tells it, although the run goes on", async () => {
+it("Rollout answers with the status of a Cancel, although the run continues", async () => {
   const { answer, noted } = resume({ begun: handle, signal: told() });
 
   expect(await answer).toEqual(cancelled);
   expect(noted).toEqual([{ runner, caller }]);
 });
 
-it("answers with the end of the run, if that is sooner", async () => {
+it("Rollout answers with the end of the run, if that is sooner", async () => {
   const { answer } = resume({ begun: handle, end: ended() });
 
   expect(await answer).toEqual({ state: "completed" });

@@ -29,7 +29,7 @@ const history = RolloutHistory.parse({
   ],
 });
 
-it("has the state of each fleet's newest rollout, its wait and its counts", async () => {
+it("the metrics have the state of each fleet's newest rollout, its wait and its counts", async () => {
   const registry = new Registry();
   const newest = vi.fn(async () => [
     ...history.rollouts.map((rollout) => ({ fleet: "singleton", ...rollout })),
@@ -59,7 +59,7 @@ it("has the state of each fleet's newest rollout, its wait and its counts", asyn
   expect(newest.mock.calls).toEqual([[["singleton", "staging"]]]);
 });
 
-it("has no values while history cannot be read, and costs the scrape no other metric", async () => {
+it("the metrics have no values while history cannot be read, and cost the scrape no other metric", async () => {
   const registry = new Registry();
   exposeRollouts({ newest: () => new Promise<never>(() => {}) }, { fleets: [], registry });
   const shown = vi.fn();

@@ -23,12 +23,12 @@ function refusalOf(...checks: string[]) {
   return undefined;
 }
 
-it("takes a gate whose checks all run, and a rollout without a gate", () => {
+it("the rule accepts a gate whose checks all run, and a rollout without a gate", () => {
   expect(refusalOf("liveness")).toBeUndefined();
   expect(() => requireGateChecks(undefined, gateChecks)).not.toThrow();
 });
 
-it("has a line for each check that is off, with the settings to change", () => {
+it("the refusal has a line for each check that is off, with the settings to change", () => {
   expect(refusalOf("liveness", "verify-key", "rate-limit")).toEqual({
     code: "check_off",
     status: 409,
@@ -39,7 +39,7 @@ it("has a line for each check that is off, with the settings to change", () => {
   });
 });
 
-it("names a check that does not exist before those that are off", () => {
+it("the refusal names a check that does not exist before those that are off", () => {
   expect(refusalOf("verify-key", "verify-kee")).toMatchObject({
     code: "unknown_check",
     status: 400,

@@ -87,7 +87,7 @@ describe("judgeContainer", () => {
   });
 });
 
-it("gives up one sooner whose image has taken its time", () => {
+it("a container whose image took long is given up sooner", () => {
   const over = {
     labels: { "vedette.ready-within-ms": "20000" },
     state: { Health: health("starting", 1) },

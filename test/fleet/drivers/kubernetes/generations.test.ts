@@ -18,7 +18,7 @@ const buildSet = (uid: string, owner: string, revision: number) =>
 const buildPod = (uid: string, owner: string) =>
   Pod.parse({ metadata: metadataOf(uid, owner), spec: { containers: [] } });
 
-it("splits by who owns them, and by the newest of its own", () => {
+it("a Deployment's pods are split by who owns them, and by the newest of its own", () => {
   const sets = [buildSet("s9", "d", 9), buildSet("s10", "d", 10), buildSet("foreign", "other", 11)];
   const pods = [buildPod("old", "s9"), buildPod("new", "s10"), buildPod("theirs", "foreign")];
   const workload = { metadata: ReplicaSet.parse({ metadata: metadataOf("d", "") }).metadata };
@@ -29,7 +29,7 @@ it("splits by who owns them, and by the newest of its own", () => {
   expect(earlier.map(({ metadata }) => metadata.uid)).toEqual(["old"]);
 });
 
-it("is empty before the first of its own", () => {
+it("the present generation is empty before the first of its own", () => {
   const workload = { metadata: ReplicaSet.parse({ metadata: metadataOf("d", "") }).metadata };
 
   expect(splitPods(workload, [], [buildPod("a", "b")])).toEqual({ present: [], earlier: [] });

@@ -23,7 +23,7 @@ function buildWorkload(managedFields: object[]): Workload {
   });
 }
 
-it("are those who have set this container's image, without ourselves", () => {
+it("owners are those who have set this container's image, without ourselves", () => {
   const workload = buildWorkload([
     { manager: "vedette", operation: "Apply", fieldsV1: fieldsOf("gateway", "f:image") },
     { manager: "helm", operation: "Update", fieldsV1: fieldsOf("gateway", "f:image") },

@@ -81,7 +81,7 @@ describe("chooseLog", () => {
   });
 });
 
-it("asks for fewer lines when the last ones are longer than the server may answer", async () => {
+it("the log call asks for fewer lines when the last ones are longer than the server may answer", async () => {
   const asked: (string | null)[] = [];
   const cluster = {
     readEnd: async ({ path }: { path: string }) => {

@@ -19,12 +19,15 @@ const workloadWith = (annotations: object) =>
     spec: { selector: {}, template: { spec: { containers: [] } } },
   });
 
-it.each([{}, { failed: "crash_loop" }, { done: true }])("is read as it was written: %j", (end) => {
-  const written = { ...record, ...end };
+it.each([{}, { failed: "crash_loop" }, { done: true }])(
+  "a record is read as it was written: %j",
+  (end) => {
+    const written = { ...record, ...end };
 
-  expect(readRecord(workloadWith(writeRecord(written)))).toEqual(written);
-  expect(isOpen(written)).toBe(Object.keys(end).length === 0);
-});
+    expect(readRecord(workloadWith(writeRecord(written)))).toEqual(written);
+    expect(isOpen(written)).toBe(Object.keys(end).length === 0);
+  },
+);
 
 it.each([
   ["there is none", {}],

@@ -33,7 +33,7 @@ const recordsOf = (members: Record<string, MemberRecord>): MemberRecords => ({
   members,
 });
 
-it("are read as they were written, of all members", () => {
+it("records are read as they were written, of all members", () => {
   const records = recordsOf({
     0: recordOf(),
     "node-b": recordOf({ ended: true, failed: "crash_loop" }),
@@ -67,7 +67,7 @@ it("have room for those that are open: the oldest that have ended are left out",
   expect(members["ended-199"]).toBeDefined();
 });
 
-it("are not written when even the open ones have no room", () => {
+it("records are not written when even the open ones have no room", () => {
   const open = Array.from({ length: 200 }, (_, n) => [
     `${n}`,
     recordOf({ failed: "é".repeat(500) }),
