@@ -8,7 +8,7 @@ const names = /^(vedette_alert\w+)(?:\{[^}]*\})? (\S+)$/gm;
 const valuesOf = async (registry: Registry) =>
   Object.fromEntries([...(await registry.metrics()).matchAll(names)].map(([, n, v]) => [n, v]));
 
-describe("showEvents", () => {
+describe("exposeEvents", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 

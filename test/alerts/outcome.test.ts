@@ -8,7 +8,7 @@ const answer = (status: number, body: unknown = "", retryAfter: string | null = 
     newYearMs,
   );
 
-describe("judgeAnswer", () => {
+describe("gradeAnswer", () => {
   it.each([200, 202, 204])(
     "takes %d for accepted, also with a body that says nothing",
     (status) => {
@@ -105,7 +105,7 @@ describe("judgeAnswer", () => {
   );
 });
 
-describe("judgeNetworkError", () => {
+describe("gradeNetworkError", () => {
   it("names the code of the cause, and nothing of the message", () => {
     const cause = Object.assign(new Error("connect to secret.example.com"), {
       code: "ECONNREFUSED",

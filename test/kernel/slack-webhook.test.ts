@@ -43,7 +43,7 @@ describe("judgeRefusal", () => {
   });
 });
 
-describe("judgeNetworkError", () => {
+describe("gradeNetworkError", () => {
   it("names the network error without its message", () => {
     const cause = Object.assign(new Error("connect to secret.example"), { code: "ECONNREFUSED" });
     const error = new IncomingWebhookRequestError(new TypeError("fetch failed", { cause }));

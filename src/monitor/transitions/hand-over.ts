@@ -47,7 +47,7 @@ export async function sendToChannels(
   sendToAll(ctx, { ...check, channel, directChannels, joinings: joinings ?? {} }, transition);
 }
 
-/** Does the same as `handOver`, for a known addressee. */
+/** Does the same as `sendToChannels`, for a known addressee. */
 export function sendToAll(
   ctx: ObjectContext,
   check: AlertingCheck,

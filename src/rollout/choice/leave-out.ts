@@ -3,15 +3,15 @@ import type { FleetMember, Labels } from "#fleet/contract.ts";
 import type { Choice, Pin, Selector } from "./contract.ts";
 
 /** `by`: the pin's id; null: the request excludes it. */
-export type LeftOutMember = { id: string; by: string | null; reason: string };
+export type LeftOut = { id: string; by: string | null; reason: string };
 
 /** Returns the reason in the words of history. */
-export function reasonOf({ by, reason }: Omit<LeftOutMember, "id">): string {
+export function reasonOf({ by, reason }: Omit<LeftOut, "id">): string {
   const who = by === null ? "excluded" : `pin ${by}`;
   return reason === "" ? who : `${who}: ${reason}`;
 }
 
-type Rule = Omit<LeftOutMember, "id"> & { selects: (member: FleetMember) => boolean };
+type Rule = Omit<LeftOut, "id"> & { selects: (member: FleetMember) => boolean };
 
 /** Pins come first: they say more. A pin whose end has come holds no longer. */
 export function leaveOut(
@@ -22,7 +22,7 @@ export function leaveOut(
     pins,
     nowMs,
   }: Pick<Choice, "exclude" | "only"> & { pins: readonly Pin[]; nowMs: number },
-): { chosen: FleetMember[]; leftOut: LeftOutMember[] } {
+): { chosen: FleetMember[]; leftOut: LeftOut[] } {
   const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
   const isAskedFor = only === undefined ? () => true : selectorOf(only);
   const rules: Rule[] = [
@@ -31,7 +31,7 @@ export function leaveOut(
     { by: null, reason: "only others are asked for", selects: (member) => !isAskedFor(member) },
   ];
   const chosen: FleetMember[] = [];
-  const leftOut: LeftOutMember[] = [];
+  const leftOut: LeftOut[] = [];
   for (const member of fleet) {
     const rule = rules.find(({ selects }) => selects(member));
     if (rule === undefined) chosen.push(member);

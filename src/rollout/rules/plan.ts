@@ -4,7 +4,7 @@ import { alreadyRuns, hasDigest, isSameImage } from "#kernel/image-reference.ts"
 import { ProblemError } from "#kernel/problem.ts";
 import { capsOf, mostWaves, splitByCap } from "#rollout/choice/cap.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
-import { type LeftOutMember, leaveOut } from "#rollout/choice/leave-out.ts";
+import { type LeftOut, leaveOut } from "#rollout/choice/leave-out.ts";
 import { inOrder, seatsOf } from "#rollout/choice/order.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
@@ -23,7 +23,7 @@ export type PlanRequest = {
   nowMs?: number;
 };
 
-export type PlannedRollout = { waves: WaveMembers[]; leftOut: LeftOutMember[] };
+export type PlannedRollout = { waves: WaveMembers[]; leftOut: LeftOut[] };
 
 /**
  * The waves of a rollout of `image` (src/rollout/README.md, "Waves"). Sentinels that run it already and

@@ -38,7 +38,7 @@ export function withFailures(
   const changes = batch.ids.flatMap((id, i): OutcomeChange[] => {
     const reason = found.get(id)?.reason;
     const from = outcome.marks[i] ?? "";
-    // Those that failed so already are reported again: the earlier call may have been killed before its end.
+    // A failure of this kind is reported again: the earlier call may have been killed before its end.
     const isStray = from === "s" || (from === "f" && astray.includes(id));
     return reason !== undefined && isStray ? [{ id, from, to: "f", reason }] : [];
   });

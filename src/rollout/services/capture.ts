@@ -3,7 +3,7 @@ import { CancelledError, type Context, implement, TerminalError } from "@restate
 import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
-import { type LeftOutMember, reasonOf } from "#rollout/choice/leave-out.ts";
+import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
 import { requireMatches } from "#rollout/choice/unmatched.ts";
 import { type Fleets, keyOf } from "#rollout/fleets.ts";
 import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
@@ -111,7 +111,7 @@ function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Froze
 }
 
 /** By reason, a limited number in each. */
-function entriesOf(leftOut: readonly LeftOutMember[]): LeftOutEntry[] {
+function entriesOf(leftOut: readonly LeftOut[]): LeftOutEntry[] {
   const byReason = Map.groupBy(leftOut, reasonOf);
   return [...byReason].flatMap(([reason, members]) =>
     Array.from({ length: Math.ceil(members.length / idsPerEntry) }, (_, i) => ({

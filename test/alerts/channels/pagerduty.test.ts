@@ -62,7 +62,7 @@ describe("renderPagerDuty", () => {
   });
 });
 
-describe("judgePagerDuty", () => {
+describe("gradePagerDuty", () => {
   it("takes 202 as accepted", () => {
     expect(judge(202, '{"status":"success"}')).toEqual({ kind: "accepted" });
   });

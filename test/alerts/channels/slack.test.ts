@@ -62,7 +62,7 @@ describe("renderSlack", () => {
   });
 });
 
-describe("judgeSlack", () => {
+describe("gradeSlack", () => {
   it.each([302, 308, 401, 403, 404, 405, 407, 410])(
     "takes status %i as a fault of the channel",
     (status) => {

@@ -93,7 +93,7 @@ describe("readKeys", () => {
   );
 });
 
-describe("judgeWebhook", () => {
+describe("gradeWebhook", () => {
   it.each([200, 202, 204])("takes status %i as accepted", (status) => {
     expect(judge(status)).toEqual({ kind: "accepted" });
   });

@@ -73,7 +73,7 @@ export function readAccess(files: readonly KubeconfigFile[], context: string): C
   }));
 }
 
-/** For plugins, of a cluster's entry (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
+/** Extension for plugins, of a cluster's entry (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
 const pluginExtension = "client.authentication.k8s.io/exec";
 
 type Read = KubeconfigFile & { config: z.infer<typeof Kubeconfig> };

@@ -6,7 +6,7 @@ const refused: MailOutcome = { kind: "refused", cause: "status 550" };
 const late: MailOutcome = { kind: "retry", cause: "status 451" };
 const faulty: MailOutcome = { kind: "retry", cause: "status 535", isChannelFault: true };
 
-describe("judgeMailError", () => {
+describe("gradeMailError", () => {
   it.each([
     { code: 421, command: "CONN", kind: "retry", isFault: false },
     { code: 451, command: "RCPT TO", kind: "retry", isFault: false },
@@ -40,7 +40,7 @@ describe("judgeMailError", () => {
   });
 });
 
-describe("combineFates", () => {
+describe("combineOutcomes", () => {
   it("is accepted when all have it", () => {
     expect(combineOutcomes([taken, taken], true)).toEqual({ kind: "accepted" });
   });
