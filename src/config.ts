@@ -25,16 +25,29 @@ import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
 import { incidentConfig } from "#routing/config.ts";
 import { workerConfig } from "#worker/config.ts";
 
-const Config = z.strictObject({
-  data_dir: z.string().regex(/\S/, { error: "must name a directory" }).default(".vedette"),
-  /** "distributed": refuses to start with what only one process would have, because there are several. */
-  deployment: z.enum(["single", "distributed"]).default("single"),
-  /** Time between the announcement of this process's shutdown and the end of accepting connections. */
-  shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
+export const Config = z.strictObject({
+  data_dir: z
+    .string()
+    .regex(/\S/, { error: "must name a directory" })
+    .default(".vedette")
+    .describe("The directory of all data"),
+  deployment: z
+    .enum(["single", "distributed"])
+    .default("single")
+    .describe("`distributed`: refuse a start without what several processes have to share"),
+  shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }).describe(
+    "How long a process announces its shutdown before it stops accepting connections",
+  ),
   log: z
     .strictObject({
-      level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
-      format: z.enum(["auto", "json", "pretty"]).default("auto"),
+      level: z
+        .enum(["trace", "debug", "info", "warn", "error", "silent"])
+        .default("info")
+        .describe("Lines below this level are not written"),
+      format: z
+        .enum(["auto", "json", "pretty"])
+        .default("auto")
+        .describe("`auto`: `pretty` on a terminal, else `json`"),
     })
     .prefault({}),
   ...analyticsConfig,
@@ -60,7 +73,7 @@ const Config = z.strictObject({
 export type Config = z.infer<typeof Config>;
 
 /** Short names of some settings that other programs use too. */
-const environmentAliases: Record<string, readonly string[]> = {
+export const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
   DATABASE_URL: ["database", "url"],

@@ -29,5 +29,8 @@ export const fleetsConfig = {
     .refine((fleets) => !(defaultFleet in fleets), {
       error: `"${defaultFleet}" is the default fleet: its settings are [fleet]`,
     })
-    .default({}),
+    .default({})
+    .describe(
+      "Further fleets by name, each with the keys of `fleet` (`driver` is required), and with those of `rollout`, `registry` and `slack.sentinel_rollout_webhook_url` that differ",
+    ),
 };

@@ -2,83 +2,14 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readConfig, secretSettings } from "#config.ts";
+import { withSettingsTable } from "../schema/settings-table.ts";
 import { servedProcedures } from "./support/api/served-procedures.ts";
 import { anchorsOf, documents, linksOf, proseOf } from "./support/repository/documents.ts";
 
-/** The names in the first column; `.name` is short for one of the same part as the one before it. */
-function documentedSettings(column: "Key" | "Setting" = "Key"): string[] {
+it("docs/settings.md has the table that schema/write.ts makes of the settings", () => {
   const page = readFileSync("docs/settings.md", "utf8");
-  const table = page.slice(page.indexOf(`\n| ${column} `));
-  const rows = table.slice(0, table.indexOf("\n\n")).trim().split("\n").slice(2);
-  return rows.flatMap((row) => {
-    let part = "";
-    return [...(row.split("|")[1] ?? "").matchAll(/`([a-z_.<>…]+)`/g)].map(([, name = ""]) => {
-      const whole = name.startsWith(".") ? part + name : name;
-      part = whole.slice(0, whole.lastIndexOf("."));
-      return whole;
-    });
-  });
-}
 
-/** `<job>` and `<environment>` stand for each of their kind, `…` for whatever is below. */
-function patternOf(name: string): RegExp {
-  const pattern = name
-    .replaceAll(".", "\\.")
-    .replace(/<[a-z]+>/, "[a-z_<>]+")
-    .replace("…", ".+");
-  return new RegExp(`^${pattern}$`);
-}
-
-function pathsOf(value: unknown, path: string): string[] {
-  const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
-  const entries = isGroup ? Object.entries(value) : [];
-  if (entries.length === 0) return [path];
-  return entries.flatMap(([key, below]) => pathsOf(below, path === "" ? key : `${path}.${key}`));
-}
-
-/** The settings without a default. */
-const environment = {
-  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true",
-  VEDETTE_ROLLOUT__ON_FAILURE: "pause",
-  VEDETTE_ROLLOUT__MAX_FAILED__PER_WAVE: "1",
-  VEDETTE_ROLLOUT__MAX_FAILED__IN_ALL: "2%",
-  VEDETTE_ROLLOUT__SOAK_SECONDS: "60",
-  VEDETTE_ROLLOUT__APPROVALS: "last_wave",
-  VEDETTE_ROLLOUT__CANARY_LABELS: "tier=canary",
-  VEDETTE_ROLLOUT__REGIONS: "eu,us",
-  VEDETTE_ROLLOUT__MAX_PER_REGION: "25%",
-  VEDETTE_ROLLOUT__MAX_UNAVAILABLE: "10%",
-  VEDETTE_CI__LABELS: "tests=passed",
-  VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__ISSUER: "https://token.actions.githubusercontent.com",
-  VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__SUBJECT: "https://github.com/acme/gateway/*",
-  VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
-  VEDETTE_FLEET__OPERATORS: "ada",
-  VEDETTE_FLEETS__STAGING__DRIVER: "docker",
-  VEDETTE_FLEETS__STAGING__LIST_MAX_MISSING_PERCENT: "49",
-  VEDETTE_FLEETS__STAGING__OPERATORS: "ada",
-  VEDETTE_FLEETS__STAGING__ROLLOUT__MAX_PARALLEL: "5",
-  VEDETTE_FLEETS__STAGING__REGISTRY__ALLOWED: "staging.example.com",
-};
-const settings = pathsOf(readConfig({ environment }), "");
-
-it("docs/settings.md names every setting", () => {
-  const patterns = documentedSettings().map(patternOf);
-
-  expect(settings.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
-});
-
-it("docs/settings.md names no setting that there is not", () => {
-  const isThere = (name: string) => settings.some((path) => patternOf(name).test(path));
-
-  expect(documentedSettings().filter((name) => !isThere(name))).toEqual([]);
-});
-
-it("docs/settings.md names every secret, and no other setting as one", () => {
-  const patterns = documentedSettings("Setting").map(patternOf);
-
-  expect(secretSettings.filter((path) => !patterns.some((one) => one.test(path)))).toEqual([]);
-  expect(patterns.filter((one) => !secretSettings.some((path) => one.test(path)))).toEqual([]);
+  expect(page).toBe(withSettingsTable(page));
 });
 
 it("docs/public-api.md lists every procedure, and no other", () => {

@@ -5,40 +5,48 @@ import { sourceKinds } from "./source.ts";
 const source = () =>
   z
     .strictObject({
-      /** The id of the alert source at the incident service; empty: events are recorded, not posted. */
-      source_id: optionalText(),
-      source_kind: z.enum(sourceKinds).default("checkly"),
-      /** The source's `secret_token`. */
-      token: optionalText(),
-      /** A file with that token, read at every delivery: a new token needs no restart. */
-      token_file: optionalText(),
+      source_id: optionalText().describe(
+        "The alert source of the environment at the incident service; empty: events are recorded, not posted",
+      ),
+      source_kind: z.enum(sourceKinds).default("checkly").describe("The kind of the source"),
+      token: optionalText().describe("A secret: the source's token"),
+      token_file: optionalText().describe("A file with it, read at every delivery"),
     })
     .prefault({});
 
 export const alertEventsConfig = {
   slack: z
     .strictObject({
-      /** Receives rollout messages; the URL is a secret. Empty: no messages. */
-      sentinel_rollout_webhook_url: secretUrl(),
-      /** Receives notices of workspaces over their quota; a secret too. Empty: no messages. */
-      quota_check_webhook_url: secretUrl(),
-      /** Receives notices of alert routes that drifted from their rows; a secret too. Empty: no messages. */
-      alert_routes_webhook_url: secretUrl(),
-      /** The minimum time between two messages to a Slack webhook, which accepts about one per second. */
-      message_spacing_ms: wholeNumber({ min: 0, max: 60_000, default: 1_000 }),
+      sentinel_rollout_webhook_url: secretUrl().describe(
+        "Receives all messages of rollouts; empty: none",
+      ),
+      quota_check_webhook_url: secretUrl().describe(
+        "Receives notices of workspaces over their quota",
+      ),
+      alert_routes_webhook_url: secretUrl().describe(
+        "Receives notices of drifted alert routes and alert managers",
+      ),
+      message_spacing_ms: wholeNumber({ min: 0, max: 60_000, default: 1_000 }).describe(
+        "The minimum time between two messages to one webhook",
+      ),
     })
     .prefault({}),
   alerts: z
     .strictObject({
       production: source(),
       staging: source(),
-      /** The console's public address, for links in events. Empty: `control.public_url`, else where it listens. */
-      console_url: optionalUrl(),
-      /** An event that the service has not accepted after this time becomes a dead letter. */
-      give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }),
-      attempt_timeout_seconds: wholeNumber({ min: 1, max: 60, default: 10 }),
-      /** Events are deleted after so many days, except pending ones and dead letters. */
-      keep_days: wholeNumber({ min: 1, max: 4_000, default: 400 }),
+      console_url: optionalUrl().describe(
+        "Where messages link to; empty: `control.public_url`, else its address",
+      ),
+      give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }).describe(
+        "When an event that was not accepted becomes a dead letter",
+      ),
+      attempt_timeout_seconds: wholeNumber({ min: 1, max: 60, default: 10 }).describe(
+        "The limit of an attempt",
+      ),
+      keep_days: wholeNumber({ min: 1, max: 4_000, default: 400 }).describe(
+        "How long the records of events are kept",
+      ),
     })
     .prefault({}),
 };

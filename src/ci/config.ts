@@ -22,24 +22,32 @@ const repositories = () =>
 export const ciConfig = {
   ci: z
     .strictObject({
-      /** Results with which an image passes all the same. */
       allow: z
         .preprocess((value) => textList().safeParse(value).data ?? value, z.array(AllowedResult))
-        .default([]),
-      /** The labels that an image has to have, and their values. */
-      labels: labels(),
+        .default([])
+        .describe(
+          "Results with which an image passes all the same: `missing`, `unverifiable`, `unavailable`",
+        ),
+      labels: labels().describe(
+        "Labels that an image has to have, and their values; as text `org.example.tests=passed`",
+      ),
       commit: z
         .strictObject({
-          /** Address of GitHub's API, or of a server that answers like it. */
-          api_url: optionalUrl().transform((url) => url || "https://api.github.com"),
-          /** A secret. Empty: only public repositories, and few requests an hour. */
-          token: secretText(),
-          /** The repositories whose commits count, as the images' labels have them. */
-          repositories: repositories(),
-          /** Branches on one of which the commit has to be. Empty: any commit, of a pull request too. */
-          branches: textList(),
-          /** Statuses and check runs that have to be green. Empty: all that a commit has, one at least. */
-          required: textList(),
+          api_url: optionalUrl()
+            .transform((url) => url || "https://api.github.com")
+            .describe(
+              "The API of GitHub, or of a server that answers as it does; empty: `https://api.github.com`",
+            ),
+          token: secretText().describe(
+            "May read checks and statuses; empty: public repositories only, few requests an hour",
+          ),
+          repositories: repositories().describe("The repositories whose commits count"),
+          branches: textList().describe(
+            "Branches on one of which the commit has to be; empty: any",
+          ),
+          required: textList().describe(
+            "Statuses and check runs that have to be green; empty: all that a commit has, one at least",
+          ),
         })
         .prefault({}),
       sigstore: sigstoreConfig,

@@ -78,18 +78,29 @@ function requireOwnSignIns({ operators, oidc }: SignIns, context: z.RefinementCt
 export const controlConfig = {
   control: z
     .strictObject({
-      host: z.string().min(1).default("127.0.0.1"),
-      port: port(7071),
-      /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
-      ingress_token: secretText(),
-      /** Operators with a token of their own, and what each may do: history records who did what. */
-      operators: z.record(OperatorName, OperatorSetting).default({}),
+      host: z
+        .string()
+        .min(1)
+        .default("127.0.0.1")
+        .describe("Where the gateway and the console listen"),
+      port: port(7071).describe("Their port"),
+      ingress_token: secretText().describe(
+        "The bearer token of callers; empty: generated, in `<data_dir>/credentials.json`",
+      ),
+      operators: z
+        .record(OperatorName, OperatorSetting)
+        .default({})
+        .describe(
+          'Operators by name: `{ token = "<SHA-256>", roles = […], sign_in = "…" }`; without `roles` all',
+        ),
       /** Signing in at an identity provider, by OpenID Connect. */
       oidc: OidcSetting,
-      /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
-      public_url: optionalUrl(),
-      /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */
-      trusted_proxies: networkList(),
+      public_url: optionalUrl().describe(
+        "The address that browsers use if a proxy is in front; with https the cookie is Secure",
+      ),
+      trusted_proxies: networkList().describe(
+        "Addresses (CIDR) of proxies whose `X-Forwarded-For` is believed",
+      ),
     })
     .superRefine(requireOwnTokens)
     .superRefine(requireOwnSignIns)

@@ -45,27 +45,31 @@ const usualScopes = ["openid", "email", "profile"];
 
 export const OidcSetting = z
   .strictObject({
-    /** Empty: nobody signs in at a provider. */
-    issuer,
-    client_id: optionalText(),
-    /** Empty: a public client, which the provider knows by its redirect address alone. */
-    client_secret: secretText(),
-    scopes: z.preprocess(
-      (value) => (typeof value === "string" ? value.replaceAll(/\s+/g, ",") : value),
-      textList()
-        .transform((scopes) => (scopes.length === 0 ? usualScopes : scopes))
-        .refine((scopes) => scopes.includes("openid"), { error: "must have openid" }),
+    issuer: issuer.describe("The identity provider at which people sign in; empty: nobody does"),
+    client_id: optionalText().describe("The client that is registered there"),
+    client_secret: secretText().describe("Empty: a public client"),
+    scopes: z
+      .preprocess(
+        (value) => (typeof value === "string" ? value.replaceAll(/\s+/g, ",") : value),
+        textList()
+          .transform((scopes) => (scopes.length === 0 ? usualScopes : scopes))
+          .refine((scopes) => scopes.includes("openid"), { error: "must have openid" }),
+      )
+      .describe("What it is asked for"),
+    name_claim: claimName("email").describe(
+      "The claim with a person's name, or a path; an `email` has to be verified",
     ),
-    /** The claim with the person's name; an `email` counts only if the provider has verified it. */
-    name_claim: claimName("email"),
-    /** The claim with the person's groups or roles, also by a path: `realm_access.roles`. */
-    roles_claim: claimName("groups"),
-    /** Roles by value of that claim. */
-    roles: z.preprocess(readRoleMap, z.record(z.string().min(1).max(256), roleList)).default({}),
-    /** Roles of people to whom no value gives a role. */
-    default_roles: roleList.default([]),
-    /** Length of a session. */
-    session_hours: wholeNumber({ min: 1, max: 24, default: 12 }),
+    roles_claim: claimName("groups").describe(
+      "The claim with a person's groups, or a path such as `realm_access.roles`",
+    ),
+    roles: z
+      .preprocess(readRoleMap, z.record(z.string().min(1).max(256), roleList))
+      .default({})
+      .describe("What each group may do; as text `managers=operate;owners=configure`"),
+    default_roles: roleList.default([]).describe("What others may do"),
+    session_hours: wholeNumber({ min: 1, max: 24, default: 12 }).describe(
+      "How long a session lasts",
+    ),
   })
   .refine(({ issuer, client_id }) => (issuer === "") === (client_id === ""), {
     error: "needs both issuer and client_id, or neither",

@@ -2,7 +2,14 @@ import { z } from "zod";
 import { secretUrl } from "#kernel/setting.ts";
 
 /** `heartbeat_url` is requested once after each successful run; it is a secret. Empty: none. */
-const job = () => z.strictObject({ heartbeat_url: secretUrl() }).prefault({});
+const job = () =>
+  z
+    .strictObject({
+      heartbeat_url: secretUrl().describe(
+        "A URL elsewhere, requested after each good run of the job",
+      ),
+    })
+    .prefault({});
 
 export const cronConfig = {
   cron: z

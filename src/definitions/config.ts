@@ -4,12 +4,16 @@ import { optionalText } from "#kernel/setting.ts";
 export const definitionsConfig = {
   definitions: z
     .strictObject({
-      /** The file of checks, heartbeats, channels and routes; empty: `vedette.config.*` in the working directory. */
-      file: optionalText(),
-      /** Decides if a start applies that file. `never`: only `vedette config apply` does. */
-      apply: z.enum(["start", "never"]).default("start"),
-      /** A directory of files named by the secrets that rows name as `{{NAME}}`. */
-      secrets_dir: optionalText(),
+      file: optionalText().describe(
+        "The file of checks, heartbeats, channels and routes; empty: `vedette.config.*` in the working directory",
+      ),
+      apply: z
+        .enum(["start", "never"])
+        .default("start")
+        .describe("Whether a start applies that file; `never`: only `vedette config apply` does"),
+      secrets_dir: optionalText().describe(
+        "A directory with a file for each secret that rows name as `{{NAME}}`",
+      ),
     })
     .prefault({}),
 };

@@ -11,18 +11,21 @@ const postgresUrl = () =>
 export const embeddedConfig = {
   restate: z
     .strictObject({
-      /** Empty: the embedded server. */
-      ingress_url: optionalUrl(),
-      admin_url: optionalUrl(),
-      /** People and programs reach Restate here, through the guard in front of the server itself. */
-      ingress_port: port(8480),
-      admin_port: port(9470),
-      /** Host on which `control` serves the guard for an external Restate. Empty: none. */
-      front_host: optionalText(),
-      /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one has its own. */
-      identity_keys: textList(),
-      /** A file with such a key, as `vedette identity` writes it. Empty: none. */
-      identity_key_file: optionalText(),
+      ingress_url: optionalUrl().describe(
+        "The ingress of an external Restate; empty: the embedded one",
+      ),
+      admin_url: optionalUrl().describe("Its admin API; set both or neither"),
+      ingress_port: port(8480).describe("The guarded ingress of Restate"),
+      admin_port: port(9470).describe("The guarded admin API and console of Restate"),
+      front_host: optionalText().describe(
+        "The host at which `control` guards an external Restate; empty: none",
+      ),
+      identity_keys: textList().describe(
+        "Public keys (`publickeyv1_…`) of an external Restate, which signs its requests",
+      ),
+      identity_key_file: optionalText().describe(
+        "A file with such a key, as `vedette identity` writes it",
+      ),
     })
     .refine((restate) => (restate.ingress_url === "") === (restate.admin_url === ""), {
       error: "set both ingress_url and admin_url (external Restate), or neither (embedded)",
@@ -30,10 +33,11 @@ export const embeddedConfig = {
     .prefault({}),
   database: z
     .strictObject({
-      url: postgresUrl(),
-      /** Address of the Postgres behind `url`, if that is a connection pooler. Empty: `url` is Postgres itself. */
-      direct_url: postgresUrl(),
-      port: port(5480),
+      url: postgresUrl().describe(
+        "Postgres, or its pooler, with the password; empty: the embedded one",
+      ),
+      direct_url: postgresUrl().describe("Postgres itself if `database.url` is a pooler's"),
+      port: port(5480).describe("The port of the embedded one"),
     })
     .refine((database) => database.url !== "" || database.direct_url === "", {
       error: "direct_url needs url: set database.url as well",

@@ -60,66 +60,99 @@ const namespaceName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** The settings of a fleet by itself: of the default one, and of each that has a name. */
 export const fleetFields = {
-  driver: z.enum(["process", "http", "docker", "kubernetes"]).default("process"),
-  /** The time for which a sentinel may take to become ready before its deploy fails. */
-  deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
-  /** The time for which a registry may lack an image that was ordered by its digest. */
-  image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: 120 }),
-  /** The interval at which the fleet is listed in the background. */
-  list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
-  /**
-   * A list that lacks more than this percentage of the known sentinels is refused until it is
-   * confirmed; 100 accepts every list. Absent: 100 with the `process` driver, whose list is our
-   * own, else 49.
-   */
-  list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
-  /** The number of lines of a sentinel's log that are read and stored; 0: none, and stored ones are deleted. */
-  log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }),
-  /** The operators who may change its rollouts. Absent: all whose roles allow it. */
-  operators: textList().removeDefault().optional(),
+  driver: z
+    .enum(["process", "http", "docker", "kubernetes"])
+    .default("process")
+    .describe("How sentinels are replaced; `process`: local ones"),
+  deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }).describe(
+    "When a deploy that is not ready has failed",
+  ),
+  image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: 120 }).describe(
+    "How long a registry may lack an image that was ordered by digest (`docker`, `kubernetes`)",
+  ),
+  list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }).describe(
+    "How often the fleet is listed in the background",
+  ),
+  list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 })
+    .optional()
+    .describe(
+      "A list that lacks more of the known sentinels waits for a confirmation; absent: 100 for `process`, else 49",
+    ),
+  log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }).describe(
+    "How many lines of a sentinel's log are read and kept; 0: none",
+  ),
+  operators: textList()
+    .removeDefault()
+    .optional()
+    .describe("Who may change its rollouts, by name; absent: all whose roles allow it"),
   process: z
     .strictObject({
-      size: wholeNumber({ min: 0, max: 500, default: 12 }),
-      /** The address to which the local sentinels forward. Empty: our own public API. */
-      upstream_url: optionalUrl(),
-      /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
-      trusted_proxies: networkList(),
-      /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
-      base_port: port(0),
+      size: wholeNumber({ min: 0, max: 500, default: 12 }).describe(
+        "The number of local sentinels",
+      ),
+      upstream_url: optionalUrl().describe("Where they forward to; empty: the public API"),
+      trusted_proxies: networkList().describe(
+        "Addresses (CIDR) of proxies before them whose `X-Forwarded-For` is believed",
+      ),
+      base_port: port(0).describe("The port of the first one; 0: free ones"),
     })
     .prefault({}),
-  http: z.strictObject({ url: optionalUrl(), token: secretText() }).prefault({}),
+  http: z
+    .strictObject({
+      url: optionalUrl().describe("The address of a fleet of your own"),
+      token: secretText().describe("The bearer token of calls to it"),
+    })
+    .prefault({}),
   docker: z
     .strictObject({
-      hosts: hostList(),
-      /** The label of the containers that are sentinels: `name` or `name=value`, as in Docker's filter. */
+      hosts: hostList().describe(
+        "Docker hosts: `name`, `url`, `region`, `ca`, `cert`, `key`, `optional`; as text `name=url`; absent: this machine's socket",
+      ),
       label: z
         .string()
         .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
-        .default("vedette.sentinel"),
-      /** The time for which a new container has to run without a restart, and be healthy, before it counts. */
-      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
+        .default("vedette.sentinel")
+        .describe("The label of containers that are sentinels: `name` or `name=value`"),
+      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }).describe(
+        "How long a new container has to run, and be healthy, before it counts",
+      ),
     })
     .prefault({}),
   kubernetes: z
     .strictObject({
-      /** The context of the kubeconfig; empty: its current one, and in a pod the service account. */
-      context: optionalText(),
-      /** Empty: that of the context, or the pod's own. */
-      namespaces: textList().refine((names) => names.every((name) => namespaceName.test(name)), {
-        error: "must be names of namespaces, separated by commas",
-      }),
-      /** The kinds of workloads; empty: Deployments. */
-      kinds: textList().pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"]))),
-      /** The label selector of the workloads that are sentinels. */
-      selector: z.string().trim().min(1).default("vedette.sentinel"),
-      /** The container whose image is replaced; empty: what the workload calls its default, or its only one. */
-      container: optionalText(),
-      /** True to take over an image that another field manager has set. */
-      force: flag().default(false),
-      /** The time for which new pods have to be ready, unless their workload has minReadySeconds. */
-      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }),
-      field_manager: z.string().trim().min(1).max(128).default("vedette"),
+      context: optionalText().describe(
+        "A context of the kubeconfig; empty: the current one, in a pod the service account",
+      ),
+      namespaces: textList()
+        .refine((names) => names.every((name) => namespaceName.test(name)), {
+          error: "must be names of namespaces, separated by commas",
+        })
+        .describe("Where workloads are sentinels; empty: the context's, or the pod's own"),
+      kinds: textList()
+        .pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"])))
+        .describe("`deployments`, `statefulsets`, `daemonsets`; empty: `deployments`"),
+      selector: z
+        .string()
+        .trim()
+        .min(1)
+        .default("vedette.sentinel")
+        .describe("The label selector of those workloads"),
+      container: optionalText().describe(
+        "The container whose image is replaced; empty: the default one, or the only one",
+      ),
+      force: flag()
+        .default(false)
+        .describe("Take the image from another field manager that applies it"),
+      stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }).describe(
+        "How long new pods have to be ready before they count, unless `minReadySeconds` says so",
+      ),
+      field_manager: z
+        .string()
+        .trim()
+        .min(1)
+        .max(128)
+        .default("vedette")
+        .describe("The name of Vedette at the API server"),
     })
     .prefault({}),
 };

@@ -67,11 +67,17 @@ export const secretList = () => secret(textList());
 
 /** The dotted paths of the secrets in a schema of settings; `<name>` stands for the name of one of several tables. */
 export function secretPaths(schema: z.core.$ZodType, path: readonly string[] = []): string[] {
-  if (secretSettings.has(schema)) return [path.join(".")];
+  if (isSecret(schema)) return [path.join(".")];
   if (hasDefault(schema)) return secretPaths(schema.def.innerType, path);
   if (schema instanceof z.ZodRecord) return secretPaths(schema.def.valueType, [...path, "<name>"]);
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
+}
+
+/** A schema with a description is a copy of the one that was marked. */
+export function isSecret(schema: z.core.$ZodType): boolean {
+  const { parent } = schema._zod;
+  return secretSettings.has(schema) || (parent !== undefined && isSecret(parent));
 }
 
 function hasDefault(schema: z.core.$ZodType): schema is z.ZodPrefault | z.ZodDefault {

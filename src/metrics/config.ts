@@ -4,11 +4,15 @@ import { flag, port } from "#kernel/setting.ts";
 export const metricsConfig = {
   metrics: z
     .strictObject({
-      /** Loopback by default, because there is no authentication. */
-      host: z.string().min(1).default("127.0.0.1"),
-      port: port(7072),
-      /** If true, `/readyz` answers 503 while Postgres or Restate does not answer. */
-      readyz_dependencies: flag().default(false),
+      host: z
+        .string()
+        .min(1)
+        .default("127.0.0.1")
+        .describe("Where metrics and probes listen, without authentication"),
+      port: port(7072).describe("Their port"),
+      readyz_dependencies: flag()
+        .default(false)
+        .describe("`/readyz` answers 503 while Postgres or Restate does not answer"),
     })
     .prefault({}),
 };

@@ -15,40 +15,46 @@ const rateLimitLocations: readonly string[] = [
 export const monitorConfig = {
   monitor: z
     .strictObject({
-      /** The address of the API that the checks call; empty: this program's own. */
-      base_url: optionalUrl(),
-      /** The start of ping URLs, up to the token, if a proxy is in front of control; empty: control's address. */
-      ping_url: optionalUrl(),
-      /** The location of this process. */
-      location: z.string().trim().min(1).default("local"),
-      /** The values of `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks; other secrets: `definitions.secrets_dir`. */
-      key: secretText(),
-      root_key: secretText(),
-      /** Addresses that answer whenever the network of this location works; empty: every failure counts. */
+      base_url: optionalUrl().describe(
+        "The API that checks with a `path` call; empty: the own one",
+      ),
+      ping_url: optionalUrl().describe(
+        "What ping URLs have before the token; empty: the address of `control`",
+      ),
+      location: z.string().trim().min(1).default("local").describe("The location of this process"),
+      key: secretText().describe("`{{KEY}}` in the requests of checks"),
+      root_key: secretText().describe("`{{ROOT_KEY}}` in the requests of checks"),
       witness: textList()
         .default([])
         .refine((given) => given.length <= 5, "are 5 addresses at most")
         .refine(
           (given) => given.every((address) => readWitness(address) !== undefined),
           "has to be addresses such as https://example.com or tcp://192.0.2.1:443",
-        ),
-      /** True if checks and channels may reach private networks and this machine; our own services stay closed. */
-      private_networks: flag().default(true),
-      /** The hosted monitor's locations of the rate-limit check. */
-      rate_limit_locations: textList().default([...rateLimitLocations]),
-      /** A run fails when this many percent of the locations that reported failed; 0: when any did. */
-      failed_at_percent: wholeNumber({ min: 0, max: 100, default: 0 }),
-      /** The prefix of the secrets' names at the hosted monitor: `<PREFIX>_KEY`, `<PREFIX>_ROOT_KEY`. */
+        )
+        .describe("Up to 5 addresses that answer whenever the network of this location works"),
+      private_networks: flag()
+        .default(true)
+        .describe("Checks and channels may lead to private networks and loopback"),
+      rate_limit_locations: textList()
+        .default([...rateLimitLocations])
+        .describe("Where the rate-limit check runs at the hosted monitor"),
+      failed_at_percent: wholeNumber({ min: 0, max: 100, default: 0 }).describe(
+        "How many of the locations that reported have to fail for a failed run; 0: any",
+      ),
       secret_prefix: z
         .string()
         .regex(/^[A-Z][A-Z0-9_]*$/)
-        .default("VEDETTE"),
-      /** True if `/status.json` and the badges are served without authentication. */
-      public_status: flag().default(true),
-      /** Retention of single results and of their rollups by minute. */
-      result_days: wholeNumber({ min: 1, max: 400, default: 30 }),
-      /** Retention of rollups by hour and of resolved alerts. */
-      hour_days: wholeNumber({ min: 1, max: 4_000, default: 400 }),
+        .default("VEDETTE")
+        .describe("The prefix of the secrets' names at the hosted monitor"),
+      public_status: flag()
+        .default(true)
+        .describe("Serve `/status.json` and the badges to everyone"),
+      result_days: wholeNumber({ min: 1, max: 400, default: 30 }).describe(
+        "The retention of single results",
+      ),
+      hour_days: wholeNumber({ min: 1, max: 4_000, default: 400 }).describe(
+        "The retention of sums by hour, and of past alerts",
+      ),
     })
     .prefault({}),
 };

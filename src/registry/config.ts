@@ -4,23 +4,17 @@ import { optionalText, textList, wholeNumber } from "#kernel/setting.ts";
 export const registryConfig = {
   registry: z
     .strictObject({
-      /**
-       * Registries, or registry/repository prefixes, that images may come from. Empty: any, except those on
-       * this machine and at link-local addresses, to which we connect only if one of these lists names them
-       * (without a port: at every port).
-       */
-      allowed: textList(),
-      /** Registries (host:port) to use over plain http, besides those on this machine. */
-      insecure: textList(),
-      /** Token services outside of their registry's domain, for example api.scaleway.com. */
-      token_hosts: textList(),
-      /** A Docker `config.json` with credentials, or a pull secret of Kubernetes. Empty: none. */
-      docker_config: optionalText(),
-      /**
-       * Time for which a missing image is requested again: a registry with replicas may have it some seconds after
-       * the push. 0: not at all. `Plan` has to be answered in time, hence the limit.
-       */
-      not_found_wait_seconds: wholeNumber({ min: 0, max: 20, default: 5 }),
+      allowed: textList().describe(
+        "Registries, or registry/repository prefixes, that images may come from; empty: all but this machine and link-local addresses",
+      ),
+      insecure: textList().describe("Registries (`host:port`) to use over plain http"),
+      token_hosts: textList().describe(
+        "Hosts of token services outside of their registry's domain",
+      ),
+      docker_config: optionalText().describe("A Docker `config.json` with credentials"),
+      not_found_wait_seconds: wholeNumber({ min: 0, max: 20, default: 5 }).describe(
+        "How long an image that is not found is asked for again",
+      ),
     })
     .prefault({}),
 };

@@ -49,23 +49,50 @@ const channels = () =>
 export const rolloutConfig = {
   rollout: z
     .strictObject({
-      /** Deploys in flight over the whole fleet. */
-      max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }),
-      /** Absent: false with the `process` driver, whose images are in no registry, else true. */
-      require_image_in_registry: flag().optional(),
-      /** The kinds of evidence that an image has passed CI, all of which are required; `none`: none is. */
-      require_ci: ciKinds().default([]),
-      on_failure: OnFailure.optional(),
-      max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
-      soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds }).optional(),
-      include_failed: flag().default(false),
-      approvals: Approvals.optional(),
-      canary_labels: labels().optional(),
-      regions: regions().optional(),
-      max_per_region: limit(),
-      max_unavailable: limit(),
-      /** Channels of the definitions that get messages of rollouts, with the events that each wants; absent: all. */
-      channels: channels().default([]),
+      max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }).describe(
+        "Deploys in flight over the whole fleet",
+      ),
+      require_image_in_registry: flag()
+        .optional()
+        .describe(
+          "Refuse an image that its registry does not have; absent: false for `process`, else true",
+        ),
+      require_ci: ciKinds()
+        .default([])
+        .describe(
+          "What has to show that an image passed CI: `commit`, `signature`, `provenance`, `label`; `none`: nothing",
+        ),
+      on_failure: OnFailure.optional().describe("What follows a failed wave; absent: `pause`"),
+      max_failed: z
+        .strictObject({
+          per_wave: limit().describe(
+            "Failed deploys that are tolerated in a wave: a count, or a percentage such as `2%`",
+          ),
+          in_all: limit().describe("The same of all sentinels"),
+        })
+        .prefault({}),
+      soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds })
+        .optional()
+        .describe("How long each wave is watched; absent: 0"),
+      include_failed: flag()
+        .default(false)
+        .describe("A rollback that follows by itself takes failed sentinels, too"),
+      approvals: Approvals.optional().describe("The least for each rollout"),
+      canary_labels: labels()
+        .optional()
+        .describe("The labels of sentinels that come first; as text `tier=canary`"),
+      regions: regions().optional().describe("The regions that come first, one after the other"),
+      max_per_region: limit().describe(
+        "Sentinels of one region in a wave: a count, or a percentage",
+      ),
+      max_unavailable: limit().describe(
+        "Sentinels unhealthy, failed or in flight at one time: a count, or a percentage",
+      ),
+      channels: channels()
+        .default([])
+        .describe(
+          "Channels of the definitions that get messages of rollouts, and which; as text ids",
+        ),
     })
     .prefault({}),
 };

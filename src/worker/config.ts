@@ -4,12 +4,14 @@ import { flag, optionalUrl, port } from "#kernel/setting.ts";
 export const workerConfig = {
   worker: z
     .strictObject({
-      host: z.string().min(1).default("127.0.0.1"),
-      port: port(9480),
-      /** The address at which Restate reaches the worker. Empty: http://host:port. */
-      advertised_url: optionalUrl(),
-      /** True to accept unsigned calls of an external Restate at an address that is not loopback. */
-      allow_unsigned: flag().default(false),
+      host: z.string().min(1).default("127.0.0.1").describe("Where Restate calls the handlers"),
+      port: port(9480).describe("Its port"),
+      advertised_url: optionalUrl().describe(
+        "The address by which Restate reaches the worker; empty: `http://host:port`",
+      ),
+      allow_unsigned: flag()
+        .default(false)
+        .describe("Accept unsigned calls of an external Restate at any `worker.host`"),
     })
     .prefault({}),
 };

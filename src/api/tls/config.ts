@@ -16,24 +16,20 @@ const hostName = z
 export const acmeConfig = {
   acme: z
     .strictObject({
-      /**
-       * The API's own host names. Setting them accepts the authority's terms of service, and opens the
-       * two ports below. Empty: no certificate, no HTTPS.
-       */
       names: textList()
         .pipe(z.array(hostName).max(namesAtMost))
-        .transform((names) => [...new Set(names)]),
-      /** The authority, by its ACME directory. */
+        .transform((names) => [...new Set(names)])
+        .describe(
+          "The API's own host names, for which a certificate is requested; empty: no HTTPS. Accepts the authority's terms of service",
+        ),
       directory_url: z
         .url({ protocol: /^https?$/ })
-        .default("https://acme-v02.api.letsencrypt.org/directory"),
-      /** The address that the authority may write to; empty: none. */
-      email: optionalText(),
-      host: z.string().min(1).default("0.0.0.0"),
-      /** Port of challenges: the authority sends them to port 80. */
-      http_port: port(80),
-      /** Port of the API by HTTPS once there is a certificate. */
-      https_port: port(443),
+        .default("https://acme-v02.api.letsencrypt.org/directory")
+        .describe("The authority, by its ACME directory"),
+      email: optionalText().describe("The address that the authority may write to"),
+      host: z.string().min(1).default("0.0.0.0").describe("Where the two ports listen"),
+      http_port: port(80).describe("Where challenges are answered; the authority calls port 80"),
+      https_port: port(443).describe("Where the API is served by HTTPS"),
     })
     .prefault({}),
 };

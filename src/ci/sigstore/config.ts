@@ -20,28 +20,33 @@ const Identity = z.strictObject({
 
 export const sigstoreConfig = z
   .strictObject({
-    /** Signers with certificates, by names of our own. */
-    identities: z.record(z.string(), Identity).default({}),
-    /** PEM files of the keys of signers without certificates, as `cosign.pub` is. */
-    public_keys: textList(),
-    /**
-     * A file: whose certificates, logs and timestamps we trust, as Sigstore writes it (trusted_root.json). Empty:
-     * those of Sigstore's public instance, or of the private one at `tuf_url`.
-     */
-    trusted_root: optionalText(),
-    /** The address of a private instance's TUF repository, and the file of its root. */
-    tuf_url: optionalUrl(),
-    tuf_root: optionalText(),
-    /** false: an instance without a log. A signature needs no entry in it then, but a certificate still a timestamp. */
-    transparency_log: flag().default(true),
-    /** Builders and repositories that provenance may name; `*` stands for any characters. */
-    builders: textList(),
-    sources: textList().refine((all) => all.every((one) => !/[@#]/.test(one)), {
-      error:
-        "must be repositories without @ and #: the ref from which an image was built does not count",
-    }),
-    /** The types of statements that count as a signature. */
-    predicates: textList().default([cosignSignature, slsaProvenance, slsaProvenance02]),
+    identities: z
+      .record(z.string(), Identity)
+      .default({})
+      .describe(
+        "Signers with certificates by name, each with `issuer` and `subject` (`*` stands for any characters)",
+      ),
+    public_keys: textList().describe("PEM files of the keys of signers without certificates"),
+    trusted_root: optionalText().describe(
+      "A file with the certificates and logs to trust; empty: fetched by TUF",
+    ),
+    tuf_url: optionalUrl().describe(
+      "The TUF repository of a private instance; empty: Sigstore's public instance",
+    ),
+    tuf_root: optionalText().describe("The file of the root by which that is trusted"),
+    transparency_log: flag().default(true).describe("false: a signature needs no entry in a log"),
+    builders: textList().describe(
+      "Builders that provenance may name; `*` stands for any characters",
+    ),
+    sources: textList()
+      .refine((all) => all.every((one) => !/[@#]/.test(one)), {
+        error:
+          "must be repositories without @ and #: the ref from which an image was built does not count",
+      })
+      .describe("Repositories that provenance may name; `*` stands for any characters"),
+    predicates: textList()
+      .default([cosignSignature, slsaProvenance, slsaProvenance02])
+      .describe("The types of statements that count as a signature"),
   })
   .refine(({ tuf_url, tuf_root }) => (tuf_url === "") === (tuf_root === ""), {
     error: "tuf_url and tuf_root belong together: a private repository and the root to trust it by",

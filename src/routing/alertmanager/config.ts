@@ -4,22 +4,27 @@ import { optionalText, secretUrl, textList, wholeNumber } from "#kernel/setting.
 const alertManager = () =>
   z
     .strictObject({
-      /**
-       * Its address, with `user:password@` if it requires them; empty: its running configuration is not
-       * read, and no reload is requested.
-       */
-      url: secretUrl(),
-      /** Its configuration file on this machine, kept in step; two environments may share one. */
-      config_file: optionalText(),
-      /** The id of its alert source at the incident service; empty: looked up by the source's title. */
-      source_id: optionalText(),
-      /** The file of this machine that holds its token; empty: `alerts rotate` leaves it out. */
-      token_file: optionalText(),
-      /** The path of the same file inside the alert manager's container, when it differs. */
-      mounted_token_file: optionalText(),
-      /** A program and its arguments, run without a shell; empty: a reload is requested at its `url`. */
-      reload_command: textList(),
-      reload_timeout_seconds: wholeNumber({ min: 1, max: 600, default: 30 }),
+      url: secretUrl().describe(
+        "The address of the alert manager, with `user:password@` if needed; empty: it is not called",
+      ),
+      config_file: optionalText().describe(
+        "Its configuration file, kept in step; two environments may share one",
+      ),
+      source_id: optionalText().describe(
+        "Its alert source at the incident service; empty: looked up by title",
+      ),
+      token_file: optionalText().describe(
+        "The file that has its token; empty: `alerts rotate` leaves it out",
+      ),
+      mounted_token_file: optionalText().describe(
+        "The path of that file as the alert manager sees it, if it differs",
+      ),
+      reload_command: textList().describe(
+        "A program and its arguments that reload it; empty: a call to its `url`",
+      ),
+      reload_timeout_seconds: wholeNumber({ min: 1, max: 600, default: 30 }).describe(
+        "The limit of a reload",
+      ),
     })
     .prefault({});
 
