@@ -31,6 +31,6 @@ export const fleetsConfig = {
     })
     .default({})
     .describe(
-      "Further fleets by name, each with the keys of `fleet` (`driver` is required), and with those of `rollout`, `registry` and `slack.sentinel_rollout_webhook_url` that differ",
+      "Further fleets by name: the keys of `fleet`, and those of `rollout`, `registry` and `slack` that differ",
     ),
 };

@@ -6,7 +6,7 @@ const source = () =>
   z
     .strictObject({
       source_id: optionalText().describe(
-        "The alert source of the environment at the incident service; empty: events are recorded, not posted",
+        "The alert source at the incident service; empty: events are recorded, not posted",
       ),
       source_kind: z.enum(sourceKinds).default("checkly").describe("The kind of the source"),
       token: optionalText().describe("A secret: the source's token"),

@@ -15,7 +15,7 @@ export const apiConfig = {
       host: z.string().min(1).default("127.0.0.1").describe("Where the public API listens"),
       port: port(7070).describe("Its port"),
       threads: wholeNumber({ min: 0, max: 64, default: 0 }).describe(
-        "Threads that serve it; 0: by processors and memory, 16 at most; 1 where threads cannot share a port (macOS, Windows)",
+        "Threads that serve it; 0: by processors and memory (macOS, Windows: 1)",
       ),
       root_key: secretText().describe(
         "The first root key, of `ws_default`; empty: generated, in `<data_dir>/credentials.json`",
@@ -27,10 +27,10 @@ export const apiConfig = {
         "Where the `type` of an error leads; empty: `/docs/errors` of the API",
       ),
       trusted_proxies: networkList().describe(
-        "Addresses (CIDR) of proxies whose `X-Forwarded-For` is believed",
+        "Proxies (addresses, CIDR) whose `X-Forwarded-For` is believed",
       ),
       encryption_keys: secretList().describe(
-        "Keys that seal recoverable keys, `<id>:<32 bytes in base64>`, in a file one a line: the first seals, all open; empty: generated",
+        "Keys that seal recoverable keys, `<id>:<32 bytes in base64>`, in a file one a line; empty: generated",
       ),
       cached_keys: wholeNumber({ min: 0, max: 10_000_000, default: 0 }).describe(
         "Keys cached in memory, about 0.6 kB each; 0: a third of the heap, 1,000,000 at most",

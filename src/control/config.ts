@@ -99,7 +99,7 @@ export const controlConfig = {
         "The address that browsers use if a proxy is in front; with https the cookie is Secure",
       ),
       trusted_proxies: networkList().describe(
-        "Addresses (CIDR) of proxies whose `X-Forwarded-For` is believed",
+        "Proxies (addresses, CIDR) whose `X-Forwarded-For` is believed",
       ),
     })
     .superRefine(requireOwnTokens)

@@ -76,7 +76,7 @@ export const fleetFields = {
   list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 })
     .optional()
     .describe(
-      "A list that lacks more of the known sentinels waits for a confirmation; absent: 100 for `process`, else 49",
+      "A list that lacks more waits for a confirmation; absent: 100 for `process`, else 49",
     ),
   log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }).describe(
     "How many lines of a sentinel's log are read and kept; 0: none",
@@ -92,7 +92,7 @@ export const fleetFields = {
       ),
       upstream_url: optionalUrl().describe("Where they forward to; empty: the public API"),
       trusted_proxies: networkList().describe(
-        "Addresses (CIDR) of proxies before them whose `X-Forwarded-For` is believed",
+        "Proxies (addresses, CIDR) before them whose `X-Forwarded-For` is believed",
       ),
       base_port: port(0).describe("The port of the first one; 0: free ones"),
     })

@@ -5,7 +5,7 @@ export const registryConfig = {
   registry: z
     .strictObject({
       allowed: textList().describe(
-        "Registries, or registry/repository prefixes, that images may come from; empty: all but this machine and link-local addresses",
+        "Registries, or registry/repository prefixes, that images may come from; empty: all but this machine",
       ),
       insecure: textList().describe("Registries (`host:port`) to use over plain http"),
       token_hosts: textList().describe(

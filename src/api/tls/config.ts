@@ -20,7 +20,7 @@ export const acmeConfig = {
         .pipe(z.array(hostName).max(namesAtMost))
         .transform((names) => [...new Set(names)])
         .describe(
-          "The API's own host names, for which a certificate is requested; empty: no HTTPS. Accepts the authority's terms of service",
+          "The API's host names; empty: no HTTPS. Accepts the authority's terms of service",
         ),
       directory_url: z
         .url({ protocol: /^https?$/ })
