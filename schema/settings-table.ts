@@ -69,7 +69,7 @@ function innermost(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 function describePreset(schema: z.core.$ZodType, preset: unknown): string {
-  const values = describeValues(innermost(schema));
+  const values = describeValues(innermost(schema), preset);
   const isPlain = Array.isArray(preset) ? preset.every(isText) : typeof preset !== "object";
   const shown = isPlain ? String(preset ?? "").replaceAll(",", ", ") : "";
   return values === "" ? shown : `${shown} (${values})`.trim();
@@ -77,9 +77,11 @@ function describePreset(schema: z.core.$ZodType, preset: unknown): string {
 
 const isText = (value: unknown) => typeof value === "string";
 
-/** The choices, or the smallest and the largest number. */
-function describeValues(schema: z.core.$ZodType): string {
-  if (schema instanceof z.ZodEnum) return schema.options.join(", ");
+/** The other choices, or the smallest and the largest number. */
+function describeValues(schema: z.core.$ZodType, preset: unknown): string {
+  if (schema instanceof z.ZodEnum) {
+    return `or ${schema.options.filter((one) => one !== preset).join(", ")}`;
+  }
   if (!(schema instanceof z.ZodNumber)) return "";
   const { minValue, maxValue } = schema;
   return maxValue === 65_535 ? "" : `${minValue}–${maxValue}`;

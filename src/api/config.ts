@@ -45,9 +45,7 @@ export const apiConfig = {
         .describe("Read usual requests by a parser faster than Node's"),
       log_requests: flag()
         .default(false)
-        .describe(
-          "A log line for each request, with path, status and time; turns the fast lane off",
-        ),
+        .describe("Log path, status and time of each request; turns the fast lane off"),
       validate_answers: flag()
         .default(false)
         .describe("For tests: an answer that does not match its schema is a 500"),

@@ -35,9 +35,7 @@ export const ciConfig = {
         .strictObject({
           api_url: optionalUrl()
             .transform((url) => url || "https://api.github.com")
-            .describe(
-              "The API of GitHub, or of a server that answers as it does; empty: `https://api.github.com`",
-            ),
+            .describe("The API of GitHub, or of a server that answers as it does"),
           token: secretText().describe(
             "May read checks and statuses; empty: public repositories only, few requests an hour",
           ),

@@ -10,7 +10,7 @@ export const definitionsConfig = {
       apply: z
         .enum(["start", "never"])
         .default("start")
-        .describe("Whether a start applies that file; `never`: only `vedette config apply` does"),
+        .describe("When it is applied; `never`: by `vedette config apply` alone"),
       secrets_dir: optionalText().describe(
         "A directory with a file for each secret that rows name as `{{NAME}}`",
       ),

@@ -24,7 +24,7 @@ export const sigstoreConfig = z
       .record(z.string(), Identity)
       .default({})
       .describe(
-        "Signers with certificates by name, each with `issuer` and `subject` (`*` stands for any characters)",
+        "Signers with certificates by name, each with `issuer` and `subject`, in which `*` stands for any characters",
       ),
     public_keys: textList().describe("PEM files of the keys of signers without certificates"),
     trusted_root: optionalText().describe(
@@ -35,15 +35,13 @@ export const sigstoreConfig = z
     ),
     tuf_root: optionalText().describe("The file of the root by which that is trusted"),
     transparency_log: flag().default(true).describe("false: a signature needs no entry in a log"),
-    builders: textList().describe(
-      "Builders that provenance may name; `*` stands for any characters",
-    ),
+    builders: textList().describe("Builders that provenance may name, also with `*`"),
     sources: textList()
       .refine((all) => all.every((one) => !/[@#]/.test(one)), {
         error:
           "must be repositories without @ and #: the ref from which an image was built does not count",
       })
-      .describe("Repositories that provenance may name; `*` stands for any characters"),
+      .describe("Repositories that provenance may name, also with `*`"),
     predicates: textList()
       .default([cosignSignature, slsaProvenance, slsaProvenance02])
       .describe("The types of statements that count as a signature"),
