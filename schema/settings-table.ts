@@ -80,7 +80,8 @@ const isText = (value: unknown) => typeof value === "string";
 /** The other choices, or the smallest and the largest number. */
 function describeValues(schema: z.core.$ZodType, preset: unknown): string {
   if (schema instanceof z.ZodEnum) {
-    return `or ${schema.options.filter((one) => one !== preset).join(", ")}`;
+    const others = schema.options.filter((one) => one !== preset).join(", ");
+    return preset === undefined ? others : `or ${others}`;
   }
   if (!(schema instanceof z.ZodNumber)) return "";
   const { minValue, maxValue } = schema;
