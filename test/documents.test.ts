@@ -66,7 +66,7 @@ it.each(documents)("every link of $file to a heading leads to one that is there"
 });
 
 /** What a path of the repository begins with, so that it can be told from other text in backticks. */
-const roots = "src|test|bench|docs|deploy|migrations|bin|action|\\.ci";
+const roots = "src|test|bench|docs|deploy|examples|migrations|packaging|bin|action|\\.ci";
 
 it.each(documents)("every path that $file names is there", (document) => {
   const named = [...proseOf(document).matchAll(new RegExp(`\`((?:${roots})/[\\w./-]*)\``, "g"))];

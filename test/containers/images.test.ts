@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 const files = [
   ...["Dockerfile", "docker-compose.yml", "test/support/servers/containers.ts"],
-  ...globSync(["deploy/**/*.{yaml,tpl}", "docs/**/*.md"]),
+  ...globSync(["deploy/**/*.{yaml,tpl}", "docs/**/*.md", "examples/**/*.*"]),
 ];
 
 /** Made here, or given by whoever installs. */

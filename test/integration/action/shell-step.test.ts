@@ -1,13 +1,11 @@
-/** Runs the shell step of docs/ci.md unchanged with a scripted control. */
+/** Runs the shell step of examples/ci-pipeline unchanged with a scripted control. */
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { runChild } from "./run-child.ts";
 import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
 
-const page = fileURLToPath(new URL("../../../docs/ci.md", import.meta.url));
-const step = /```sh\n(#!\/bin\/sh\n[\s\S]*?)```/.exec(readFileSync(page, "utf8"))?.[1] ?? "exit 99";
+const step = readFileSync("examples/ci-pipeline/rollout.sh", "utf8");
 
 const working = [{ state: "in_progress" }, { state: "in_progress", succeeded: 2 }];
 
@@ -25,7 +23,7 @@ function runStep(url: string, over: Record<string, string> = {}) {
 /** For an answer that is told once only: a slow machine must not miss it. */
 const patient = { POLL_SECONDS: "20" };
 
-describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () => {
+describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of examples/ci-pipeline", () => {
   it.each([
     ["completed", 0],
     ["paused", 2],
