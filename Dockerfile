@@ -18,6 +18,7 @@ RUN node src/console/build.ts
 
 FROM docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
+LABEL org.opencontainers.image.version=0.2.0
 ENV NODE_ENV=production \
     VEDETTE_DATA_DIR=/data \
     VEDETTE_LOG__FORMAT=json

@@ -90,6 +90,7 @@ async function runStep({ word, rest }: Step, { stage, stages, context }: Around)
     case "HEALTHCHECK":
       stage.healthCheck = JSON.parse(inFolder(/CMD (\[.*\])$/.exec(rest)?.[1] ?? ""));
       return;
+    case "LABEL":
     case "USER":
     case "VOLUME":
     case "EXPOSE":
