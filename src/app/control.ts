@@ -2,10 +2,9 @@
 import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
 import { createListApis } from "#api/operator/list-apis.ts";
 import { buildConsole } from "#console/build.ts";
-import { createConsole } from "#console/console.ts";
-import type { Logouts } from "#console/logouts.ts";
-import type { Moment, ReadMoment } from "#console/moment.ts";
-import type { Tickets } from "#console/tickets.ts";
+import { createConsole } from "#console/server/console.ts";
+import type { Moment, ReadMoment } from "#console/server/moment.ts";
+import type { Logouts, Tickets } from "#console/server/stored.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";

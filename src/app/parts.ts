@@ -1,10 +1,8 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
-
 import { createHmac, randomBytes } from "node:crypto";
 import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import type { Config } from "#config.ts";
-import { createLogouts } from "#console/logouts.ts";
-import { createTickets, type Tickets } from "#console/tickets.ts";
+import { createLogouts, createTickets, type Tickets } from "#console/server/stored.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";

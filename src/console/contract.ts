@@ -3,15 +3,8 @@ import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
-import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts";
-import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
-import {
-  ApproveRequest,
-  EmptyRequest,
-  ResumeRequest,
-  RollbackRequest,
-  SkipRequest,
-} from "#rollout/requests/contract.ts";
+import { operations, rolloutStates } from "#rollout/contract.ts";
+import { type Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** The gateway's functions for the console: identify operators, and call Restate. */
@@ -24,6 +17,8 @@ export type ConsoleAccess = {
   sessionKey: Uint8Array;
   /** Signing in at an identity provider; absent: people have tokens only. */
   provider?: ProviderAccess;
+  /** The handler of the allow-list at a path, with the role that a call of it takes; undefined: there is none. */
+  findHandler: (path: string) => ConsoleHandler | undefined;
   /** Calls a handler in the name of `by`, if it may. Throws the refusal, a `ProblemError`. */
   call: (call: ConsoleCall) => Promise<unknown>;
 };
@@ -57,6 +52,8 @@ type ProviderSession = {
   mark: string;
   endsAtMs: number;
 };
+
+type ConsoleHandler = { input: z.ZodType; isWrite: boolean; blocks: boolean; role: Role };
 
 type ConsoleCall = {
   path: string;
@@ -130,10 +127,7 @@ export type Session = z.infer<typeof Session>;
  */
 export type SentinelMark = "w" | "p" | "s" | "f" | "r" | "n" | "l" | "o" | "x";
 
-/**
- * Indexes that rise, as run lengths: alternately how many to skip and how many to take. Short, although a batch is
- * scattered over the fleet.
- */
+/** Rising indexes as run lengths, short although a batch is scattered: alternately how many to skip and to take. */
 const Runs = z.array(z.int());
 export type Runs = z.infer<typeof Runs>;
 
@@ -159,21 +153,12 @@ export const LiveRollout = RolloutDetail.extend({
 });
 export type LiveRollout = z.infer<typeof LiveRollout>;
 
-/** The state that the operator saw: a write is refused when the state has changed since. */
-const Expectation = z.strictObject({
+/** The state of the rollout that the operator saw: a write is refused when the state has changed since. */
+export const SeenState = z.strictObject({
   rollout_id: z.string().nullable(),
   state: z.enum(rolloutStates),
 });
-
-export const StartOrder = RolloutRequest.safeExtend({ expect: Expectation });
-export const operationOrders = {
-  Resume: ResumeRequest.extend({ expect: Expectation }),
-  Pause: EmptyRequest.extend({ expect: Expectation }),
-  Skip: SkipRequest.extend({ expect: Expectation }),
-  Approve: ApproveRequest.extend({ expect: Expectation }),
-  Cancel: EmptyRequest.extend({ expect: Expectation }),
-  RollbackAll: RollbackRequest.extend({ expect: Expectation }),
-};
+export type SeenState = z.infer<typeof SeenState>;
 
 /** The row of a sentinel, and its part in the shown rollout. */
 export const SentinelDetail = z.object({
@@ -196,12 +181,37 @@ export const SentinelDetail = z.object({
 export type SentinelDetail = z.infer<typeof SentinelDetail>;
 
 /** A past rollout: its detail, its sentinels, and its results over time. */
-export const PastRollout = z.object({
-  detail: RolloutDetail,
-  fleet: FleetColumns,
-  progress: Progress,
-});
-export type PastRollout = z.infer<typeof PastRollout>;
+export type PastRollout = {
+  detail: RolloutDetail;
+  fleet: FleetColumns;
+  progress: Progress;
+  /** Absent: it was not asked for. */
+  past?: RolloutPast;
+};
+
+/** As the grid has them: w waits, p deploying, s new image, f failed, r reverted, n not reverted, l left out. */
+export type PastMark = Extract<SentinelMark, "w" | "p" | "s" | "f" | "r" | "n" | "l">;
+
+/**
+ * What changed from moment to moment of a past rollout. Moments are equally far from each other, so that ten thousand
+ * sentinels, each with several changes, are fewer than 200 kB.
+ */
+export type RolloutPast = {
+  /** Moment 0. */
+  from: string;
+  step_ms: number;
+  /** The last moment. */
+  last: number;
+  /** The marks at moment 0, as run lengths: a mark and how many have it. In the order of the fleet's `ids`. */
+  initial: [PastMark, number][];
+  /**
+   * How many moments after the entry before, the new mark, and whose: each index as the distance from the one
+   * before, the first one from -1.
+   */
+  changes: [number, PastMark, number[]][];
+  /** Of how many sentinels earlier changes are not known. */
+  lost: number;
+};
 
 /** The alert to simulate; without labels it is one that carries none. */
 export const SimulationRequest = z.strictObject({

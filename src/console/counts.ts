@@ -1,7 +1,6 @@
 /** Every number that a page shows of a rollout, counted from one picture of its sentinels. Pure; used by server and page. */
-import type { RecordedRollout, RolloutDetail } from "#rollout/history/contract.ts";
+import type { Failure, RecordedRollout, RolloutDetail } from "#rollout/history/contract.ts";
 import type { SentinelMark } from "./contract.ts";
-import { failuresOf } from "./failures.ts";
 
 /**
  * A sentinel has a result once that is recorded: it has succeeded or failed, or, after a rollback, is reverted or not
@@ -123,10 +122,11 @@ export function regionCounts({ marks, waves, first, reasons }: Cells): RegionCou
   };
 }
 
-type Picture = Parameters<typeof failuresOf>[0] & { waves: readonly number[] };
-
 /** The rollout with every number from this picture of its sentinels. */
-export function detailOf(recorded: RecordedRollout, fleet: Picture): RolloutDetail {
+export function detailOf(
+  recorded: RecordedRollout,
+  fleet: Picture & { waves: readonly number[] },
+): RolloutDetail {
   const { status, waves } = recorded;
   const counts = countsOf(fleet, { total: status.total, waves });
   return {
@@ -147,3 +147,64 @@ function resultsOf(counts: Counts | undefined) {
   const { succeeded = 0, failed = 0, reverted = 0, not_reverted = 0 } = counts ?? {};
   return { succeeded, failed, reverted, not_reverted };
 }
+
+type Picture = {
+  ids: readonly string[];
+  marks: readonly SentinelMark[];
+  /** By the sentinel's index. */
+  reasons: ReadonlyMap<number, string>;
+};
+
+/** How many ids, and how many whole reasons, of each code are named. */
+const namedIds = 20;
+const namedReasons = 3;
+
+/**
+ * Those that failed, also if a rollback has put them back, and those that it could not revert, by the code of their
+ * reason.
+ */
+export function failuresOf({ ids, marks, reasons }: Picture): Failure[] {
+  const isHit = (mark: SentinelMark | undefined, index: number) =>
+    mark === "f" || mark === "n" || (mark === "r" && reasons.has(index));
+  const hit = [...marks.keys()].filter((index) => isHit(marks[index], index));
+  const reasonOf = (index: number) => reasons.get(index) ?? "unknown";
+  const groups = [...Map.groupBy(hit, (index) => codeOf(reasonOf(index)))];
+  return groups
+    .map(([code, indexes]): Failure => {
+      const texts = [...Map.groupBy(indexes, reasonOf)].map(([reason, { length }]) => ({
+        reason,
+        count: length,
+      }));
+      return {
+        code,
+        count: indexes.length,
+        ids: indexes
+          .map((index) => ids[index] ?? "")
+          .sort()
+          .slice(0, namedIds),
+        reasons: texts.sort(byCount(({ reason }) => reason)).slice(0, namedReasons),
+        of: texts.length,
+      };
+    })
+    .sort(byCount(({ code }) => code));
+}
+
+function codeOf(reason: string): string {
+  return reason.split(":")[0] ?? reason;
+}
+
+/** The most frequent first. */
+function byCount<Item extends { count: number }>(nameOf: (item: Item) => string) {
+  return (a: Item, b: Item) => b.count - a.count || (nameOf(a) < nameOf(b) ? -1 : 1);
+}
+
+type OutcomeMark = Extract<SentinelMark, "s" | "f" | "r" | "n" | "l">;
+
+/** The mark of each outcome that history records; for server and page. */
+export const outcomeMarks: Readonly<Record<string, OutcomeMark>> = {
+  succeeded: "s",
+  failed: "f",
+  reverted: "r",
+  not_reverted: "n",
+  left_out: "l",
+};

@@ -5,7 +5,7 @@ import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
-import { noSuchHandler, refuseForIngress, requireAccess } from "./refusal.ts";
+import { noSuchHandler, refuseForIngress, requireAccess, requireFleet } from "./refusal.ts";
 import { findRoute, roleOf } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
@@ -26,9 +26,14 @@ export function consoleAccess(
     ...(provider !== undefined && { provider }),
     callers: markedCallers(settings),
     sessionKey: createHmac("sha256", settings.ingressToken).update("vedette console").digest(),
+    findHandler: (path) => {
+      const route = findRoute(path);
+      return route && { ...route, role: roleOf(route) };
+    },
     call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {
       const route = findRoute(path);
       if (route === undefined) throw noSuchHandler();
+      requireFleet(path, settings.fleets);
       if (!isAllowed(by, roleOf(route))) log.warn({ path, actor: by.actor }, "call not allowed");
       requireAccess(by, { route, path, fleets: settings.fleets });
       const answer = await ingress.call({

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SentinelMark } from "#console/contract.ts";
-import { failuresOf } from "#console/failures.ts";
+import { failuresOf } from "#console/counts.ts";
 
 const pictureOf = (cells: readonly [SentinelMark, string?][]) => ({
   ids: cells.map((_, index) => `gw-${index}`),

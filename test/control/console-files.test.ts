@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { servePages } from "#console/console.ts";
+import { servePages } from "#console/server/console.ts";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
 import { tempDir } from "../support/temp-dir.ts";

@@ -1,28 +1,28 @@
 /** Calls to our own server, typed by the contracts of its handlers. */
 import { signal } from "@preact/signals";
 import type { z } from "zod";
-import type { alertEventHandlers } from "#alerts/contract.ts";
+import type { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import type {
   KeyUsage,
   KeyUsageRequest,
   PastRollout,
   RoutingView,
+  SeenState,
   SentinelDetail,
   Session,
   SignInChoice,
   SimulationRequest,
 } from "#console/contract.ts";
-import type { RolloutPast } from "#console/past/contract.ts";
 import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
-import type { checkReaders } from "#monitor/results/contract.ts";
-import type { pinHandlers } from "#rollout/choice/contract.ts";
-import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
+import type { checkReaders, checkReads } from "#monitor/results/contract.ts";
+import type { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
+import type { Operation, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
-import type { promotionHandlers } from "#rollout/promotions/contract.ts";
-import type { windowHandlers } from "#rollout/windows/contract.ts";
-import type { statusHandlers } from "#status/contract.ts";
-import { fleetQuery } from "./chosen-fleet.ts";
+import type { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
+import type { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
+import type { statusHandlers, statusReads } from "#status/contract.ts";
+import { chosenFleet, fleetQuery } from "./chosen-fleet.ts";
 import { session, tellOtherTabs } from "./session.ts";
 import { takeTicket } from "./ticket.ts";
 
@@ -49,49 +49,53 @@ export function isUnanswered(problem: unknown): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-type Contract = { input: z.ZodType; output: z.ZodType };
-type Of<C extends Contract> = { input: z.input<C["input"]>; output: z.output<C["output"]> };
+type Handlers = Record<string, { input: z.ZodType; output: z.ZodType }>;
 
-export type Reads = {
-  plan: Of<(typeof rolloutHandlers)["Plan"]>;
-  history: Of<(typeof rolloutHandlers)["History"]>;
-  pins: Of<(typeof pinHandlers)["List"]>;
-  promotions: Of<(typeof promotionHandlers)["List"]>;
-  windows: Of<(typeof windowHandlers)["List"]>;
-  status: Of<(typeof statusHandlers)["Read"]>;
-  checks: Of<(typeof checkReaders)["List"]>;
-  "check-history": Of<(typeof checkReaders)["History"]>;
-  "check-chart": Of<(typeof checkReaders)["Chart"]>;
-  "check-episodes": Of<(typeof checkReaders)["Episodes"]>;
-  "check-summary": Of<(typeof checkReaders)["Summary"]>;
-  "alert-events": Of<(typeof alertEventHandlers)["List"]>;
-  "sentinel-log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };
-  routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
-  "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
-  "past-rollout": {
-    input: { rollout_id: string; moments?: boolean };
-    output: PastRollout & { past?: RolloutPast };
-  };
-  fleet: { input: z.input<typeof FleetSearch>; output: FleetOverview };
-  images: { input: Record<string, never>; output: { images: SeenImage[] } };
-  "sentinel-deploys": { input: { id: string }; output: { deploys: SentinelDeploy[] } };
-  sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
+/** By the path of a call, what each handler of a service takes and answers. */
+type Calls<Service extends string, Of extends Handlers> = {
+  [Name in keyof Of & string as Service extends `vedette.v1.${infer Short}`
+    ? `${Short}/${Name}`
+    : never]: { input: z.input<Of[Name]["input"]>; output: z.output<Of[Name]["output"]> };
 };
+
+/** The views of the console's server, and the handlers that pages read. */
+export type Reads = Calls<
+  typeof rolloutServiceName,
+  Pick<typeof rolloutHandlers, "Plan" | "History">
+> &
+  Calls<typeof pinsName, typeof pinHandlers> &
+  Calls<typeof promotionsName, typeof promotionHandlers> &
+  Calls<typeof windowsName, typeof windowHandlers> &
+  Calls<typeof statusReads.name, typeof statusHandlers> &
+  Calls<typeof checkReads.name, typeof checkReaders> &
+  Calls<typeof alertEvents.name, typeof alertEventHandlers> & {
+    "FleetService/Log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };
+    routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
+    "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
+    "past-rollout": { input: { rollout_id: string; moments?: boolean }; output: PastRollout };
+    fleet: { input: z.input<typeof FleetSearch>; output: FleetOverview };
+    images: { input: Record<string, never>; output: { images: SeenImage[] } };
+    "sentinel-deploys": { input: { id: string }; output: { deploys: SentinelDeploy[] } };
+    sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
+  };
 
 export function read<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
 ): Promise<Reads[Name]["output"]> {
-  return call("POST", `read/${name}`, body);
+  return name.includes("/") ? send(name, body) : call("POST", `read/${name}`, body);
 }
 
-export function order(name: string, body: unknown): Promise<{ status: RolloutStatus }> {
-  return call("POST", name, body);
+/** Calls a handler: `service/handler`, or `service/key/handler`. Rollouts are those of the chosen fleet. */
+export function send<Answer = unknown>(path: string, body: object): Promise<Answer> {
+  const ofFleet = path.replace("RolloutService/", `RolloutService/${chosenFleet.value}/`);
+  return call<Answer>("POST", `vedette.v1.${ofFleet}`, body);
 }
 
-/** A write that is not about the rollout. */
-export function change<Answer = unknown>(name: string, body: object): Promise<Answer> {
-  return call<Answer>("POST", name, body);
+/** Operates the rollout; `seen`: as the operator saw it. */
+export function order(operation: Operation, seen: SeenState | undefined, body: object) {
+  const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
+  return send(`SentinelRolloutService/${operation}`, { expect, ...body });
 }
 
 export async function signIn(token: string): Promise<void> {

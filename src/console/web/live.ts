@@ -1,10 +1,15 @@
 /** The data of the stream of events, as signals; the fleet is a store that is changed in place. */
 import { batch, computed, signal } from "@preact/signals";
-import { changeRollout } from "#console/apply-changes.ts";
 import type { LiveRollout } from "#console/contract.ts";
 import { countsOf, detailOf } from "#console/counts.ts";
 import type { Beat, Changes, SentRollout, Trouble, WholeState } from "#console/events.ts";
-import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
+import {
+  applyCells,
+  changeRollout,
+  type FleetStore,
+  toStore,
+  withMembers,
+} from "#console/events.ts";
 import { readSession } from "./api.ts";
 import { fleetQuery } from "./chosen-fleet.ts";
 import { noteBuild } from "./outdated.ts";

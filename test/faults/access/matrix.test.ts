@@ -4,8 +4,8 @@ import path from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "#config.ts";
-import { createConsole } from "#console/console.ts";
-import { createSession, csrfOf, seal } from "#console/session.ts";
+import { createConsole } from "#console/server/console.ts";
+import { createSession, csrfOf, seal } from "#console/server/session.ts";
 import { findRoute, type Route, roleOf, routes } from "#control/routes.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn } from "#control/sign-in/sign-in.ts";
@@ -321,35 +321,14 @@ describe("the handlers", () => {
   });
 });
 
-/** The body of each write of the console, and the role that it takes, which is `operate` where none is named. */
+/** The state that an operator has seen, which each write to the rollout names. */
 const seen = { expect: { rollout_id: idle.rollout_id, state: idle.state } };
-const check = { check: "a-check", kind: "api" };
-const row = { id: "a-row", reason: "a try" };
-const writes: Record<string, { body: object; takes?: Role }> = {
-  "rollout/start": { body: { image: bodies["NotifyReady"]?.["image"], ...seen } },
-  "rollout/approve": { body: seen, takes: "approve" },
-  "rollout/skip": { body: { reason: "a try", ...seen } },
-  ...Object.fromEntries(
-    ["resume", "pause", "cancel", "rollback"].map((name) => [`rollout/${name}`, { body: seen }]),
-  ),
-  ...Object.fromEntries(
-    ["mute", "unmute", "end-maintenance", "run"].map((name) => [`check/${name}`, { body: check }]),
-  ),
-  "check/acknowledge": { body: { ...check, episode: 1 } },
-  "check/maintenance": { body: { ...check, ...bodies["Maintenance"] } },
-  "alert/retry": { body: { event_id: "a-check:3:opened" } },
-  "window/add": { body: { ...row, kind: "freeze" } },
-  "window/remove": { body: row },
-  "pin/add": { body: { ...row, ids: ["gw-7"] } },
-  "pin/remove": { body: row },
-  "promotion/add": { body: { ...row, fleet: "singleton", after: "staging" } },
-  "promotion/remove": { body: row },
-  "read/sentinel-log": { body: { sentinel: "gw-7" } },
-};
+
+const roleless = ["configure", "notify"];
 
 describe("the console", () => {
   const statusOf = async (path: string, headers: Record<string, string>, body: object = {}) => {
-    const answer = await fetch(`${bench.control}${path}`, {
+    const answer = await fetch(`${bench.control}/console/api${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
@@ -357,14 +336,30 @@ describe("the console", () => {
     await answer.body?.cancel();
     return answer.status;
   };
+  /** Without those of Status, which the console makes of itself. */
+  const reachedSince = (before: number, handler: Handler) =>
+    bench.reached
+      .slice(before)
+      .filter(
+        ({ path }) =>
+          path === handler.path || !path.endsWith("SentinelRolloutService/singleton/Status"),
+      );
+  const isOffered = ({ route }: Handler) => !roleless.includes(roleOf(route));
+  const bodyOf = ({ name, body, route }: Handler) =>
+    name.startsWith("SentinelRolloutService/") && route.isWrite ? { ...body, ...seen } : body;
 
-  it("takes nothing without a session, and no write without the mark of its page", async () => {
+  it("takes nothing without a session, and nothing but reads without the mark of its page", async () => {
     const found: Record<string, number[]> = {};
     const wanted: Record<string, number[]> = {};
-    const guarded = consolePosts.filter((url) => !/\/api\/(?:session|sign-in)/.test(url));
-    for (const path of guarded) {
+    const views = consolePosts
+      .filter((url) => url.includes("/api/read/"))
+      .map((url) => ({ path: url.replace("/console/api", ""), isRead: true }));
+    const calls = handlers.map((handler) => ({
+      path: handler.path,
+      isRead: rightOf(handler) === "read",
+    }));
+    for (const { path, isRead } of [...views, ...calls]) {
       const signedIn = consoleSession("everything");
-      const isRead = path.includes("/api/read/");
       found[path] = [await statusOf(path, {}), await statusOf(path, bearer("of-everything"))];
       wanted[path] = isRead ? [401, 401] : [401, 401, 403, 403];
       if (isRead) continue;
@@ -374,35 +369,46 @@ describe("the console", () => {
       );
     }
 
-    expect(guarded.length).toBeGreaterThan(20);
+    expect(views.length).toBeGreaterThan(5);
     expect(found).toEqual(wanted);
-    expect(await statusOf("/console/api/alert/retry", consoleSession("everything", "mark"))).toBe(
-      400,
-    );
   });
 
-  it("has no other writes than these", () => {
-    const paths = consolePosts.filter((url) => !/\/api\/(?:session|sign-in|read\/)/.test(url));
-    const listed = Object.keys(writes).filter((name) => !name.startsWith("read/"));
+  it("has no other posts than its views, its sessions and the path of the handlers", () => {
+    const others = consolePosts.filter((url) => !/\/api\/(?:session|sign-in|read\/)/.test(url));
 
-    expect(listed.map((name) => `/console/api/${name}`).sort()).toEqual(paths.sort());
+    expect(others).toEqual(["/console/api/vedette.v1.*"]);
   });
 
-  it.each(Object.entries(writes))(
-    "takes %s from its role alone, before anything is changed",
-    async (name, write) => {
-      const { body, takes = "operate" } = write;
+  it.each(handlers.filter(isOffered))(
+    "takes $name from its role alone, before anything is changed",
+    async (handler) => {
       const found: Record<string, unknown> = {};
       for (const role of roles) {
         const before = bench.reached.length;
-        const path = `/console/api/${name}`;
-        const status = await statusOf(path, consoleSession(role, "with its mark"), body);
-        const calls = bench.reached.slice(before).filter((call) => !call.path.endsWith("/Status"));
-        found[role] = role === takes ? calls.length : [status, calls.length];
+        const session = consoleSession(role, "with its mark");
+        const status = await statusOf(handler.path, session, bodyOf(handler));
+        const calls = reachedSince(before, handler);
+        found[role] = status === 200 ? calls.length > 0 : [status, calls.length];
       }
 
-      const refused = Object.fromEntries(roles.map((role) => [role, [403, 0]]));
-      expect(found).toEqual({ ...refused, notify: [401, 0], [takes]: 1 });
+      const may = (role: Role) => holdings[role]?.includes(rightOf(handler) ?? "");
+      const wanted = roles.map((role) => [role, may(role) ? true : [403, 0]]);
+      expect(found).toEqual({ ...Object.fromEntries(wanted), notify: [401, 0] });
+    },
+  );
+
+  it.each(handlers.filter((handler) => !isOffered(handler)))(
+    "has $name for nobody",
+    async (handler) => {
+      const before = bench.reached.length;
+
+      const status = await statusOf(
+        handler.path,
+        consoleSession("everything", "with its mark"),
+        handler.body,
+      );
+
+      expect([status, reachedSince(before, handler)]).toEqual([404, []]);
     },
   );
 });

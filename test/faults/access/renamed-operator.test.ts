@@ -56,7 +56,7 @@ const approveEverywhere = async (token: string) => {
   const { rollout_id, state } = (await program.call("Status")).body;
   const order = { expect: { rollout_id, state } };
   const session = { cookie: cookie.split(";")[0] ?? "", "x-csrf-token": csrf };
-  const byPage = await post(`${control}/console/api/rollout/approve`, session, order);
+  const byPage = await post(`${control}/console/api${approve}`, session, order);
   return [...(await Promise.all(calls)), byPage.status];
 };
 

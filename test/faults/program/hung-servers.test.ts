@@ -81,8 +81,8 @@ describe("while Postgres hangs", () => {
     ["the list of windows", "vedette.v1.RolloutWindows/List"],
     ["a plan", `${rollouts}/Plan`, { image }],
     ["a run of a timed job, which blocks", "vedette.v1.CronService/key-refill/Run"],
-    ["the console's history", "console/api/read/history"],
-    ["the console's list of checks", "console/api/read/checks"],
+    ["the console's history", `console/api/${rollouts}/History`],
+    ["the console's list of checks", "console/api/vedette.v1.CheckReads/List"],
     ["the console's past rollout", "console/api/read/past-rollout", { rollout_id: "none" }],
     ["the console's sentinel", "console/api/read/sentinel", { id: "s-1", rollout_id: null }],
   ])("%s is answered 503 within five seconds", async (_, where, body = {}) => {
@@ -148,7 +148,7 @@ describe("while Restate hangs", () => {
     ["Status", `${rollouts}/Status`],
     ["Plan", `${rollouts}/Plan`, { image }],
     ["the list of checks", "vedette.v1.CheckReads/List"],
-    ["the console's list of checks", "console/api/read/checks"],
+    ["the console's list of checks", "console/api/vedette.v1.CheckReads/List"],
   ])("%s is answered 503 within ten seconds", async (_, where, body = {}) => {
     await hang("restate");
 

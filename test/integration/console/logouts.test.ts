@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createLogouts } from "#console/logouts.ts";
-import { createSession } from "#console/session.ts";
+import { createSession } from "#console/server/session.ts";
+import { createLogouts } from "#console/server/stored.ts";
 import { createLog } from "#kernel/log.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
 

@@ -33,7 +33,7 @@ async function unanswered(page: Page, what: string): Promise<() => Promise<numbe
 describe.skipIf(!hasBrowser)("what was not answered", () => {
   it("is read again by itself, also without an interval and on a page that had no data", async () => {
     const { page, address } = await console.open();
-    const answer = await unanswered(page, "**/read/promotions*");
+    const answer = await unanswered(page, "**/RolloutPromotions/List*");
     await page.goto(`${address}/promotions`);
     await page.getByText(/does not answer.*tried again by itself/).waitFor();
 
@@ -96,14 +96,14 @@ describe.skipIf(!hasBrowser)("what was not answered", () => {
 
   it("is no order: a change that was not answered is not sent again by itself", async () => {
     const { page } = await console.open("/checks/liveness");
-    const answer = await unanswered(page, "**/api/check/mute*");
+    const answer = await unanswered(page, "**/api/vedette.v1.ApiCheck/*/Mute");
     await page.getByRole("button", { name: "Mute…" }).click();
     await page.getByRole("button", { name: "Mute for 2 hours" }).click();
     await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor();
     await page.evaluate('dispatchEvent(new Event("online"))');
     // Reads go on meanwhile: two of them after the order was refused.
-    await page.waitForResponse(/read\/checks/);
-    await page.waitForResponse(/read\/checks/);
+    await page.waitForResponse(/CheckReads\/List/);
+    await page.waitForResponse(/CheckReads\/List/);
 
     expect(await answer()).toBe(1);
   });

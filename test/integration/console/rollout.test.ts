@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)("signing in", () => {
 
     const statuses = await page.evaluate(async (base) => {
       const write = (headers: Record<string, string>) =>
-        fetch(`${base}/api/rollout/cancel`, {
+        fetch(`${base}/api/vedette.v1.SentinelRolloutService/singleton/Cancel`, {
           method: "POST",
           headers: { "content-type": "application/json", ...headers },
           body: JSON.stringify({ expect: { rollout_id: null, state: "idle" } }),

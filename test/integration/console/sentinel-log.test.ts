@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)("the log of a failed sentinel", () => {
     const { page } = await console.open("/fleet/gw-0002");
     await page.getByRole("region", { name: "Log of gw-0002", exact: true }).waitFor();
     await page.getByRole("region", { name: "Log of the failed deploy of gw-0002" }).waitFor();
-    await page.route("**/read/sentinel-log*", (route) => route.abort());
+    await page.route("**/vedette.v1.FleetService/Log*", (route) => route.abort());
 
     await page.getByRole("button", { name: "Read again" }).click();
 

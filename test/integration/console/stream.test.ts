@@ -5,9 +5,8 @@ import { type FastifyRequest, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { livePath } from "#console/contract.ts";
 import type { LiveEvent } from "#console/events.ts";
-import type { Guard } from "#console/guard.ts";
-import type { Live } from "#console/live.ts";
-import { serveStream } from "#console/stream.ts";
+import type { Guard } from "#console/server/guard.ts";
+import { type Live, serveStream } from "#console/server/live.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 type Send = (event: LiveEvent) => void;

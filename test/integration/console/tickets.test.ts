@@ -1,6 +1,6 @@
 /** Tickets in a real Postgres: each signs in once, in whichever process it is used. */
 import { expect, it } from "vitest";
-import { createTickets } from "#console/tickets.ts";
+import { createTickets } from "#console/server/stored.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();

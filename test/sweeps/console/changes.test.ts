@@ -1,12 +1,20 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { changeRollout } from "#console/apply-changes.ts";
 import type { FleetColumns, SentinelMark } from "#console/contract.ts";
 import { countsOf, detailOf } from "#console/counts.ts";
-import type { LiveEvent, SentRollout, WholeState } from "#console/events.ts";
-import { applyCells, type FleetStore, toStore, withMembers } from "#console/fleet-store.ts";
-import { createReplay, diffStates } from "#console/live.ts";
-import { toRuns } from "#console/runs.ts";
+import {
+  applyCells,
+  changeRollout,
+  type FleetStore,
+  type LiveEvent,
+  type SentRollout,
+  toRuns,
+  toStore,
+  type WholeState,
+  withMembers,
+} from "#console/events.ts";
+import { diffStates } from "#console/server/changes.ts";
+import { createReplay } from "#console/server/live.ts";
 
 type Cell = { id: string; region: string; mark: SentinelMark; wave: number; reason: string | null };
 

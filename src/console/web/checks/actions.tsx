@@ -1,11 +1,16 @@
 /** The operations on a check; each confirmation says what the operation does. */
 import { useState } from "preact/hooks";
-import { change } from "#console/web/api.ts";
+import { send } from "#console/web/api.ts";
 import { ms, quietEnd } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { session } from "#console/web/session.ts";
 import { when } from "#console/web/times.ts";
-import type { AlertState, RunNowAnswer } from "#monitor/operations/contract.ts";
+import type {
+  AlertState,
+  OperatorHandlerName,
+  RunNowAnswer,
+} from "#monitor/operations/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 import { checkTones } from "./tone.ts";
 
@@ -13,14 +18,17 @@ type Props = { check: CheckView; reload: () => void };
 
 const hourMs = 3_600_000;
 
+/** Sends an operation on a check; the names of the services are those of its kinds. */
+function operate(
+  { id, kind }: CheckView,
+  operation: OperatorHandlerName,
+  body: object,
+): Promise<AlertState> {
+  return send(`${kind === "api" ? "ApiCheck" : "Heartbeat"}/${id}/${operation}`, body);
+}
+
 export function CheckActions({ check, reload }: Props) {
-  const { id, kind, name, alert, quiet_until: quietUntil } = check;
-  const order = (what: string, body: object) =>
-    change<AlertState>(`check/${what}`, { check: id, kind, ...body });
-  const send = (what: string, body: object) => async () => {
-    await order(what, body);
-    reload();
-  };
+  const { name, alert, quiet_until: quietUntil } = check;
   const mute = () =>
     ask({
       title: `Mute ${name} for two hours?`,
@@ -30,7 +38,10 @@ export function CheckActions({ check, reload }: Props) {
       ],
       verb: "Mute for 2 hours",
       isGrave: false,
-      run: () => send("mute", { until: new Date(Date.now() + 2 * hourMs).toISOString() })(),
+      run: async () => {
+        await operate(check, "Mute", { until: new Date(Date.now() + 2 * hourMs).toISOString() });
+        reload();
+      },
     });
   const unmute = () =>
     ask({
@@ -42,9 +53,9 @@ export function CheckActions({ check, reload }: Props) {
       verb: "Unmute",
       isGrave: false,
       run: async () => {
-        const { maintenance } = await order("unmute", {});
+        const { maintenance } = await operate(check, "Unmute", {});
         const hasStarted = maintenance.some(({ from }) => Date.parse(from) <= Date.now());
-        if (hasStarted) await order("end-maintenance", {});
+        if (hasStarted) await operate(check, "EndMaintenance", {});
         reload();
       },
     });
@@ -54,7 +65,11 @@ export function CheckActions({ check, reload }: Props) {
       lines: ["The alert shows your name. Nobody is notified."],
       verb: "Acknowledge",
       isGrave: false,
-      run: send("acknowledge", { episode: alert?.episode }),
+      run: async () => {
+        const by = session.value?.actor;
+        await operate(check, "Acknowledge", { by, episode: alert?.episode });
+        reload();
+      },
     });
   return (
     <div class="row">
@@ -91,7 +106,7 @@ export function MaintenanceForm({ check, reload }: Props) {
       isGrave: false,
       run: async () => {
         const window = { from: from.toISOString(), to: to.toISOString(), reason: reason.trim() };
-        await change("check/maintenance", { check: check.id, kind: check.kind, ...window });
+        await operate(check, "Maintenance", window);
         setReason("");
         reload();
       },
@@ -131,7 +146,7 @@ export function RunNow({ check }: { check: CheckView }) {
   const go = async () => {
     setBusy(true);
     try {
-      setRun(await change<RunNowAnswer>("check/run", { check: check.id, kind: check.kind }));
+      setRun(await send<RunNowAnswer>(`ApiCheck/${check.id}/Run`, {}));
     } catch (error) {
       setRun((error as Error).message);
     }

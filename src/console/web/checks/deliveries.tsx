@@ -1,6 +1,6 @@
 /** The deliveries of alert events and messages, to the incident service and to channels. */
 import type { AlertEventView } from "#alerts/contract.ts";
-import { change } from "#console/web/api.ts";
+import { send } from "#console/web/api.ts";
 import { duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
@@ -84,7 +84,7 @@ function askRetry(event: AlertEventView, reload: () => void): void {
     verb: "Send again",
     isGrave: false,
     run: async () => {
-      await change("alert/retry", { event_id: event.event_id });
+      await send("AlertEvents/Retry", { event_id: event.event_id });
       reload();
     },
   });

@@ -17,7 +17,7 @@ const spans = [
 
 export function ResponseTimes({ check }: { check: CheckView }) {
   const [hours, setHours] = useHours(spans);
-  const { data, error } = useRead("check-chart", { check: check.id, hours }, 30_000);
+  const { data, error } = useRead("CheckReads/Chart", { check: check.id, hours }, 30_000);
   return (
     <section class="panel" aria-labelledby="times-title">
       <header class="panel-head">

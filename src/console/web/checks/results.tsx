@@ -8,7 +8,7 @@ const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
 
 /** The last runs, or pings. */
 export function LastResults({ check }: { check: CheckView }) {
-  const { data, error } = useRead("check-history", { check: check.id, limit: 25 }, 10_000);
+  const { data, error } = useRead("CheckReads/History", { check: check.id, limit: 25 }, 10_000);
   return (
     <section class="panel" aria-labelledby="results-title">
       <header class="panel-head">

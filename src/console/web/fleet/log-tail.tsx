@@ -21,7 +21,7 @@ export function LogTail(props: Props) {
 }
 
 function Reading({ sentinel, which, pageOf }: Props) {
-  const { data, error, reload } = useRead("sentinel-log", { sentinel, which });
+  const { data, error, reload } = useRead("FleetService/Log", { sentinel, which });
   const again = which === "running" && <Button words="Read again" onClick={reload} />;
   if (data === undefined) {
     return (

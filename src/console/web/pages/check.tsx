@@ -21,7 +21,7 @@ import type { CheckView } from "#monitor/results/contract.ts";
 
 export function CheckPage() {
   const id = path.value.slice("/checks/".length);
-  const { data, error, reload } = useRead("checks", {}, 5_000);
+  const { data, error, reload } = useRead("CheckReads/List", {}, 5_000);
   if (data === undefined) return <Waiting error={error} />;
   const check = data.checks.find((one) => one.id === id);
   if (check === undefined) return <NoCheck id={id} />;
@@ -128,8 +128,8 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
 /** The alerts of a check, and their deliveries. */
 function Alerts({ check }: { check: CheckView }) {
   const limit = 20;
-  const episodes = useRead("check-episodes", { check: check.id, limit }, 10_000);
-  const events = useRead("alert-events", { check: check.id, limit }, 10_000);
+  const episodes = useRead("CheckReads/Episodes", { check: check.id, limit }, 10_000);
+  const events = useRead("AlertEvents/List", { check: check.id, limit }, 10_000);
   return (
     <section class="panel" aria-labelledby="alerts-title">
       <header class="panel-head">

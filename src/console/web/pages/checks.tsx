@@ -15,7 +15,7 @@ import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts"
 import type { CheckView } from "#monitor/results/contract.ts";
 
 export function ChecksPage() {
-  const { data, error } = useRead("checks", {}, 5_000);
+  const { data, error } = useRead("CheckReads/List", {}, 5_000);
   if (data === undefined) return <Waiting error={error} />;
   const of = (kind: CheckView["kind"]) =>
     data.checks.filter((check) => check.kind === kind).sort(byUrgency);
@@ -137,7 +137,7 @@ function ruleWords({ rule }: CheckView): string {
 
 /** Shown only when there are dead letters: then someone was not notified. */
 function DeadLetters() {
-  const { data, reload } = useRead("alert-events", { status: "dead", limit: 100 }, 15_000);
+  const { data, reload } = useRead("AlertEvents/List", { status: "dead", limit: 100 }, 15_000);
   if (data === undefined || data.events.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="dead-title">

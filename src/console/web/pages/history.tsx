@@ -19,7 +19,11 @@ const pageSize = 50;
 export function HistoryPage() {
   const before = query.value.get("before") ?? undefined;
   const question = { limit: pageSize, ...(before !== undefined && { before }) };
-  const { data, error } = useRead("history", question, before === undefined ? 10_000 : undefined);
+  const { data, error } = useRead(
+    "SentinelRolloutService/History",
+    question,
+    before === undefined ? 10_000 : undefined,
+  );
   const rollouts = data?.rollouts;
   const last = rollouts?.at(-1)?.rollout_id;
   return (

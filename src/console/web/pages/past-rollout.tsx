@@ -1,9 +1,8 @@
 /** A past rollout: its end, and the way there. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { PastRollout } from "#console/contract.ts";
+import type { PastMark, PastRollout, RolloutPast } from "#console/contract.ts";
 import { countsOf } from "#console/counts.ts";
-import { toStore } from "#console/fleet-store.ts";
-import type { PastMark, RolloutPast } from "#console/past/contract.ts";
+import { toStore } from "#console/events.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
 import { type Fleet, redraw } from "#console/web/live.ts";

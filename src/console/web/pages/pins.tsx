@@ -10,7 +10,7 @@ import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin } from "#rollout/choice/contract.ts";
 
 export function PinsPage() {
-  const { data, error, reload } = useRead("pins", ofChosenFleet(), 10_000);
+  const { data, error, reload } = useRead("RolloutPins/List", ofChosenFleet(), 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
     <>

@@ -1,5 +1,4 @@
 /** Which fleet takes an image only after another one. */
-
 import { fleetNames, titleOf } from "#console/web/chosen-fleet.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
 import { Field } from "#console/web/parts/field.tsx";
@@ -11,7 +10,7 @@ import { useRead } from "#console/web/use-read.ts";
 import type { ListedPromotion } from "#rollout/promotions/contract.ts";
 
 export function PromotionsPage() {
-  const { data, error, reload } = useRead("promotions", {}, 10_000);
+  const { data, error, reload } = useRead("RolloutPromotions/List", {}, 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
     <>

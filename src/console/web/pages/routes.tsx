@@ -12,7 +12,7 @@ import type { CheckView } from "#monitor/results/contract.ts";
 export function RoutesPage() {
   const { source, labels } = alertOf(query.value);
   const { data, latest, error, isMissing } = useRead("routing", { source, labels }, 30_000);
-  const { data: checks } = useRead("checks", {}, 30_000);
+  const { data: checks } = useRead("CheckReads/List", {}, 30_000);
   if (isMissing) return <NoSource source={source} />;
   if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {

@@ -38,7 +38,7 @@ export function StartPage() {
     const refusal = refusalOfLabels(fields);
     if (refusal !== undefined) return setFaults(faultsOf(refusal, startPaths));
     try {
-      const plan = await read("plan", request);
+      const plan = await read("SentinelRolloutService/Plan", request);
       if (number === asked.current) setPlanned({ request, plan });
     } catch (problem) {
       if (number !== asked.current) return;
@@ -113,9 +113,8 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
 
 function startQuestion(planned: PlannedRollout): Question {
   const seen = rollout.value?.status;
-  const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
   const run = async () => {
-    await order("rollout/start", { ...planned.request, expect });
+    await order("Rollout", seen, planned.request);
     go("/");
   };
   return { ...startWordsOf(planned, Date.now()), run };

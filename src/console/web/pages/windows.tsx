@@ -12,7 +12,7 @@ import { WindowForm } from "#console/web/windows/window-form.tsx";
 import type { ListedWindow, Opening } from "#rollout/windows/contract.ts";
 
 export function WindowsPage() {
-  const { data, error, reload } = useRead("windows", ofChosenFleet(), 10_000);
+  const { data, error, reload } = useRead("RolloutWindows/List", ofChosenFleet(), 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
     <>

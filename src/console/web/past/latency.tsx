@@ -18,7 +18,7 @@ type Props = {
 };
 
 export function Latency({ past, moment, gate }: Props) {
-  const { data, error } = useRead("checks", {});
+  const { data, error } = useRead("CheckReads/List", {});
   const checks = orderChecks(data?.checks ?? [], gate);
   const asked = query.value.get("check");
   const chosen = checks.find(({ id }) => id === asked) ?? checks[0];
@@ -66,7 +66,7 @@ function Times({ check, past, moment }: TimesProps) {
   const span = { from: timeOf(past, first) / 1_000, to: timeOf(past, end) / 1_000 };
   const hours = Math.min(9_600, Math.ceil((span.to - span.from) / 3_600));
   const until = new Date(span.to * 1_000).toISOString();
-  const { data, error } = useRead("check-chart", { check: check.id, hours, until });
+  const { data, error } = useRead("CheckReads/Chart", { check: check.id, hours, until });
   if (data === undefined) return <Waiting error={error} />;
   return <Lines check={check} chart={data} span={span} now={placeOf(past, moment)} />;
 }

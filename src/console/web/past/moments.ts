@@ -1,5 +1,5 @@
 /** What was so at one moment of a rollout's past, and from moment to moment. Pure. */
-import type { PastMark, RolloutPast } from "#console/past/contract.ts";
+import type { PastMark, RolloutPast } from "#console/contract.ts";
 
 export type Past = Pick<RolloutPast, "last" | "lost"> & {
   fromMs: number;

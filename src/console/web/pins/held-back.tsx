@@ -5,7 +5,7 @@ import { useRead } from "#console/web/use-read.ts";
 import { type Member, pinsOn, untilOf } from "./which.ts";
 
 export function HeldBack({ sentinel }: { sentinel: Member }) {
-  const { data } = useRead("pins", {}, 10_000);
+  const { data } = useRead("RolloutPins/List", {}, 10_000);
   const pins = pinsOn(sentinel, data?.pins ?? [], nowMs.value);
   return (
     <>

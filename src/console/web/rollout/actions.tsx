@@ -55,23 +55,22 @@ function labelOf(operation: Operation, { status }: LiveRollout): string {
 
 function questionOf(operation: Operation, rollout: LiveRollout): Question {
   const { status } = rollout;
-  const expect = { rollout_id: status.rollout_id, state: status.state };
-  const send = (name: string, body: object = {}) => order(`rollout/${name}`, { expect, ...body });
+  const send = (body: object = {}) => order(operation, status, body);
   if (operation === "Resume") {
-    const run = ({ isTicked }: Given) => send("resume", isTicked ? { retry_failed: true } : {});
+    const run = ({ isTicked }: Given) => send(isTicked ? { retry_failed: true } : {});
     return { ...resumeQuestion(rollout), run };
   }
   if (operation === "RollbackAll") {
-    const run = ({ isTicked }: Given) => send("rollback", isTicked ? { include_failed: true } : {});
+    const run = ({ isTicked }: Given) => send(isTicked ? { include_failed: true } : {});
     const follow = (isTicked: boolean) => rollbackQuestion(rollout, isTicked);
     return { ...rollbackQuestion(rollout), follow, run };
   }
   if (operation === "Skip") {
-    const run = ({ text }: Given) => send("skip", { reason: text, ...seenWait(status) });
+    const run = ({ text }: Given) => send({ reason: text, ...seenWait(status) });
     return { ...skipQuestion(status), run };
   }
-  if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send("pause") };
-  return { ...cancelQuestion(rollout), run: () => send("cancel") };
+  if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send() };
+  return { ...cancelQuestion(rollout), run: () => send() };
 }
 
 /** The button that approves the wave which waits for it, and why the operator can't. Nothing for who may only look. */
@@ -102,10 +101,9 @@ function Approve({ rollout }: { rollout: LiveRollout }) {
 
 /** Sends the wave as it was seen when the question was asked. */
 function approveSeen({ status }: LiveRollout) {
-  const expect = { rollout_id: status.rollout_id, state: status.state };
   return ({ text }: Given) => {
     const reason = text.trim();
     const given = { ...seenWave(status), ...(reason !== "" && { reason }) };
-    return order("rollout/approve", { expect, ...given });
+    return order("Approve", status, given);
   };
 }

@@ -78,7 +78,7 @@ function GroupLog({ ids: [first], isOpen }: { ids: readonly string[]; isOpen: bo
 
 /** Only a few are kept of those that failed alike: if it is not this one's, that of one of them. */
 function KeptLog({ id }: { id: string }) {
-  const { data, error } = useRead("sentinel-log", { sentinel: id, which: "failed" });
+  const { data, error } = useRead("FleetService/Log", { sentinel: id, which: "failed" });
   if (data === undefined && error === undefined) return <p class="quiet">Reading the log…</p>;
   const [alike] = data?.lines.length === 0 ? (data.similar ?? []) : [];
   return <LogOf id={alike ?? id} />;

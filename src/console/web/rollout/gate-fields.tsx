@@ -10,7 +10,7 @@ type Part = FormPart<StartFields>;
 
 export function GateFields(part: Part) {
   const { fields, faults, change } = part;
-  const { data } = useRead("checks", {});
+  const { data } = useRead("CheckReads/List", {});
   const checks = data?.checks.filter(({ kind }) => kind === "api") ?? [];
   if (checks.length === 0) return null;
   const toggle = (id: string, isOn: boolean) =>

@@ -1,7 +1,7 @@
 /** The form of a new row, a window, a pin or a promotion. What is wrong with a field is said at the field. */
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
-import { change } from "#console/web/api.ts";
+import { send } from "#console/web/api.ts";
 import {
   chosenFleet,
   hasSeveralFleets,
@@ -14,10 +14,11 @@ import { Field } from "#console/web/parts/field.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { FormPart } from "#console/web/parts/text-field.tsx";
 import { useFocusOnFault } from "#console/web/parts/use-focus-on-fault.ts";
+import { type RowWord, rowServices } from "./row-table.tsx";
 
 export type RowKind<Fields extends object, Row> = {
   /** What a row is called: "pin". */
-  word: string;
+  word: RowWord;
   about: string;
   empty: Fields;
   /** Each field with its path in the request. */
@@ -86,7 +87,9 @@ function useNewRow<Fields extends object, Row>({ kind, reload }: Props<Fields, R
     setAdded(undefined);
     try {
       const ofFleet = kind.namesItsFleet === true || isForAll ? {} : ofChosenFleet();
-      setAdded(await change<Row>(`${kind.word}/add`, { ...kind.toRow(fields), ...ofFleet }));
+      setAdded(
+        await send<Row>(`${rowServices[kind.word]}/Add`, { ...kind.toRow(fields), ...ofFleet }),
+      );
       setFields(kind.empty);
       setFaults(noFaults);
       reload();

@@ -1,6 +1,6 @@
 /** A table of rows, windows, pins or promotions, each with a button that removes it, for who may do that. */
 import type { ComponentChildren } from "preact";
-import { change } from "#console/web/api.ts";
+import { send } from "#console/web/api.ts";
 import { hasSeveralFleets, titleOf } from "#console/web/chosen-fleet.ts";
 import { localZone } from "#console/web/local-time.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
@@ -16,9 +16,17 @@ type Listed = {
   added_at: string;
 };
 
+/** What a row is called, and the service that has such rows. */
+export const rowServices = {
+  pin: "RolloutPins",
+  window: "RolloutWindows",
+  promotion: "RolloutPromotions",
+} as const;
+export type RowWord = keyof typeof rowServices;
+
 type Props<Row> = {
   /** What a row is called: "pin". */
-  word: string;
+  word: RowWord;
   title: string;
   /** What is so without any. */
   none: string;
@@ -127,7 +135,7 @@ function askRemoval<Row extends Listed>(row: Row, { word, removal, reload }: Pro
     isGrave: false,
     field: { label: "Reason", kind: "text" } as const,
     run: async ({ text: reason }: Given) => {
-      await change(`${word}/remove`, { id: row.id, reason });
+      await send(`${rowServices[word]}/Remove`, { id: row.id, reason });
       reload();
     },
   });

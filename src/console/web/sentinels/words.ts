@@ -1,6 +1,6 @@
 /** The states of sentinels and the outcomes of their deploys, as people read them. */
 import type { SentinelMark } from "#console/contract.ts";
-import { outcomeMarks } from "#console/outcome-marks.ts";
+import { outcomeMarks } from "#console/counts.ts";
 import type { Tone } from "#console/web/parts/mark.tsx";
 import type { FoundSentinel, ImageState } from "#fleet/overview/contract.ts";
 

@@ -8,7 +8,7 @@ import { calmWords } from "./calm.ts";
 
 /** The heading of the page says how the rollout of the fleet stands. */
 export function Health({ fleet }: { fleet: string }) {
-  const { data, error } = useRead("status", {}, 15_000);
+  const { data, error } = useRead("StatusReads/Read", {}, 15_000);
   if (data === undefined) {
     if (error === undefined) return null;
     return <Notice tone="warn">Nobody can say now whether customers are hurt: {error}</Notice>;

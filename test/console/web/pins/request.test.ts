@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseBody } from "#console/parse.ts";
+import { parseBody } from "#console/server/guard.ts";
 import { faultsOf } from "#console/web/parts/faults.ts";
 import { type PinFields, pinPaths, toPin } from "#console/web/pins/request.ts";
 import { Pin, pinHandlers } from "#rollout/choice/contract.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseBody } from "#console/parse.ts";
+import { parseBody } from "#console/server/guard.ts";
 import { faultsOf } from "#console/web/parts/faults.ts";
 import { toWindow, type WindowFields, windowPaths } from "#console/web/windows/request.ts";
 import { RolloutWindow, windowHandlers } from "#rollout/windows/contract.ts";

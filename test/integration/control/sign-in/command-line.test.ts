@@ -1,6 +1,6 @@
 /** Signing in for the command line, with a real identity provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createLogouts } from "#console/logouts.ts";
+import { createLogouts } from "#console/server/stored.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
