@@ -23,8 +23,7 @@ import type { promotionHandlers, promotionsName } from "#rollout/promotions/cont
 import type { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { statusHandlers, statusReads } from "#status/contract.ts";
 import { chosenFleet, fleetQuery } from "./chosen-fleet.ts";
-import { session, tellOtherTabs } from "./session.ts";
-import { takeTicket } from "./ticket.ts";
+import { session, takeTicket, tellOtherTabs } from "./session.ts";
 
 /** Why the session has ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);

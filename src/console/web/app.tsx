@@ -1,11 +1,9 @@
 /** The frame of every page: navigation, the signed-in operator, and whether the shown data is current. */
 import { useEffect } from "preact/hooks";
 import type { Session } from "#console/contract.ts";
-import { SignInPage } from "#console/web/pages/sign-in.tsx";
-import { Brand } from "#console/web/parts/brand.tsx";
+import { Brand, SignInPage } from "#console/web/pages/sign-in.tsx";
 import { ask, Confirmation } from "#console/web/parts/confirm.tsx";
-import { Missing } from "#console/web/parts/missing.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
+import { Missing, Notice } from "#console/web/parts/notice.tsx";
 import { readSession, signOut } from "./api.ts";
 import {
   chooseFleet,
@@ -21,11 +19,9 @@ import { limitWords } from "./may.ts";
 import { isOutdated } from "./outdated.ts";
 import { routes } from "./pages.tsx";
 import { tryUntilDone } from "./retry.ts";
-import { Link, path } from "./router.tsx";
-import { onOtherTab, session, tellOtherTabs } from "./session.ts";
+import { Link, ownTitle, path } from "./router.tsx";
+import { onOtherTab, onTicket, session, tellOtherTabs } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
-import { onTicket } from "./ticket.ts";
-import { ownTitle } from "./use-title.ts";
 
 export function App() {
   useEffect(() => {

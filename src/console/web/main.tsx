@@ -9,12 +9,13 @@ import "./styles/routing.css";
 import "./styles/rows.css";
 import "./styles/log.css";
 import "./styles/fleet.css";
-// Here, because a chart that is loaded a second time would not ask for its style again.
 import "uplot/dist/uPlot.min.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { noteTicket } from "./session.ts";
 import { applyTheme } from "./theme.ts";
-import { noteTicket } from "./ticket.ts";
+
+// Here, because a chart that is loaded a second time would not ask for its style again.
 
 noteTicket();
 applyTheme();

@@ -1,5 +1,7 @@
 /** Links within the console, which change the address without a reload. */
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { addressOf, push } from "./address.ts";
 import { withFleet } from "./chosen-fleet.ts";
 
@@ -34,4 +36,17 @@ export function Link(props: {
       {props.children}
     </a>
   );
+}
+
+/** What the page that is shown calls itself; undefined: as its route does. */
+export const ownTitle = signal<string | undefined>(undefined);
+
+/** The beginning of the document's title while the caller is shown, such as the name of a check. */
+export function useTitle(text: string | undefined): void {
+  useEffect(() => {
+    ownTitle.value = text;
+    return () => {
+      if (ownTitle.peek() === text) ownTitle.value = undefined;
+    };
+  }, [text]);
 }

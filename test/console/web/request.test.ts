@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { parseBody } from "#console/server/guard.ts";
-import { faultsOf } from "#console/web/parts/faults.ts";
-import { countFilled, refusalOfLabels } from "#console/web/rollout/choice.ts";
+import { faultsOf } from "#console/web/parts/fields.ts";
 import {
+  countFilled,
   emptyFields,
+  refusalOfLabels,
   type StartFields,
   startPaths,
   toRequest,

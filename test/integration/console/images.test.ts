@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)("the image of a new rollout", () => {
     await page.getByRole("combobox", { name: "Image" }).fill(image("v"));
     await list(page).getByRole("option", { name: "sentinel:v2" }).waitFor();
 
-    await page.route("**/SentinelRolloutService/*/Plan*", (route) => route.abort());
+    await page.route("**/*.SentinelRolloutService/*/Plan*", (route) => route.abort());
 
     await page.keyboard.press("Enter");
     await page.getByText(/does not answer/).waitFor();

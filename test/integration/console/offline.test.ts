@@ -33,7 +33,7 @@ async function unanswered(page: Page, what: string): Promise<() => Promise<numbe
 describe.skipIf(!hasBrowser)("what was not answered", () => {
   it("is read again by itself, also without an interval and on a page that had no data", async () => {
     const { page, address } = await console.open();
-    const answer = await unanswered(page, "**/RolloutPromotions/List*");
+    const answer = await unanswered(page, "**/*.RolloutPromotions/List*");
     await page.goto(`${address}/promotions`);
     await page.getByText(/does not answer.*tried again by itself/).waitFor();
 

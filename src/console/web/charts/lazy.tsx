@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentProps } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useQuery } from "#console/web/address.ts";
 import { connection } from "#console/web/live.ts";
 import { tryUntilDone } from "#console/web/retry.ts";
 import type { Chart } from "./chart.tsx";
@@ -43,4 +44,15 @@ function Outdated() {
       </button>
     </div>
   );
+}
+
+type Span = { hours: number; name: string };
+
+const usual = 24;
+
+/** One of the spans; the usual one if the address names another. */
+export function useHours(spans: readonly Span[]): [number, (hours: number) => void] {
+  const [text, setText] = useQuery("hours", String(usual));
+  const chosen = spans.find(({ hours }) => String(hours) === text);
+  return [chosen?.hours ?? usual, (hours) => setText(String(hours))];
 }

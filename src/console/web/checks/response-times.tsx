@@ -1,8 +1,6 @@
 /** The response times of a check with its thresholds, and the mean times of their phases. */
-import { durations } from "#console/web/charts/axis.ts";
-import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
-import { LazyChart } from "#console/web/charts/lazy.tsx";
-import { useHours } from "#console/web/charts/use-hours.ts";
+import { alongBuckets, bucketsOf, durations } from "#console/web/charts/axis.ts";
+import { LazyChart, useHours } from "#console/web/charts/lazy.tsx";
 import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";

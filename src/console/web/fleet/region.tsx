@@ -5,7 +5,6 @@ import { type Fleet, onCells } from "#console/web/live.ts";
 import { paint } from "#console/web/theme.ts";
 import { picked, pointed } from "./choice.ts";
 import { createPainter, type Layout, layOut, type Painter } from "./painter.ts";
-import { stepFrom } from "./step.ts";
 
 type Props = { fleet: Fleet; name: string; first: number; count: number; width: number };
 
@@ -140,4 +139,32 @@ function placeOf(canvas: HTMLCanvasElement | null, layout: Layout, place: number
   const left = (box?.left ?? 0) + (place % layout.columns) * layout.pitch;
   const top = (box?.top ?? 0) + Math.floor(place / layout.columns) * layout.pitch;
   return { left: left + layout.size / 2, top, bottom: top + layout.size };
+}
+
+type Step = { fleet: Fleet; first: number; count: number; layout: Layout; from: number };
+
+function stepFrom(key: string, where: Step): number | undefined {
+  const { first, count, layout, from } = where;
+  const last = first + count - 1;
+  const steps: Record<string, number> = {
+    ArrowRight: from + 1,
+    ArrowLeft: from - 1,
+    ArrowDown: from + layout.columns,
+    ArrowUp: from - layout.columns,
+    Home: first,
+    End: last,
+    PageDown: Math.min(last, from + layout.columns * 10),
+    PageUp: Math.max(first, from - layout.columns * 10),
+  };
+  const to = key === "f" || key === "F" ? nextFailed(where) : steps[key];
+  return to !== undefined && to >= first && to <= last ? to : undefined;
+}
+
+function nextFailed({ fleet, first, count, from }: Step): number | undefined {
+  for (let step = 1; step <= count; step++) {
+    const index = first + ((from - first + step) % count);
+    const mark = fleet.marks[index];
+    if (mark === "f" || mark === "n" || mark === "x") return index;
+  }
+  return undefined;
 }

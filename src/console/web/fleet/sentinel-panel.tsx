@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
 import { count } from "#console/web/format.ts";
-import type { Fleet } from "#console/web/live.ts";
+import { type Fleet, nowMs } from "#console/web/live.ts";
 import { ShortImage } from "#console/web/parts/image.tsx";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
 import { Time } from "#console/web/parts/time.tsx";
-import { HeldBack } from "#console/web/pins/held-back.tsx";
 import { Link } from "#console/web/router.tsx";
+import { type Member, pinsOn, untilOf } from "#console/web/rows/pins.ts";
 import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { labelWords } from "#kernel/selector-words.ts";
@@ -96,5 +96,19 @@ function Fact({ name, value }: { name: string; value: ComponentChildren }) {
       <dt>{name}</dt>
       <dd>{value}</dd>
     </div>
+  );
+}
+
+export function HeldBack({ sentinel }: { sentinel: Member }) {
+  const { data } = useRead("RolloutPins/List", {}, 10_000);
+  const pins = pinsOn(sentinel, data?.pins ?? [], nowMs.value);
+  return (
+    <>
+      {pins.map((pin) => (
+        <p key={pin.id}>
+          Held back by the pin <Link to="/pins">{pin.id}</Link> {untilOf(pin)}: {pin.reason}
+        </p>
+      ))}
+    </>
   );
 }

@@ -1,21 +1,18 @@
 /** The page of one check or heartbeat. */
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
-import { Episodes, OfRollout } from "#console/web/checks/episodes.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
+import { Episodes, LastResults, OfRollout } from "#console/web/checks/history.tsx";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
-import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { checkTones } from "#console/web/checks/tone.ts";
 import { quietEnd } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { Missing } from "#console/web/parts/missing.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
-import { path } from "#console/web/router.tsx";
+import { path, useTitle } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import { useTitle } from "#console/web/use-title.ts";
 import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 

@@ -6,7 +6,6 @@ import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
-import { FilterFields } from "#console/web/sentinels/filter-fields.tsx";
 import {
   type Filter,
   isRefined,
@@ -14,7 +13,7 @@ import {
   pageSize,
   searchOf,
 } from "#console/web/sentinels/search.ts";
-import { SentinelList } from "#console/web/sentinels/sentinel-list.tsx";
+import { FilterFields, SentinelList } from "#console/web/sentinels/sentinel-list.tsx";
 import { VersionTable } from "#console/web/sentinels/version-table.tsx";
 import { stateWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";

@@ -1,13 +1,10 @@
 /** Verifications of keys by outcome, over time and by API. */
 import type { KeyUsage } from "#console/contract.ts";
 import { useQuery } from "#console/web/address.ts";
-import { counts } from "#console/web/charts/axis.ts";
-import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
-import { LazyChart } from "#console/web/charts/lazy.tsx";
-import { useHours } from "#console/web/charts/use-hours.ts";
+import { alongBuckets, bucketsOf, counts } from "#console/web/charts/axis.ts";
+import { LazyChart, useHours } from "#console/web/charts/lazy.tsx";
 import { count, percent } from "#console/web/format.ts";
-import { Missing } from "#console/web/parts/missing.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
 const spans = [

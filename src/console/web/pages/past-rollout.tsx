@@ -6,22 +6,19 @@ import { toStore } from "#console/events.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
 import { type Fleet, redraw } from "#console/web/live.ts";
-import { Missing } from "#console/web/parts/missing.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Latency } from "#console/web/past/latency.tsx";
 import { marksAt, openPast } from "#console/web/past/moments.ts";
 import { Timeline } from "#console/web/past/timeline.tsx";
 import { useMoment } from "#console/web/past/use-moment.ts";
-import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
-import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
+import { ApprovalsPanel, ChoicePanel } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { Waves } from "#console/web/rollout/waves.tsx";
-import { Link, path } from "#console/web/router.tsx";
+import { Link, path, useTitle } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import { useTitle } from "#console/web/use-title.ts";
 
 export function PastRolloutPage() {
   const id = path.value.split("/")[2] ?? "";

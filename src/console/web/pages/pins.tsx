@@ -1,10 +1,17 @@
 /** The sentinels that rollouts leave out. */
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
-import { PinForm } from "#console/web/pins/pin-form.tsx";
-import { isOver, untilOf } from "#console/web/pins/which.ts";
-import { ForOperators } from "#console/web/rows/for-operators.tsx";
-import { RowTable } from "#console/web/rows/row-table.tsx";
+import {
+  Entries,
+  type FormPart,
+  moment,
+  plain,
+  reason,
+  required,
+} from "#console/web/parts/form.tsx";
+import { Waiting } from "#console/web/parts/notice.tsx";
+import { emptyPin, isOver, type PinFields, toPin, untilOf } from "#console/web/rows/pins.ts";
+import { RowForm, type RowKind, RowPage, RowTable } from "#console/web/rows/rows.tsx";
+import { localZone } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin } from "#rollout/choice/contract.ts";
@@ -13,21 +20,14 @@ export function PinsPage() {
   const { data, error, reload } = useRead("RolloutPins/List", ofChosenFleet(), 10_000);
   if (data === undefined) return <Waiting error={error} />;
   return (
-    <>
-      <div class="page-head">
-        <div>
-          <h1>Pins</h1>
-          <p>Sentinels that rollouts leave out, until a time or until the pin is removed.</p>
-        </div>
-      </div>
-      {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <div class="sides">
-        <PinTable pins={data.pins} reload={reload} />
-        <ForOperators>
-          <PinForm reload={reload} />
-        </ForOperators>
-      </div>
-    </>
+    <RowPage
+      title="Pins"
+      about="Sentinels that rollouts leave out, until a time or until the pin is removed."
+      error={error}
+    >
+      <PinTable pins={data.pins} reload={reload} />
+      <RowForm kind={pin} reload={reload} />
+    </RowPage>
   );
 }
 
@@ -68,4 +68,54 @@ function removalOf(pin: ListedPin) {
       "A rollout in progress leaves out those that it has left out already.",
     ],
   };
+}
+
+const pin: RowKind<PinFields, ListedPin & { warnings: string[] }> = {
+  word: "pin",
+  about: "It holds for deploys that have not begun, and not for rollbacks.",
+  empty: emptyPin,
+  inputs: PinInputs,
+  toRow: toPin,
+  describe: (added) =>
+    [`${whichOf(added)}, ${untilOf(added)}`, ...added.warnings].join(". Warning: "),
+};
+
+const endsHint = `Without it, it holds until it is removed. In your time zone, ${localZone()}.`;
+const labelsHint =
+  "Such as tier=canary; all of several. Of these three, it holds what matches each that is filled in.";
+
+/** The fields of a new pin: what it is called and why it is there, and which sentinels it holds. */
+function PinInputs(part: FormPart<PinFields>) {
+  return (
+    <div class="halves">
+      <div class="form">
+        <Entries
+          part={part}
+          entries={[
+            { of: "id", name: "Name", hint: "Such as debug-gw-7.", input: required },
+            { of: "reason", name: "Reason", hint: "Plans and histories have it.", input: reason },
+            { of: "ends", name: "Ends", hint: endsHint, input: moment },
+          ]}
+        />
+      </div>
+      <fieldset>
+        <legend>Sentinels</legend>
+        <div class="form">
+          <Entries
+            part={part}
+            entries={[
+              { of: "ids", name: "By id", hint: "Such as gw-7, gw-8.", input: plain },
+              {
+                of: "regions",
+                name: "By region",
+                hint: "Such as eu-central-1, us-east-1.",
+                input: plain,
+              },
+              { of: "labels", name: "By label", hint: labelsHint, input: plain },
+            ]}
+          />
+        </div>
+      </fieldset>
+    </div>
+  );
 }

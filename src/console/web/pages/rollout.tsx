@@ -7,18 +7,15 @@ import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
-import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
-import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
-import { Facts } from "#console/web/rollout/facts.tsx";
+import { ApprovalsPanel, ChoicePanel, Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
-import { Link } from "#console/web/router.tsx";
+import { Link, useTitle } from "#console/web/router.tsx";
 import { Health } from "#console/web/status/health.tsx";
-import { useTitle } from "#console/web/use-title.ts";
 import type { GateStatus } from "#rollout/policy/contract.ts";
 
 export function RolloutPage() {

@@ -1,8 +1,7 @@
 /** Who is notified of which alert, and whether the routes of the incident service match the rows. */
 import type { RoutingView } from "#console/contract.ts";
 import { query, setQuery } from "#console/web/address.ts";
-import { Missing } from "#console/web/parts/missing.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Nobody, pagesWords, RouteMap } from "#console/web/routing/route-map.tsx";
 import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
 import { Sync } from "#console/web/routing/sync.tsx";

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SignInChoice } from "#console/contract.ts";
 import { readSignInChoice, signedOutBecause, signIn, signInAtProvider } from "#console/web/api.ts";
-import { Brand } from "#console/web/parts/brand.tsx";
+import icon from "#console/web/icon.svg";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { tryUntilDone } from "#console/web/retry.ts";
 
@@ -135,5 +135,14 @@ function TokenForm({ isFirst }: { isFirst: boolean }) {
         {isBusy ? "Signing in…" : isFirst ? "Sign in" : "Sign in with the token"}
       </button>
     </form>
+  );
+}
+
+export function Brand() {
+  return (
+    <span class="brand">
+      <img src={icon} alt="" width="22" height="22" />
+      Vedette
+    </span>
   );
 }

@@ -5,12 +5,12 @@ import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { rollout } from "#console/web/live.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
 import { ask, type Question } from "#console/web/parts/confirm.tsx";
-import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
+import { type Faults, faultsOf, noFaults } from "#console/web/parts/fields.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
-import { refusalOfLabels } from "#console/web/rollout/choice.ts";
 import { PlanTable } from "#console/web/rollout/plan.tsx";
 import {
   emptyFields,
+  refusalOfLabels,
   type StartFields,
   startPaths,
   toRequest,

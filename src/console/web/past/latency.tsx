@@ -1,13 +1,11 @@
 /** The response times of one API check over the time of a rollout, on the axis of what ran. */
 import { query, setQuery } from "#console/web/address.ts";
-import { durations } from "#console/web/charts/axis.ts";
-import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
+import { alongBuckets, bucketsOf, durations } from "#console/web/charts/axis.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { CheckChart, CheckView } from "#monitor/results/contract.ts";
-import { orderChecks } from "./checks.ts";
-import { type Past, spanOf, timeOf } from "./moments.ts";
+import { orderChecks, type Past, spanOf, timeOf } from "./moments.ts";
 import { placeOf } from "./timeline.tsx";
 
 type Props = {

@@ -1,5 +1,6 @@
 /** What was so at one moment of a rollout's past, and from moment to moment. Pure. */
 import type { PastMark, RolloutPast } from "#console/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 export type Past = Pick<RolloutPast, "last" | "lost"> & {
   fromMs: number;
@@ -148,4 +149,15 @@ export function outline(
 
 function round(value: number): number {
   return Math.round(value * 100) / 100;
+}
+
+/** API checks: first those of the gate, in its order, then the others that have run, then the rest. */
+export function orderChecks(checks: readonly CheckView[], gate: readonly string[]): CheckView[] {
+  const rank = ({ id, last_at }: CheckView) => {
+    const place = gate.indexOf(id);
+    if (place !== -1) return place;
+    return last_at === null ? gate.length + 1 : gate.length;
+  };
+  const api = checks.filter(({ rule }) => rule.kind === "api");
+  return api.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
 }

@@ -9,8 +9,15 @@ import { session } from "#console/web/session.ts";
 import type { Operation } from "#rollout/contract.ts";
 import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
 import { type Offer, offersOf } from "./offers.ts";
-import { cancelQuestion, pauseQuestion, resumeQuestion, rollbackQuestion } from "./questions.ts";
-import { seenWait, skipLabel, skipQuestion } from "./skip.ts";
+import {
+  cancelQuestion,
+  pauseQuestion,
+  resumeQuestion,
+  rollbackQuestion,
+  seenWait,
+  skipLabel,
+  skipQuestion,
+} from "./questions.ts";
 
 export function Actions({ rollout }: { rollout: LiveRollout }) {
   return (

@@ -15,10 +15,6 @@ export const approvalNames: Readonly<Record<Approvals, string>> = {
   every_wave: "every wave",
 };
 
-export function isApprovals(value: string): value is Approvals {
-  return Object.hasOwn(approvalNames, value);
-}
-
 /** The wave that waits: "wave 2 of 5". The fleet, and how many waves it gets, may not be known before the first one. */
 export function awaitedWave({ current_wave: current, total_waves: total }: RolloutStatus): string {
   return current === 0 ? "the first wave" : `wave ${current + 1} of ${total}`;

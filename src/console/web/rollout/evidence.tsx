@@ -1,8 +1,9 @@
 /** What shows that an image has passed CI. */
-import { Sign } from "#console/web/parts/mark.tsx";
+import type { CiEvidence, CiKind } from "#ci/contract.ts";
+import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { evidenceWords } from "#kernel/words.ts";
 import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
-import { kindNames, toneOfEvidence, wordsOfEvidence } from "./evidence-words.ts";
 
 type Evidence = RolloutPlan["ci"][number];
 
@@ -54,4 +55,25 @@ function EvidenceList({ evidence }: { evidence: readonly Evidence[] }) {
       ))}
     </ul>
   );
+}
+
+const kindNames: Record<CiKind, string> = {
+  commit: "Commit",
+  signature: "Signature",
+  provenance: "Provenance",
+  label: "Labels",
+};
+
+function wordsOfEvidence(evidence: CiEvidence): string {
+  return `${kindNames[evidence.kind]} ${evidenceWords(evidence)}`;
+}
+
+function toneOfEvidence({ result, passes }: CiEvidence): Tone {
+  if (result === "passed") return "good";
+  return passes || result === "pending" ? "warn" : "bad";
+}
+
+/** All in one line, for a comparison. */
+export function evidenceLine(evidence: readonly CiEvidence[]): string {
+  return evidence.map(wordsOfEvidence).join(" · ");
 }

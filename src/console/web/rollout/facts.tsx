@@ -4,6 +4,11 @@ import type { LiveRollout } from "#console/contract.ts";
 import type { Counts, RolloutCounts } from "#console/counts.ts";
 import { count, duration, percent } from "#console/web/format.ts";
 import { counts, nowMs } from "#console/web/live.ts";
+import { Time } from "#console/web/parts/time.tsx";
+import { callerWords } from "#kernel/words.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import { approvalNames } from "./approval.ts";
+import { choiceFacts } from "./words.ts";
 
 export function Facts({ rollout }: { rollout: LiveRollout }) {
   const { status, per_second: perSecond, ended_at: endedAt } = rollout;
@@ -83,4 +88,63 @@ function secondsLeft(
   if (perSecond <= 0) return undefined;
   const left = state === "rolling_back" ? succeeded + deploying : deploying + waiting;
   return left / perSecond;
+}
+
+/** Nothing for a rollout that takes them all, every region in proportion. */
+export function ChoicePanel({ policy = {} }: Pick<RolloutStatus, "policy">) {
+  const facts = choiceFacts(policy);
+  if (facts.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="choice-title">
+      <h2 id="choice-title">Choice and order</h2>
+      <dl class="facts">
+        {facts.map(([name, words]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+type Given = NonNullable<RolloutStatus["approved"]>[number];
+
+/** So many are listed, the newest first; the messages have all of them. */
+const mostApprovals = 10;
+
+/** Nothing for a rollout that needs none. */
+export function ApprovalsPanel({ status }: { status: RolloutStatus }) {
+  const { policy, approved = [] } = status;
+  const approvals = policy?.approvals;
+  if (approvals === undefined && approved.length === 0) return null;
+  const shown = approved.toReversed().slice(0, mostApprovals);
+  return (
+    <section class="panel" aria-labelledby="approvals-title">
+      <header class="panel-head">
+        <h2 id="approvals-title">Approvals</h2>
+      </header>
+      {approvals !== undefined && <p class="quiet">Needed by {approvalNames[approvals]}.</p>}
+      {shown.length > 0 && (
+        <ul class="plain-list">
+          {shown.map((one) => (
+            <Line key={`${one.wave} ${one.at}`} approval={one} />
+          ))}
+        </ul>
+      )}
+      {approved.length > shown.length && (
+        <p class="quiet">and {approved.length - shown.length} earlier ones</p>
+      )}
+    </section>
+  );
+}
+
+function Line({ approval: { wave, by, at, reason } }: { approval: Given }) {
+  return (
+    <li>
+      <b>Wave {wave}</b> by {callerWords(by)}, <Time iso={at} />
+      {reason !== undefined && `: ${reason}`}
+    </li>
+  );
 }

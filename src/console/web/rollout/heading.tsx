@@ -10,7 +10,7 @@ import { Link } from "#console/web/router.tsx";
 import { callerWords } from "#kernel/words.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
-import { situationOf } from "./situation.ts";
+import { situationOf } from "./questions.ts";
 import { titleOf } from "./title.ts";
 
 type Props = { detail: RolloutDetail; children?: ComponentChildren };

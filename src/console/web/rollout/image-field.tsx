@@ -1,8 +1,7 @@
 /** The image of a new rollout: free text, with the images that were seen in a list below it. */
 import { useId, useState } from "preact/hooks";
-import { Field } from "#console/web/parts/field.tsx";
+import { Field, type FormPart, faultOf, markOf } from "#console/web/parts/form.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { type FormPart, faultOf, markOf } from "#console/web/parts/text-field.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { StartFields } from "./request.ts";
 import { type Suggestion, sightOf, suggest } from "./suggestions.ts";

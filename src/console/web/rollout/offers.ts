@@ -1,7 +1,7 @@
 /** Which operations the page of a rollout offers, and which of them is the safe one. Pure. */
 import type { LiveRollout } from "#console/contract.ts";
 import type { Operation } from "#rollout/contract.ts";
-import { isSkippable } from "./skip.ts";
+import { isSkippable } from "./questions.ts";
 
 /** `main`: the safe one; at most one is. `grave`: it changes sentinels, and nothing asks for it. */
 export type Offer = { operation: Operation; tone: "main" | "grave" | "" };

@@ -6,9 +6,8 @@ import { Link } from "#console/web/router.tsx";
 import { someOf } from "#kernel/nearest.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { PlanEvidence } from "./evidence.tsx";
-import { type Cause, causesOf } from "./left-out.ts";
 import { failureWords } from "./start-question.ts";
-import { percentWords, startWords } from "./wave-words.ts";
+import { type Cause, causesOf, percentWords, startWords } from "./words.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
   return (

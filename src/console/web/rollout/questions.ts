@@ -2,8 +2,8 @@
 import type { LiveRollout } from "#console/contract.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import type { Question } from "#console/web/parts/confirm.tsx";
+import type { RolloutStatus, StandingPart } from "#rollout/contract.ts";
 import type { WaveView } from "#rollout/history/contract.ts";
-import { downOf } from "./situation.ts";
 
 export type Words = Omit<Question, "run">;
 
@@ -172,4 +172,64 @@ export function isApprovalDue(rollout: Facts, wave: number): boolean {
   if (approvals === "every_wave") return true;
   if (wave === 1) return rollout.wave_percentages.length === 1;
   return approvals === "after_first" || wave === of;
+}
+
+/** undefined: it does not stand still, or has ended as everybody expects. */
+export function situationOf({ status }: { status: RolloutStatus }): StandingPart[] | undefined {
+  const { state, outcome, total, standing = [] } = status;
+  const where = total === 0 ? [nothingRuns] : standing;
+  if (state === "paused") return [...where, nothingStarts];
+  // Of one that was rolled back only those that serve nothing are known.
+  if (outcome === "rolled_back") return standing.length > 0 ? standing : undefined;
+  return state === "cancelled" ? where : undefined;
+}
+
+const nothingRuns = said("No wave has started: nothing is deployed.");
+const nothingStarts = said("Nothing more starts until you decide.");
+
+function said(text: string): StandingPart {
+  return { text, brief: text, down: 0, failed_on_image: 0 };
+}
+
+/** About the failed sentinels that serve nothing, as far as it is known. */
+export function downOf({ standing = [] }: RolloutStatus): StandingPart | undefined {
+  return standing.find(({ down }) => down > 0);
+}
+
+/** Whether it waits for something that an operator may skip: an approval has to be given. */
+export function isSkippable({ waiting_for: what }: RolloutStatus): boolean {
+  return what != null && what !== "approval";
+}
+
+export function skipLabel({ waiting_for: what }: RolloutStatus): string {
+  return what === "window" ? "Start all the same…" : "Skip the wait…";
+}
+
+/** What the request says of the wait that the operator saw. */
+export function seenWait({ waiting_for: what, current_wave: wave }: RolloutStatus) {
+  return { waiting_for: what ?? undefined, wave };
+}
+
+export function skipQuestion({ waiting_for: what, reason }: RolloutStatus): Words {
+  const field = { label: "Reason", kind: "text" } as const;
+  if (what !== "window") {
+    return {
+      title: `Skip the ${what ?? "wait"}?`,
+      lines: ["What comes next starts at once. The reason is kept in the history."],
+      verb: "Skip it",
+      isGrave: false,
+      field,
+    };
+  }
+  return {
+    title: "Start the wave all the same?",
+    lines: [
+      ...(reason === undefined ? [] : [`The rollout ${reason}.`]),
+      "The wave starts at once. This holds for this wave only: the next one waits again.",
+      "The reason is kept in the history.",
+    ],
+    verb: "Start the wave",
+    isGrave: false,
+    field,
+  };
 }

@@ -1,10 +1,36 @@
 /** Makes the request from the fields of the form. Pure. */
-import { toInstant } from "#console/web/local-time.ts";
-import { toLimit } from "#console/web/parts/lists.ts";
+import {
+  faultOfLabels,
+  filled,
+  textIn,
+  toLabels,
+  toLimit,
+  toList,
+} from "#console/web/parts/fields.ts";
+import { toInstant } from "#console/web/times.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import type { Choice, Selector } from "#rollout/choice/contract.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 import type { Approvals } from "#rollout/policy/contract.ts";
-import { type ChoiceFields, choiceOf, choicePaths, noChoice } from "./choice.ts";
+
+/** Each field with its path in the request. The form has one exclusion; a request may have several. */
+const choicePaths = {
+  regions: "regions",
+  canaries: "canary_labels",
+  maxPerRegion: "max_per_region",
+  maxUnavailable: "max_unavailable",
+  onlyIds: "only.ids",
+  onlyRegions: "only.regions",
+  onlyLabels: "only.labels",
+  excludeIds: "exclude.0.ids",
+  excludeRegions: "exclude.0.regions",
+  excludeLabels: "exclude.0.labels",
+} as const;
+
+export type ChoiceFields = Record<keyof typeof choicePaths, string>;
+const names = Object.keys(choicePaths) as (keyof ChoiceFields)[];
+
+const noChoice = Object.fromEntries(names.map((name) => [name, ""])) as ChoiceFields;
 
 export type StartFields = ChoiceFields & {
   image: string;
@@ -55,25 +81,22 @@ export const startPaths: Record<keyof StartFields, string> = {
 /** Leaves out empty fields: the server has the defaults. */
 export function toRequest(fields: StartFields): RolloutRequest {
   const percentages = readNumbers(fields.waves);
-  const { checks, cleanRuns, timeoutSeconds, rollsBack, approvals } = fields;
+  const { checks, cleanRuns, timeoutSeconds, approvals } = fields;
   const soaks = readNumbers(fields.soakSeconds, secondsIn);
-  const notBefore = toInstant(fields.notBefore);
   const maxFailed = toLimit(fields.maxFailed);
-  const reason = fields.reason.trim();
-  return {
+  const gate = { checks: [...checks], clean_runs: cleanRuns, timeout_seconds: timeoutSeconds };
+  return filled({
     image: fields.image.trim(),
-    ...(percentages.length > 0 && { wave_percentages: percentages }),
-    ...(checks.length > 0 && {
-      gate: { checks: [...checks], clean_runs: cleanRuns, timeout_seconds: timeoutSeconds },
-    }),
-    ...(maxFailed !== undefined && { max_failed: { in_all: maxFailed } }),
-    ...(soaks.length > 0 && { soak_seconds: soaks.length === 1 ? (soaks[0] ?? 0) : soaks }),
-    ...(rollsBack && { on_failure: "rollback" }),
-    ...(notBefore !== undefined && { not_before: notBefore }),
-    ...(approvals !== "" && { approvals }),
-    ...(reason !== "" && { reason }),
+    wave_percentages: percentages.length > 0 ? percentages : undefined,
+    gate: checks.length > 0 ? gate : undefined,
+    max_failed: maxFailed === undefined ? undefined : { in_all: maxFailed },
+    soak_seconds: soaks.length > 1 ? soaks : soaks[0],
+    on_failure: fields.rollsBack ? ("rollback" as const) : undefined,
+    not_before: toInstant(fields.notBefore),
+    approvals: approvals === "" ? undefined : approvals,
+    reason: textIn(fields.reason),
     ...choiceOf(fields),
-  };
+  });
 }
 
 /** Numbers separated by spaces, commas, semicolons, % or →. Other text becomes -1, which the server refuses. */
@@ -88,4 +111,39 @@ function readNumbers(text: string, numberIn: (word: string) => number = Number):
 function secondsIn(word: string): number {
   const ms = parseDuration(word);
   return ms === undefined ? Number(word) : ms / 1_000;
+}
+
+function choiceOf(fields: ChoiceFields): Choice {
+  const excluded = selectorIn(fields, "exclude");
+  return filled({
+    only: selectorIn(fields, "only"),
+    exclude: excluded && [excluded],
+    regions: toList(fields.regions),
+    canary_labels: toLabels(fields.canaries),
+    max_per_region: toLimit(fields.maxPerRegion),
+    max_unavailable: toLimit(fields.maxUnavailable),
+  });
+}
+
+function selectorIn(fields: ChoiceFields, of: "exclude" | "only"): Selector | undefined {
+  const selector = filled({
+    ids: toList(fields[`${of}Ids`]),
+    regions: toList(fields[`${of}Regions`]),
+    labels: toLabels(fields[`${of}Labels`]),
+  });
+  return Object.keys(selector).length === 0 ? undefined : selector;
+}
+
+/** What is wrong with the text of labels, as a refusal says it; undefined: nothing that the server would not see. */
+export function refusalOfLabels(fields: ChoiceFields): string | undefined {
+  const faults = (["canaries", "onlyLabels", "excludeLabels"] as const).flatMap((name) => {
+    const fault = faultOfLabels(fields[name]);
+    return fault === undefined ? [] : [`${choicePaths[name]}: ${fault}`];
+  });
+  return faults.length === 0 ? undefined : faults.join("\n");
+}
+
+/** How many of the fields are filled in. */
+export function countFilled(fields: ChoiceFields): number {
+  return names.filter((name) => fields[name].trim() !== "").length;
 }

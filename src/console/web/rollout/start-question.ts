@@ -2,7 +2,7 @@
 import { sentinels, shortImage } from "#console/web/format.ts";
 import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
 import type { Words } from "./questions.ts";
-import { startWords } from "./wave-words.ts";
+import { startWords } from "./words.ts";
 
 export type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
 

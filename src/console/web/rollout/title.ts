@@ -3,7 +3,7 @@ import { count, percent, sentinels, shortImage } from "#console/web/format.ts";
 import { callerWords, capitalize, stateWords } from "#kernel/words.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { awaitedWave } from "./approval.ts";
-import { downOf } from "./situation.ts";
+import { downOf } from "./questions.ts";
 
 type Shown = Pick<RolloutDetail, "status" | "messages" | "waves">;
 type Status = RolloutDetail["status"];

@@ -2,7 +2,7 @@
 import type { Counts } from "#console/counts.ts";
 import { count, duration } from "#console/web/format.ts";
 import type { RecordedWave } from "#rollout/history/contract.ts";
-import { percentWords } from "./wave-words.ts";
+import { percentWords } from "./words.ts";
 
 type Props = {
   waves: readonly RecordedWave[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { orderChecks } from "#console/web/past/checks.ts";
+import { orderChecks } from "#console/web/past/moments.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 const check = (id: string, over: { last_at?: string | null; kind?: string } = {}): CheckView =>

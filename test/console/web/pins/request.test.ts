@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseBody } from "#console/server/guard.ts";
-import { faultsOf } from "#console/web/parts/faults.ts";
-import { type PinFields, pinPaths, toPin } from "#console/web/pins/request.ts";
+import { faultsOf, ownPaths } from "#console/web/parts/fields.ts";
+import { type PinFields, toPin } from "#console/web/rows/pins.ts";
 import { Pin, pinHandlers } from "#rollout/choice/contract.ts";
 
 const reason = "a memory leak is looked at there";
@@ -17,7 +17,7 @@ const plain: PinFields = {
 
 /** What the form says at which field. */
 function faultsFor(fields: Partial<PinFields>) {
-  return faultsOf(refusedBy({ ...plain, ...fields }), pinPaths);
+  return faultsOf(refusedBy({ ...plain, ...fields }), ownPaths(plain));
 }
 
 function refusedBy(fields: PinFields): string {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { pinsOn, untilOf } from "#console/web/pins/which.ts";
+import { pinsOn, untilOf } from "#console/web/rows/pins.ts";
 import { when } from "#console/web/times.ts";
 import { whichOf } from "#kernel/selector-words.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";

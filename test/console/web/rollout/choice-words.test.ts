@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { choiceFacts, choiceLine } from "#console/web/rollout/choice-words.ts";
+import { choiceFacts, choiceLine } from "#console/web/rollout/words.ts";
 
 it("says nothing of a rollout that takes every sentinel alike", () => {
   expect(choiceFacts({})).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startWords } from "#console/web/rollout/wave-words.ts";
+import { startWords } from "#console/web/rollout/words.ts";
 import { when } from "#console/web/times.ts";
 
 const nowMs = Date.parse("2026-12-20T12:00:00Z");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { causesOf, countHeldBack } from "#console/web/rollout/left-out.ts";
+import { causesOf, countHeldBack } from "#console/web/rollout/words.ts";
 
 const named = (count: number, pin: string | null, reason: string) =>
   Array.from({ length: count }, (_, n) => ({ id: `${pin ?? "gw"}-${n}`, pin, reason }));

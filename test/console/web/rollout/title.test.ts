@@ -1,7 +1,7 @@
 /** What the heading and the tab say of a rollout that stands still or has ended. */
 import { describe, expect, it } from "vitest";
 import type { LiveRollout } from "#console/contract.ts";
-import { situationOf } from "#console/web/rollout/situation.ts";
+import { situationOf } from "#console/web/rollout/questions.ts";
 import { tabTitleOf, titleOf } from "#console/web/rollout/title.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { MessageView } from "#rollout/history/contract.ts";

@@ -1,7 +1,13 @@
 /** What the page of a rollout says while a wave may not start yet. */
 import { describe, expect, it } from "vitest";
-import { cancelQuestion, resumeQuestion } from "#console/web/rollout/questions.ts";
-import { isSkippable, seenWait, skipLabel, skipQuestion } from "#console/web/rollout/skip.ts";
+import {
+  cancelQuestion,
+  isSkippable,
+  resumeQuestion,
+  seenWait,
+  skipLabel,
+  skipQuestion,
+} from "#console/web/rollout/questions.ts";
 import { titleOf } from "#console/web/rollout/title.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { SkipRequest } from "#rollout/requests/contract.ts";

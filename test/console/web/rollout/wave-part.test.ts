@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { percentWords } from "#console/web/rollout/wave-words.ts";
+import { percentWords } from "#console/web/rollout/words.ts";
 
 it("says which part of its percentage a wave is, where a cap has split it", () => {
   const waves = [5, 50, 50, 100].map((percentage, i) => ({ wave: i + 1, percentage }));

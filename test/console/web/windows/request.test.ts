@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseBody } from "#console/server/guard.ts";
-import { faultsOf } from "#console/web/parts/faults.ts";
-import { toWindow, type WindowFields, windowPaths } from "#console/web/windows/request.ts";
+import { faultsOf, ownPaths } from "#console/web/parts/fields.ts";
+import { toWindow, type WindowFields } from "#console/web/rows/windows.ts";
 import { RolloutWindow, windowHandlers } from "#rollout/windows/contract.ts";
 
 const plain: WindowFields = {
@@ -70,14 +70,14 @@ describe("a refusal", () => {
     [{ starts: "2026-12-21T00:00", ends: "2026-12-20T00:00" }, "ends"],
     [{ reason: " " }, "reason"],
   ])("of %j is said at the field %s alone", (fields, name) => {
-    const faults = faultsOf(refusalOf(fields), windowPaths);
+    const faults = faultsOf(refusalOf(fields), ownPaths(plain));
 
     expect(Object.keys(faults.fields)).toEqual([name]);
     expect(faults.rest).toBe("");
   });
 
   it("of several fields is said at each", () => {
-    const faults = faultsOf(refusalOf({ id: "", time_zone: "", reason: "" }), windowPaths);
+    const faults = faultsOf(refusalOf({ id: "", time_zone: "", reason: "" }), ownPaths(plain));
 
     expect(Object.keys(faults.fields)).toEqual(["id", "time_zone", "reason"]);
   });
@@ -85,6 +85,6 @@ describe("a refusal", () => {
   it("that is about no field is said below the form", () => {
     const taken = "there is another window year-end: remove it first";
 
-    expect(faultsOf(taken, windowPaths)).toEqual({ fields: {}, rest: taken });
+    expect(faultsOf(taken, ownPaths(plain))).toEqual({ fields: {}, rest: taken });
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { whenOf } from "#console/web/rows/windows.ts";
 import { when } from "#console/web/times.ts";
-import { whenOf } from "#console/web/windows/when.ts";
 
 type Times = Parameters<typeof whenOf>[0];
 

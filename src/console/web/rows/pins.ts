@@ -1,6 +1,24 @@
-/** How long a pin holds, and which pin takes a sentinel. Pure. */
-import { when } from "#console/web/times.ts";
-import type { ListedPin } from "#rollout/choice/contract.ts";
+/** A pin from the fields of its form, how long it holds, and which sentinels it takes. Pure. */
+import { faultOfLabels, filled, toLabels, toList } from "#console/web/parts/fields.ts";
+import { toInstant, when } from "#console/web/times.ts";
+import type { ListedPin, Pin } from "#rollout/choice/contract.ts";
+
+export const emptyPin = { id: "", ids: "", regions: "", labels: "", ends: "", reason: "" };
+export type PinFields = typeof emptyPin;
+
+/** Leaves out empty fields. Throws a refusal for labels that can't be read, which the server would not see. */
+export function toPin(fields: PinFields): Pin {
+  const fault = faultOfLabels(fields.labels);
+  if (fault !== undefined) throw new Error(`labels: ${fault}`);
+  return filled({
+    id: fields.id.trim(),
+    ids: toList(fields.ids),
+    regions: toList(fields.regions),
+    labels: toLabels(fields.labels),
+    ends: toInstant(fields.ends),
+    reason: fields.reason.trim(),
+  });
+}
 
 export function untilOf({ ends }: Pick<ListedPin, "ends">): string {
   return ends === undefined ? "until it is removed" : `until ${when(ends)}`;

@@ -1,6 +1,36 @@
-/** When a window is, in words. Pure. */
-import { when } from "#console/web/times.ts";
+/** A window from the fields of its form, and when it is, in words. Pure. */
+import { filled, textIn } from "#console/web/parts/fields.ts";
+import { toInstant, when } from "#console/web/times.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
+
+/** By the names of the request. */
+export type WindowFields = {
+  id: string;
+  kind: RolloutWindow["kind"];
+  time_zone: string;
+  days: readonly Weekday[];
+  from: string;
+  to: string;
+  starts: string;
+  ends: string;
+  reason: string;
+};
+
+/** Leaves out empty fields. */
+export function toWindow(fields: WindowFields): RolloutWindow {
+  const days = dayNames.map(([day]) => day).filter((day) => fields.days.includes(day));
+  return filled({
+    id: fields.id.trim(),
+    kind: fields.kind,
+    time_zone: fields.time_zone.trim(),
+    days: days.length > 0 ? days : undefined,
+    from: textIn(fields.from),
+    to: textIn(fields.to),
+    starts: toInstant(fields.starts),
+    ends: toInstant(fields.ends),
+    reason: fields.reason.trim(),
+  });
+}
 
 export type Weekday = NonNullable<RolloutWindow["days"]>[number];
 
