@@ -118,7 +118,7 @@ export function serveViews(app: FastifyInstance, parts: Parts): void {
     });
   const past = shareReads((asked: PastAsked) => readPast(parts, asked), { atOnce: 2 });
   const overview = shareReads(pages.overview, { atOnce: 2 });
-  serve("past-rollout", PastRequest, past);
+  serve("past-rollout", PastRequest, (asked) => past(asked));
   serve("sentinel", SentinelRequest, (asked) => readSentinel(parts, asked));
   serve("sentinel-deploys", z.strictObject({ id: SentinelId }), async ({ id }) => ({
     deploys: await pages.deploys(id),

@@ -2,8 +2,8 @@
 import { useEffect } from "preact/hooks";
 import type { Session } from "#console/contract.ts";
 import { Brand, SignInPage } from "#console/web/pages/sign-in.tsx";
+import { Missing, Notice } from "#console/web/parts/blocks.tsx";
 import { ask, Confirmation } from "#console/web/parts/confirm.tsx";
-import { Missing, Notice } from "#console/web/parts/notice.tsx";
 import { readSession, signOut } from "./api.ts";
 import {
   chooseFleet,

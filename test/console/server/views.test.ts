@@ -42,3 +42,18 @@ it.each([
   expect(answer.statusCode).toBe(400);
   expect(asked).toEqual([]);
 });
+
+it("answers a past rollout that nobody knows with 404", async () => {
+  const app = fastify();
+  app.setErrorHandler((error, _request, reply) => reply.code(toProblem(error).status).send());
+  const readMoment = async () => ({ recorded: undefined, members: [], fleet: [] });
+  const parts = { guard: { requireSession: async () => ({ actor: "alice" }) }, readMoment };
+  serveViews(app, { ...parts, fleetPages: {}, fleets: [] } as unknown as Parameters<
+    typeof serveViews
+  >[1]);
+
+  const payload = { rollout_id: "inv_1" };
+  const answer = await app.inject({ method: "POST", url: "/api/read/past-rollout", payload });
+
+  expect(answer.statusCode).toBe(404);
+});

@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import { send } from "#console/web/api.ts";
 import { ms, quietEnd } from "#console/web/format.ts";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { ask } from "#console/web/parts/confirm.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { session } from "#console/web/session.ts";
 import { when } from "#console/web/times.ts";
 import type {

@@ -1,6 +1,7 @@
 /** The definition and status of a check, and its status by location. */
 import type { ComponentChildren } from "preact";
 import { count, duration, ms, uptime } from "#console/web/format.ts";
+import { Panel } from "#console/web/parts/blocks.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import type { CheckView } from "#monitor/results/contract.ts";
@@ -60,10 +61,7 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): Fac
 export function Locations({ check }: { check: CheckView }) {
   if (check.locations.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="locations-title">
-      <header class="panel-head">
-        <h2 id="locations-title">Locations</h2>
-      </header>
+    <Panel title="Locations">
       <ul class="locations">
         {check.locations.map(({ location, status, reported_at, duration_ms, reason }) => (
           <li key={location}>
@@ -79,6 +77,6 @@ export function Locations({ check }: { check: CheckView }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }

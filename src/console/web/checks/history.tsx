@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { addressOf } from "#console/web/address.ts";
 import { withFleet } from "#console/web/chosen-fleet.ts";
 import { duration, ms } from "#console/web/format.ts";
-import { Waiting } from "#console/web/parts/notice.tsx";
+import { Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -21,10 +21,7 @@ const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
 export function LastResults({ check }: { check: CheckView }) {
   const { data, error } = useRead("CheckReads/History", { check: check.id, limit: 25 }, 10_000);
   return (
-    <section class="panel" aria-labelledby="results-title">
-      <header class="panel-head">
-        <h2 id="results-title">{check.kind === "api" ? "Last runs" : "Last pings"}</h2>
-      </header>
+    <Panel title={check.kind === "api" ? "Last runs" : "Last pings"}>
       {data === undefined ? (
         <Waiting error={error} />
       ) : data.results.length === 0 ? (
@@ -34,42 +31,29 @@ export function LastResults({ check }: { check: CheckView }) {
       ) : (
         <Results results={data.results} />
       )}
-    </section>
+    </Panel>
   );
 }
 
 function Results({ results }: Pick<CheckHistory, "results">) {
   return (
-    <div class="scroll">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th>When</th>
-            <th>Location</th>
-            <th>Grade</th>
-            <th class="number">Took</th>
-            <th>Result</th>
-          </tr>
-        </thead>
-        <tbody>
-          {results.map((result) => (
-            <tr key={`${result.scheduled_at} ${result.location}`}>
-              <td data-name="When" class="nowrap">
-                <Time iso={result.scheduled_at} />
-              </td>
-              <td data-name="Location">{result.location}</td>
-              <td data-name="Grade">
-                <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
-              </td>
-              <td data-name="Took" class="number">
-                {ms(result.duration_ms)}
-              </td>
-              <td data-name="Result">{resultWords(result)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table names={["When", "Location", "Grade", "Took", "Result"]} numbers={["Took"]}>
+      {results.map((result) => (
+        <tr key={`${result.scheduled_at} ${result.location}`}>
+          <td data-name="When" class="nowrap">
+            <Time iso={result.scheduled_at} />
+          </td>
+          <td data-name="Location">{result.location}</td>
+          <td data-name="Grade">
+            <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
+          </td>
+          <td data-name="Took" class="number">
+            {ms(result.duration_ms)}
+          </td>
+          <td data-name="Result">{resultWords(result)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -98,32 +82,20 @@ export function Episodes({ alerts: { episodes, suppressions }, limit }: Props) {
   if (lines.length === 0) return <p class="quiet">No alerts yet.</p>;
   const newest = lines.toSorted((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, limit);
   return (
-    <div class="scroll">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th>Alert</th>
-            <th>Opened</th>
-            <th>Lasted</th>
-            <th>Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          {newest.map((line) => (
-            <tr key={`${line.from} ${line.name}`}>
-              <td data-name="Alert">{line.name}</td>
-              <td data-name="Opened" class="nowrap">
-                <Time iso={line.from} />
-              </td>
-              <td data-name="Lasted" class="nowrap">
-                {lasted(line)}
-              </td>
-              <td data-name="Reason">{line.reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table names={["Alert", "Opened", "Lasted", "Reason"]}>
+      {newest.map((line) => (
+        <tr key={`${line.from} ${line.name}`}>
+          <td data-name="Alert">{line.name}</td>
+          <td data-name="Opened" class="nowrap">
+            <Time iso={line.from} />
+          </td>
+          <td data-name="Lasted" class="nowrap">
+            {lasted(line)}
+          </td>
+          <td data-name="Reason">{line.reason}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -2,7 +2,7 @@
 import { alongBuckets, bucketsOf, durations } from "#console/web/charts/axis.ts";
 import { LazyChart, useHours } from "#console/web/charts/lazy.tsx";
 import { ms } from "#console/web/format.ts";
-import { Waiting } from "#console/web/parts/notice.tsx";
+import { Panel, Waiting } from "#console/web/parts/blocks.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { CheckChart, CheckView } from "#monitor/results/contract.ts";
 
@@ -17,9 +17,9 @@ export function ResponseTimes({ check }: { check: CheckView }) {
   const [hours, setHours] = useHours(spans);
   const { data, error } = useRead("CheckReads/Chart", { check: check.id, hours }, 30_000);
   return (
-    <section class="panel" aria-labelledby="times-title">
-      <header class="panel-head">
-        <h2 id="times-title">Response time</h2>
+    <Panel
+      title="Response time"
+      beside={
         <fieldset class="choices">
           <legend class="visually-hidden">Time span</legend>
           {spans.map((span) => (
@@ -34,13 +34,14 @@ export function ResponseTimes({ check }: { check: CheckView }) {
             </label>
           ))}
         </fieldset>
-      </header>
+      }
+    >
       {data === undefined ? (
         <Waiting error={error} />
       ) : (
         <Charts check={check} chart={data} hours={hours} />
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -8,8 +8,8 @@ import { Strip } from "#console/web/checks/strip.tsx";
 import { checkTones } from "#console/web/checks/tone.ts";
 import { quietEnd } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
+import { Missing, Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { path, useTitle } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -67,12 +67,9 @@ function Shown({ check, reload, error }: Props) {
 
 function Maintenance(props: Pick<Props, "check" | "reload">) {
   return (
-    <section class="panel" aria-labelledby="maintenance-title">
-      <header class="panel-head">
-        <h2 id="maintenance-title">Maintenance</h2>
-      </header>
+    <Panel title="Maintenance">
       <MaintenanceForm {...props} />
-    </section>
+    </Panel>
   );
 }
 
@@ -128,10 +125,7 @@ function Alerts({ check }: { check: CheckView }) {
   const episodes = useRead("CheckReads/Episodes", { check: check.id, limit }, 10_000);
   const events = useRead("AlertEvents/List", { check: check.id, limit }, 10_000);
   return (
-    <section class="panel" aria-labelledby="alerts-title">
-      <header class="panel-head">
-        <h2 id="alerts-title">Alerts</h2>
-      </header>
+    <Panel title="Alerts">
       {episodes.data === undefined ? (
         <Waiting error={episodes.error} />
       ) : (
@@ -143,6 +137,6 @@ function Alerts({ check }: { check: CheckView }) {
           <Deliveries events={events.data.events} withCheck={false} reload={events.reload} />
         </>
       )}
-    </section>
+    </Panel>
   );
 }

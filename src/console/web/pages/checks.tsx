@@ -4,8 +4,8 @@ import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, checkTones } from "#console/web/checks/tone.ts";
 import { duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { Nobody } from "#console/web/routing/route-map.tsx";
@@ -140,11 +140,8 @@ function DeadLetters() {
   const { data, reload } = useRead("AlertEvents/List", { status: "dead", limit: 100 }, 15_000);
   if (data === undefined || data.events.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="dead-title">
-      <header class="panel-head">
-        <h2 id="dead-title">Alert events that were not accepted</h2>
-      </header>
+    <Panel title="Alert events that were not accepted">
       <Deliveries events={data.events} withCheck reload={reload} />
-    </section>
+    </Panel>
   );
 }

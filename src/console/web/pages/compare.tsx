@@ -4,8 +4,8 @@ import type { PastRollout } from "#console/contract.ts";
 import { counts } from "#console/web/charts/axis.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { count, duration, sentinels, shortImage } from "#console/web/format.ts";
+import { Missing, Panel, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
-import { Missing, Waiting } from "#console/web/parts/notice.tsx";
 import { approvalNames } from "#console/web/rollout/approval.ts";
 import { evidenceLine } from "#console/web/rollout/evidence.tsx";
 import { choiceLine, countHeldBack } from "#console/web/rollout/words.ts";
@@ -59,17 +59,14 @@ function Compared({ earlier, later }: Both) {
 
 function Progress({ earlier, later }: Both) {
   return (
-    <section class="panel" aria-labelledby="compare-progress">
-      <header class="panel-head">
-        <h2 id="compare-progress">Sentinels done, from the start of each</h2>
-      </header>
+    <Panel title="Sentinels done, from the start of each">
       <ProgressChart
         runs={[
           { name: `A ${nameOf(earlier)}`, colour: "--calm-fill", progress: earlier.progress },
           { name: `B ${nameOf(later)}`, colour: "--info-fill", progress: later.progress },
         ]}
       />
-    </section>
+    </Panel>
   );
 }
 
@@ -118,11 +115,7 @@ type Props = { earlier: PastRollout; later: PastRollout };
 
 function CompareTable({ earlier, later }: Props) {
   return (
-    <section class="panel" aria-labelledby="compare-title">
-      <header class="panel-head">
-        <h2 id="compare-title">Side by side</h2>
-        <span class="quiet">what is the same is there once</span>
-      </header>
+    <Panel title="Side by side" note="what is the same is there once">
       <table class="compare">
         <thead>
           <tr>
@@ -144,7 +137,7 @@ function CompareTable({ earlier, later }: Props) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Panel>
   );
 }
 

@@ -3,9 +3,9 @@ import { useRef } from "preact/hooks";
 import { query, setQuery } from "#console/web/address.ts";
 import { ago, count, sentinels } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import {
   type Filter,
   isRefined,
@@ -131,29 +131,17 @@ type Difference = FleetOverview["differences"][number];
 function Differences({ differences }: Pick<FleetOverview, "differences">) {
   if (differences.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="differences-title">
-      <header class="panel-head">
-        <h2 id="differences-title">Ordered, and not what runs</h2>
-      </header>
-      <div class="scroll">
-        <table class="cards short-images">
-          <thead>
-            <tr>
-              <th>Ordered</th>
-              <th>Runs</th>
-              <th class="number">Deploying</th>
-              <th class="number">Failed</th>
-              <th class="number">Neither</th>
-            </tr>
-          </thead>
-          <tbody>
-            {differences.map((difference) => (
-              <Row key={`${difference.ordered} ${difference.running}`} difference={difference} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <Panel title="Ordered, and not what runs">
+      <Table
+        class="short-images"
+        names={["Ordered", "Runs", "Deploying", "Failed", "Neither"]}
+        numbers={["Deploying", "Failed", "Neither"]}
+      >
+        {differences.map((difference) => (
+          <Row key={`${difference.ordered} ${difference.running}`} difference={difference} />
+        ))}
+      </Table>
+    </Panel>
   );
 }
 

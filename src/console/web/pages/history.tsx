@@ -3,9 +3,9 @@ import { doneIn } from "#console/counts.ts";
 import { query } from "#console/web/address.ts";
 import { count, duration } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
+import { Notice, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -62,7 +62,11 @@ function Page({ rollouts, isNewest, error }: PageProps) {
     <>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <section class="panel" aria-label="Rollouts">
-        {rollouts.length === 0 ? <None isNewest={isNewest} /> : <Table rollouts={rollouts} />}
+        {rollouts.length === 0 ? (
+          <None isNewest={isNewest} />
+        ) : (
+          <RolloutTable rollouts={rollouts} />
+        )}
       </section>
     </>
   );
@@ -77,31 +81,17 @@ function None({ isNewest }: { isNewest: boolean }) {
   );
 }
 
-function Table({ rollouts }: { rollouts: readonly Past[] }) {
+function RolloutTable({ rollouts }: { rollouts: readonly Past[] }) {
   return (
-    <div class="scroll">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th>Outcome</th>
-            <th>Image</th>
-            <th>Started</th>
-            <th>Started by</th>
-            <th class="number">Took</th>
-            <th class="number">Done</th>
-            <th class="number">Failed</th>
-            <th>
-              <span class="visually-hidden">Compare</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rollouts.map((rollout, i) => (
-            <Row key={rollout.rollout_id} rollout={rollout} earlier={rollouts[i + 1]} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      names={["Outcome", "Image", "Started", "Started by", "Took", "Done", "Failed"]}
+      numbers={["Took", "Done", "Failed"]}
+      action="Compare"
+    >
+      {rollouts.map((rollout, i) => (
+        <Row key={rollout.rollout_id} rollout={rollout} earlier={rollouts[i + 1]} />
+      ))}
+    </Table>
   );
 }
 

@@ -4,7 +4,7 @@ import { useQuery } from "#console/web/address.ts";
 import { alongBuckets, bucketsOf, counts } from "#console/web/charts/axis.ts";
 import { LazyChart, useHours } from "#console/web/charts/lazy.tsx";
 import { count, percent } from "#console/web/format.ts";
-import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
 const spans = [
@@ -136,10 +136,7 @@ function OverTime({ usage }: { usage: KeyUsage }) {
   const seen = sumAll(usage);
   const shown = outcomes.filter(({ name }) => (seen[name] ?? 0) > 0);
   return (
-    <section class="panel" aria-labelledby="over-time">
-      <header class="panel-head">
-        <h2 id="over-time">Over time</h2>
-      </header>
+    <Panel title="Over time">
       {points.length === 0 ? (
         <p class="quiet">No verifications in this time span.</p>
       ) : (
@@ -157,16 +154,13 @@ function OverTime({ usage }: { usage: KeyUsage }) {
           unit={counts}
         />
       )}
-    </section>
+    </Panel>
   );
 }
 
 function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
   return (
-    <section class="panel" aria-labelledby="by-api">
-      <header class="panel-head">
-        <h2 id="by-api">By API</h2>
-      </header>
+    <Panel title="By API">
       {apis.length === 0 ? (
         <p class="quiet">
           No APIs yet: <code class="mono">apis.createApi</code> of the public API makes one, and{" "}
@@ -175,44 +169,32 @@ function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
       ) : (
         <Apis apis={apis} />
       )}
-    </section>
+    </Panel>
   );
 }
 
 function Apis({ apis }: Pick<KeyUsage, "apis">) {
   return (
-    <div class="scroll">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th>API</th>
-            <th class="number">Keys</th>
-            <th class="number">Verifications</th>
-            <th class="number">Valid</th>
-            <th>Refused for</th>
-          </tr>
-        </thead>
-        <tbody>
-          {apis.map(({ key_space_id: id, name, keys, outcomes: counts }) => (
-            <tr key={id}>
-              <td data-name="API">{name}</td>
-              <td data-name="Keys" class="number">
-                {count(keys)}
-              </td>
-              <td data-name="Verifications" class="number">
-                {count(totalOf(counts))}
-              </td>
-              <td data-name="Valid" class="number">
-                {totalOf(counts) === 0 ? "none" : percent(counts["VALID"] ?? 0, totalOf(counts))}
-              </td>
-              <td data-name="Refused for">
-                {refusals(counts) || <span class="quiet">nothing</span>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      names={["API", "Keys", "Verifications", "Valid", "Refused for"]}
+      numbers={["Keys", "Verifications", "Valid"]}
+    >
+      {apis.map(({ key_space_id: id, name, keys, outcomes: counts }) => (
+        <tr key={id}>
+          <td data-name="API">{name}</td>
+          <td data-name="Keys" class="number">
+            {count(keys)}
+          </td>
+          <td data-name="Verifications" class="number">
+            {count(totalOf(counts))}
+          </td>
+          <td data-name="Valid" class="number">
+            {totalOf(counts) === 0 ? "none" : percent(counts["VALID"] ?? 0, totalOf(counts))}
+          </td>
+          <td data-name="Refused for">{refusals(counts) || <span class="quiet">nothing</span>}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

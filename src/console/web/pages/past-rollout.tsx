@@ -6,7 +6,7 @@ import { toStore } from "#console/events.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { shortImage } from "#console/web/format.ts";
 import { type Fleet, redraw } from "#console/web/live.ts";
-import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Waiting } from "#console/web/parts/blocks.tsx";
 import { Latency } from "#console/web/past/latency.tsx";
 import { marksAt, openPast } from "#console/web/past/moments.ts";
 import { Timeline } from "#console/web/past/timeline.tsx";

@@ -1,5 +1,6 @@
 /** The sentinels that rollouts leave out. */
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
+import { Waiting } from "#console/web/parts/blocks.tsx";
 import {
   Entries,
   type FormPart,
@@ -8,7 +9,6 @@ import {
   reason,
   required,
 } from "#console/web/parts/form.tsx";
-import { Waiting } from "#console/web/parts/notice.tsx";
 import { emptyPin, isOver, type PinFields, toPin, untilOf } from "#console/web/rows/pins.ts";
 import { RowForm, type RowKind, RowPage, RowTable } from "#console/web/rows/rows.tsx";
 import { localZone } from "#console/web/times.ts";

@@ -1,8 +1,8 @@
 /** Which fleet takes an image only after another one. */
 import { fleetNames, titleOf } from "#console/web/chosen-fleet.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
+import { Waiting } from "#console/web/parts/blocks.tsx";
 import { Entries, type FormPart, reason, required } from "#console/web/parts/form.tsx";
-import { Waiting } from "#console/web/parts/notice.tsx";
 import { RowForm, type RowKind, RowPage, RowTable } from "#console/web/rows/rows.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { ListedPromotion } from "#rollout/promotions/contract.ts";

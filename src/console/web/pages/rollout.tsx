@@ -4,7 +4,7 @@ import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { duration, ms } from "#console/web/format.ts";
 import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
-import { Waiting } from "#console/web/parts/notice.tsx";
+import { Waiting } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";

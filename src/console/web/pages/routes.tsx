@@ -1,7 +1,7 @@
 /** Who is notified of which alert, and whether the routes of the incident service match the rows. */
 import type { RoutingView } from "#console/contract.ts";
 import { query, setQuery } from "#console/web/address.ts";
-import { Missing, Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Missing, Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Nobody, pagesWords, RouteMap } from "#console/web/routing/route-map.tsx";
 import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
 import { Sync } from "#console/web/routing/sync.tsx";
@@ -32,10 +32,7 @@ export function RoutesPage() {
       <div class="sides">
         <div class="stack">
           <Sync sync={latest.sync} trouble={latest.sync_trouble} />
-          <section class="panel" aria-labelledby="simulation-title">
-            <header class="panel-head">
-              <h2 id="simulation-title">Try an alert</h2>
-            </header>
+          <Panel title="Try an alert">
             <Alert
               view={latest}
               source={source}
@@ -48,7 +45,7 @@ export function RoutesPage() {
             ) : (
               <RouteMap simulation={data.simulation} nobody={checks?.reaches_nobody} />
             )}
-          </section>
+          </Panel>
         </div>
         <Walks checks={latest.checks} known={checks?.checks ?? []} />
       </div>
@@ -110,40 +107,25 @@ type WalksProps = Pick<RoutingView, "checks"> & { known: readonly CheckView[] };
 function Walks({ checks, known }: WalksProps) {
   const why = new Map(known.map(({ id, reaches_nobody }) => [id, reaches_nobody]));
   return (
-    <section class="panel" aria-labelledby="walks-title">
-      <header class="panel-head">
-        <h2 id="walks-title">When a check fails</h2>
-      </header>
-      <div class="scroll">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th>Check</th>
-              <th>Source</th>
-              <th>Pages</th>
-              <th>Posts to</th>
-            </tr>
-          </thead>
-          <tbody>
-            {checks.map(({ check, source, pages, channels }) => (
-              <tr key={check}>
-                <td data-name="Check">{check}</td>
-                <td data-name="Source">{source ?? "no channel"}</td>
-                <td data-name="Pages">
-                  {pages.length === 0 || why.get(check) !== undefined ? (
-                    <span class="quiet">{pagesWords(pages, why.get(check))}</span>
-                  ) : (
-                    <b>{pages.join(", ")}</b>
-                  )}
-                </td>
-                <td data-name="Posts to">
-                  {(why.get(check) === undefined && channels.join(", ")) || "nowhere"}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <Panel title="When a check fails">
+      <Table names={["Check", "Source", "Pages", "Posts to"]}>
+        {checks.map(({ check, source, pages, channels }) => (
+          <tr key={check}>
+            <td data-name="Check">{check}</td>
+            <td data-name="Source">{source ?? "no channel"}</td>
+            <td data-name="Pages">
+              {pages.length === 0 || why.get(check) !== undefined ? (
+                <span class="quiet">{pagesWords(pages, why.get(check))}</span>
+              ) : (
+                <b>{pages.join(", ")}</b>
+              )}
+            </td>
+            <td data-name="Posts to">
+              {(why.get(check) === undefined && channels.join(", ")) || "nowhere"}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
   );
 }

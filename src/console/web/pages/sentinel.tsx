@@ -5,9 +5,9 @@ import { LogTail } from "#console/web/fleet/log-tail.tsx";
 import { HeldBack } from "#console/web/fleet/sentinel-panel.tsx";
 import { ago, shortImage } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Link, path, useTitle } from "#console/web/router.tsx";
 import { Deploys } from "#console/web/sentinels/deploys.tsx";
 import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
@@ -79,11 +79,10 @@ function Facts({ sentinel, newest }: FactsProps) {
   const { deploy_reason: reason, previous_image: previous, labels = {} } = sentinel;
   const health = healthWords[sentinel.health as keyof typeof healthWords] ?? healthWords.unknown;
   return (
-    <section class="panel" aria-labelledby="facts-title">
-      <header class="panel-head">
-        <h2 id="facts-title">Now</h2>
-        <span class="quiet">changed {ago(sentinel.updated_at, nowMs.value)}</span>
-      </header>
+    <Panel
+      title="Now"
+      beside={<span class="quiet">changed {ago(sentinel.updated_at, nowMs.value)}</span>}
+    >
       {reason !== null && <p class="reason">{reason}</p>}
       <HeldBack sentinel={sentinel} />
       <dl class="facts wide">
@@ -111,17 +110,14 @@ function Facts({ sentinel, newest }: FactsProps) {
           )}
         </Fact>
       </dl>
-    </section>
+    </Panel>
   );
 }
 
 /** Of the failed deploy, if the last one failed, and of what runs. */
 function Log({ sentinel: { id, deploy_status: status } }: { sentinel: SentinelDetail }) {
   return (
-    <section class="panel" aria-labelledby="log-title">
-      <header class="panel-head">
-        <h2 id="log-title">Log</h2>
-      </header>
+    <Panel title="Log">
       {status === "failed" && (
         <>
           <h3>Of the deploy that failed</h3>
@@ -130,7 +126,7 @@ function Log({ sentinel: { id, deploy_status: status } }: { sentinel: SentinelDe
         </>
       )}
       <LogTail sentinel={id} which="running" pageOf={pathOfSentinel} />
-    </section>
+    </Panel>
   );
 }
 

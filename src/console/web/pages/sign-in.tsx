@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { SignInChoice } from "#console/contract.ts";
 import { readSignInChoice, signedOutBecause, signIn, signInAtProvider } from "#console/web/api.ts";
 import icon from "#console/web/icon.svg";
-import { Notice } from "#console/web/parts/notice.tsx";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { tryUntilDone } from "#console/web/retry.ts";
 
 export function SignInPage() {

@@ -4,9 +4,9 @@ import { order, read } from "#console/web/api.ts";
 import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { rollout } from "#console/web/live.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { ask, type Question } from "#console/web/parts/confirm.tsx";
 import { type Faults, faultsOf, noFaults } from "#console/web/parts/fields.ts";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { PlanTable } from "#console/web/rollout/plan.tsx";
 import {
   emptyFields,

@@ -2,6 +2,7 @@
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Notice, Waiting } from "#console/web/parts/blocks.tsx";
 import {
   Entries,
   Fault,
@@ -12,7 +13,6 @@ import {
   reason,
   required,
 } from "#console/web/parts/form.tsx";
-import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { RowForm, type RowKind, RowPage, RowTable } from "#console/web/rows/rows.tsx";
 import {

@@ -2,7 +2,7 @@
 import { query, setQuery } from "#console/web/address.ts";
 import { alongBuckets, bucketsOf, durations } from "#console/web/charts/axis.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
-import { Waiting } from "#console/web/parts/notice.tsx";
+import { Waiting } from "#console/web/parts/blocks.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { CheckChart, CheckView } from "#monitor/results/contract.ts";
 import { orderChecks, type Past, spanOf, timeOf } from "./moments.ts";

@@ -1,7 +1,7 @@
 /** What ran over the time of a rollout, with a slider that moves through it. */
 import { useMemo } from "preact/hooks";
 import { count, duration, sentinels } from "#console/web/format.ts";
-import { Notice } from "#console/web/parts/notice.tsx";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { exact } from "#console/web/times.ts";
 import type { MessageView } from "#rollout/history/contract.ts";

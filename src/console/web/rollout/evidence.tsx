@@ -1,7 +1,7 @@
 /** What shows that an image has passed CI. */
 import type { CiEvidence, CiKind } from "#ci/contract.ts";
+import { Notice, Panel } from "#console/web/parts/blocks.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { evidenceWords } from "#kernel/words.ts";
 import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
 
@@ -25,12 +25,9 @@ export function PlanEvidence({ plan: { ci = [] } }: { plan: RolloutPlan }) {
 export function EvidencePanel({ status: { ci = [] } }: { status: RolloutStatus }) {
   if (ci.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="ci-title">
-      <header class="panel-head">
-        <h2 id="ci-title">CI</h2>
-      </header>
+    <Panel title="CI">
       <EvidenceList evidence={ci} />
-    </section>
+    </Panel>
   );
 }
 

@@ -4,6 +4,7 @@ import type { LiveRollout } from "#console/contract.ts";
 import type { Counts, RolloutCounts } from "#console/counts.ts";
 import { count, duration, percent } from "#console/web/format.ts";
 import { counts, nowMs } from "#console/web/live.ts";
+import { Panel } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { callerWords } from "#kernel/words.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
@@ -121,10 +122,7 @@ export function ApprovalsPanel({ status }: { status: RolloutStatus }) {
   if (approvals === undefined && approved.length === 0) return null;
   const shown = approved.toReversed().slice(0, mostApprovals);
   return (
-    <section class="panel" aria-labelledby="approvals-title">
-      <header class="panel-head">
-        <h2 id="approvals-title">Approvals</h2>
-      </header>
+    <Panel title="Approvals">
       {approvals !== undefined && <p class="quiet">Needed by {approvalNames[approvals]}.</p>}
       {shown.length > 0 && (
         <ul class="plain-list">
@@ -136,7 +134,7 @@ export function ApprovalsPanel({ status }: { status: RolloutStatus }) {
       {approved.length > shown.length && (
         <p class="quiet">and {approved.length - shown.length} earlier ones</p>
       )}
-    </section>
+    </Panel>
   );
 }
 

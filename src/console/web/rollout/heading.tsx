@@ -2,9 +2,9 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { count, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { callerWords } from "#kernel/words.ts";

@@ -1,4 +1,5 @@
 /** The chat messages of a rollout, and their delivery. */
+import { Panel } from "#console/web/parts/blocks.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import type { MessageView } from "#rollout/history/contract.ts";
@@ -12,11 +13,7 @@ const tones: Record<MessageView["tone"], Tone> = {
 
 export function Messages({ messages }: { messages: MessageView[] }) {
   return (
-    <section class="panel" aria-labelledby="messages-title">
-      <header class="panel-head">
-        <h2 id="messages-title">Messages</h2>
-        <span class="quiet">newest first</span>
-      </header>
+    <Panel title="Messages" note="newest first">
       {messages.length === 0 && <p class="quiet">No messages yet.</p>}
       <ol class="messages">
         {messages.map((message) => (
@@ -33,7 +30,7 @@ export function Messages({ messages }: { messages: MessageView[] }) {
           </li>
         ))}
       </ol>
-    </section>
+    </Panel>
   );
 }
 

@@ -1,7 +1,7 @@
 /** What a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { Link } from "#console/web/router.tsx";
 import { someOf } from "#kernel/nearest.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";

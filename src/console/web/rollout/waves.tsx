@@ -1,6 +1,7 @@
 /** Waves as bars that fill; the pieces of a bar are the outcomes of its sentinels. */
 import type { Counts } from "#console/counts.ts";
 import { count, duration } from "#console/web/format.ts";
+import { Panel } from "#console/web/parts/blocks.tsx";
 import type { RecordedWave } from "#rollout/history/contract.ts";
 import { percentWords } from "./words.ts";
 
@@ -14,10 +15,7 @@ type Props = {
 
 export function Waves({ waves, current, isRunning, counts }: Props) {
   return (
-    <section class="panel" aria-labelledby="waves-title">
-      <header class="panel-head">
-        <h2 id="waves-title">Waves</h2>
-      </header>
+    <Panel title="Waves">
       <ol class="waves">
         {waves.map((wave, i) => {
           const of = counts[i];
@@ -34,7 +32,7 @@ export function Waves({ waves, current, isRunning, counts }: Props) {
           );
         })}
       </ol>
-    </section>
+    </Panel>
   );
 }
 

@@ -1,7 +1,7 @@
 /** The simulation as a diagram: the alert on the left, the routes of its source, who is notified on the right. */
 import type { RoutingView } from "#console/contract.ts";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import type { CheckList } from "#monitor/results/contract.ts";
 
 type Simulation = RoutingView["simulation"];

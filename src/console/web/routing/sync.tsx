@@ -1,7 +1,7 @@
 /** Whether the routes of the incident service match the rows, and the result of the last apply. */
 import type { ComponentChildren } from "preact";
 import type { RoutingView } from "#console/contract.ts";
-import { Notice } from "#console/web/parts/notice.tsx";
+import { Notice, Panel } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { callerWords } from "#kernel/words.ts";
 
@@ -9,15 +9,16 @@ type Status = NonNullable<RoutingView["sync"]>;
 
 export function Sync({ sync, trouble }: { sync: Status | null; trouble: string | null }) {
   return (
-    <section class="panel" aria-labelledby="sync-title">
-      <header class="panel-head">
-        <h2 id="sync-title">At the incident service</h2>
-        {sync?.next_check_at != null && (
+    <Panel
+      title="At the incident service"
+      beside={
+        sync?.next_check_at != null && (
           <span class="quiet">
             next check <Time iso={sync.next_check_at} />
           </span>
-        )}
-      </header>
+        )
+      }
+    >
       <div class="stack">
         {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
         {sync?.applying != null && (
@@ -27,7 +28,7 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
         )}
         {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
       </div>
-    </section>
+    </Panel>
   );
 }
 

@@ -9,10 +9,10 @@ import {
   titleOf,
 } from "#console/web/chosen-fleet.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
+import { Notice, Panel, Table } from "#console/web/parts/blocks.tsx";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 import { type Faults, faultsOf, noFaults, ownPaths } from "#console/web/parts/fields.ts";
 import { Field, Form, type FormPart } from "#console/web/parts/form.tsx";
-import { Notice } from "#console/web/parts/notice.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { localZone } from "#console/web/times.ts";
 import { callerWords } from "#kernel/words.ts";
@@ -74,26 +74,23 @@ type Props<Row> = {
 export function RowTable<Row extends Listed>(props: Props<Row>) {
   const { word, title, none, rows } = props;
   return (
-    <section class="panel" aria-labelledby="rows-title">
-      <header class="panel-head">
-        <h2 id="rows-title">{title}</h2>
-        {rows.length > 0 && <span class="quiet">dates are in {localZone()}</span>}
-      </header>
+    <Panel
+      title={title}
+      beside={rows.length > 0 && <span class="quiet">dates are in {localZone()}</span>}
+    >
       {rows.length === 0 ? (
         <p class="quiet">{none}</p>
       ) : (
-        <div class="scroll">
-          <table class="cards">
-            <Head names={[capital(word), ...columnsOf(props).map(({ name }) => name)]} />
-            <tbody>
-              {rows.map((row) => (
-                <RowCells key={row.id} row={row} table={props} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          names={[capital(word), ...columnsOf(props).map(({ name }) => name), "Reason", "Added"]}
+          action={may("operate") ? "Remove" : undefined}
+        >
+          {rows.map((row) => (
+            <RowCells key={row.id} row={row} table={props} />
+          ))}
+        </Table>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -102,23 +99,6 @@ function columnsOf<Row extends Listed>({ columns }: Props<Row>): Props<Row>["col
   if (!hasSeveralFleets()) return columns;
   const ofRow = ({ fleet }: Row) => (fleet === undefined ? "every one" : titleOf(fleet));
   return [{ name: "Fleet", of: ofRow }, ...columns];
-}
-
-function Head({ names }: { names: string[] }) {
-  return (
-    <thead>
-      <tr>
-        {[...names, "Reason", "Added"].map((name) => (
-          <th key={name}>{name}</th>
-        ))}
-        {may("operate") && (
-          <th>
-            <span class="visually-hidden">Remove</span>
-          </th>
-        )}
-      </tr>
-    </thead>
-  );
 }
 
 function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<Row> }) {
@@ -208,11 +188,7 @@ export function RowForm<Fields extends object, Row extends { id: string }>(
     </button>
   );
   return (
-    <section class="panel" aria-labelledby="add-title">
-      <header class="panel-head">
-        <h2 id="add-title">Add a {word}</h2>
-        <span class="quiet">{about}</span>
-      </header>
+    <Panel title={`Add a ${word}`} beside={<span class="quiet">{about}</span>}>
       <Form faults={faults} button={button} submit={() => void add()}>
         <Inputs {...part} />
         {namesItsFleet !== true && hasSeveralFleets() && <ScopeField {...scope} />}
@@ -224,7 +200,7 @@ export function RowForm<Fields extends object, Row extends { id: string }>(
           </Notice>
         )}
       </div>
-    </section>
+    </Panel>
   );
 }
 

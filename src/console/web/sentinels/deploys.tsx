@@ -1,4 +1,5 @@
 /** The newest deploys of one sentinel, over all rollouts. */
+import { Panel, Table } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
@@ -9,34 +10,17 @@ import { markOfOutcome } from "./words.ts";
 
 export function Deploys({ deploys }: { deploys: readonly SentinelDeploy[] }) {
   return (
-    <section class="panel" aria-labelledby="deploys-title">
-      <header class="panel-head">
-        <h2 id="deploys-title">Deploys</h2>
-        <span class="quiet">of all rollouts, the newest first</span>
-      </header>
+    <Panel title="Deploys" note="of all rollouts, the newest first">
       {deploys.length === 0 ? (
         <p class="quiet">No rollout had this sentinel.</p>
       ) : (
-        <div class="scroll">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th>Outcome</th>
-                <th>Image</th>
-                <th>Before</th>
-                <th class="number">Wave</th>
-                <th>When</th>
-              </tr>
-            </thead>
-            <tbody>
-              {deploys.map((deploy) => (
-                <Row key={deploy.rollout_id} deploy={deploy} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table names={["Outcome", "Image", "Before", "Wave", "When"]} numbers={["Wave"]}>
+          {deploys.map((deploy) => (
+            <Row key={deploy.rollout_id} deploy={deploy} />
+          ))}
+        </Table>
       )}
-    </section>
+    </Panel>
   );
 }
 

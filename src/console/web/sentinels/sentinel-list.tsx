@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { query, setQuery } from "#console/web/address.ts";
 import { ago, count, shortImage } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { Table } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Link } from "#console/web/router.tsx";
@@ -32,7 +33,7 @@ export function SentinelList({ overview, page, isCurrent, onTurn }: Props) {
       {sentinels.length === 0 ? (
         <p class="quiet">{found === 0 ? "No sentinel is so." : "There is no such page."}</p>
       ) : (
-        <Table sentinels={sentinels} />
+        <SentinelTable sentinels={sentinels} />
       )}
       <nav class="row pager" aria-label="Pages of the list">
         <span role="status">{isCurrent && placeOf(page, sentinels.length, found)}</span>
@@ -51,27 +52,16 @@ export function SentinelList({ overview, page, isCurrent, onTurn }: Props) {
   );
 }
 
-function Table({ sentinels }: { sentinels: readonly FoundSentinel[] }) {
+function SentinelTable({ sentinels }: { sentinels: readonly FoundSentinel[] }) {
   return (
-    <div class="scroll">
-      <table class="cards sentinels short-images">
-        <thead>
-          <tr>
-            <th>Sentinel</th>
-            <th>State</th>
-            <th>Runs</th>
-            <th>Region</th>
-            <th>Health</th>
-            <th>Last change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sentinels.map((sentinel) => (
-            <Row key={sentinel.id} sentinel={sentinel} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      class="sentinels short-images"
+      names={["Sentinel", "State", "Runs", "Region", "Health", "Last change"]}
+    >
+      {sentinels.map((sentinel) => (
+        <Row key={sentinel.id} sentinel={sentinel} />
+      ))}
+    </Table>
   );
 }
 

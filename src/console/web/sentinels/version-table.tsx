@@ -1,6 +1,7 @@
 /** How many sentinels of each region run which image. */
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
+import { Panel } from "#console/web/parts/blocks.tsx";
 import type { FleetOverview } from "#fleet/overview/contract.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
 import { shareOf, type VersionTable as Table, tabulate } from "./versions.ts";
@@ -14,13 +15,14 @@ type Props = {
 export function VersionTable({ overview, show }: Props) {
   const table = tabulate(overview.versions);
   return (
-    <section class="panel" aria-labelledby="versions-title">
-      <header class="panel-head">
-        <h2 id="versions-title">What runs, by region</h2>
-        {overview.more_regions > 0 && (
+    <Panel
+      title="What runs, by region"
+      beside={
+        overview.more_regions > 0 && (
           <span class="quiet">{count(overview.more_regions)} more regions are not shown</span>
-        )}
-      </header>
+        )
+      }
+    >
       <div class="scroll">
         <table class="cards versions">
           <thead>
@@ -41,7 +43,7 @@ export function VersionTable({ overview, show }: Props) {
           </tbody>
         </table>
       </div>
-    </section>
+    </Panel>
   );
 }
 

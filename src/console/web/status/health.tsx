@@ -1,7 +1,7 @@
 /** Is a customer hurt? What is wrong now, at the top of the first page, each with the page that says more. */
 import { addressOf } from "#console/web/address.ts";
 import { withFleet } from "#console/web/chosen-fleet.ts";
-import { Notice } from "#console/web/parts/notice.tsx";
+import { Notice } from "#console/web/parts/blocks.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import type { Wrong } from "#status/contract.ts";
 import { calmWords } from "./calm.ts";
