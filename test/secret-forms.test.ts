@@ -12,9 +12,7 @@ import { createBearers } from "#control/sign-in/people.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { boundDriver } from "#fleet/drivers/bounded.ts";
 import type { DeployOrder, SentinelObservation } from "#fleet/drivers/driver.ts";
-import { createLog } from "#kernel/log.ts";
-import { cleanLog, cleanWords } from "#kernel/log-text.ts";
-import { maskSecrets, secretPrefixes } from "#kernel/mask-secrets.ts";
+import { cleanLog, cleanWords, createLog, maskSecrets, secretPrefixes } from "#kernel/log.ts";
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-secrets-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -167,7 +165,7 @@ const drawers: Record<string, "masked" | "never shown" | "no secret"> = {
   "src/control/sign-in/people.ts": "no secret",
   "src/embedded/credentials.ts": "masked",
   "src/fleet/drivers/process-child.ts": "never shown",
-  "src/kernel/seal.ts": "no secret",
+  "src/kernel/crypto.ts": "no secret",
   "src/kernel/session-locks.ts": "no secret",
   "src/rollout/services.ts": "never shown",
 };
@@ -184,7 +182,7 @@ it("no other file than these draws random bytes: a new secret needs a form and a
 
   expect(files.toSorted()).toEqual(
     // Of these nothing but a private key in PEM comes, which has a form of its own.
-    [...Object.keys(drawers), "src/app/servers.ts", "src/kernel/identity-key.ts"].toSorted(),
+    [...Object.keys(drawers), "src/app/servers.ts"].toSorted(),
   );
 });
 

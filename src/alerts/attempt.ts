@@ -1,6 +1,7 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
+
+import type { FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { Agent } from "#kernel/http.ts";
-import type { FindChannel, SendToChannel } from "./channels/message.ts";
 import { postJson } from "./channels/post.ts";
 import { toMessage } from "./channels/to-message.ts";
 import { type Environment, topics } from "./contract.ts";

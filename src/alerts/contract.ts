@@ -1,7 +1,7 @@
 /** Messages on their way to channels: how they are enqueued, and their delivery status. */
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 import { DirectChannel } from "./rows/contract.ts";
 
 export const environments = ["production", "staging"] as const;

@@ -11,7 +11,7 @@ import {
   notices,
 } from "#alerts/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { toTerminalError } from "#kernel/restate.ts";
 import type { Attempt } from "./attempt.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
 import { channelOf, eventIdOf, type Order, routeOrder } from "./order.ts";

@@ -1,10 +1,10 @@
 /** Converts an answer of the incident service into the outcome of an event, and computes the backoff. */
 import { z } from "zod";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs } from "#kernel/async.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { maskSecrets } from "#kernel/log.ts";
 import { ClosedAddressError } from "#kernel/reach.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
+import { readRetryAfter } from "#kernel/time.ts";
 
 /** `cause` is shown to people: statuses, codes and ids, never a part of a token. */
 export type Outcome =

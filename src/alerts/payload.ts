@@ -1,7 +1,6 @@
 /** The body of an alert event, built as an object, so that any text in it is escaped. */
 import { createHash } from "node:crypto";
-import { formatSpan } from "#kernel/duration.ts";
-import { toIso } from "#kernel/time.ts";
+import { formatSpan, toIso } from "#kernel/time.ts";
 import { capitalize, rolloutOfAlert } from "#kernel/words.ts";
 import type { AlertTransition, Environment, RolloutMark } from "./contract.ts";
 import { type NoticeOrder, type Order, type RoutedOrder, rolloutKeyOf } from "./order.ts";

@@ -1,8 +1,9 @@
 /** Shows people where an event goes, and what is sent there. */
+
+import type { ChannelMessage, FindChannel } from "#alerts/channels/message.ts";
+import { renderSlack } from "#alerts/channels/slack.ts";
 import { renderMail } from "./channels/email/mail.ts";
-import type { ChannelMessage, FindChannel } from "./channels/message.ts";
 import { renderPagerDuty } from "./channels/pagerduty.ts";
-import { renderSlack } from "./channels/slack.ts";
 import { toMessage } from "./channels/to-message.ts";
 import { renderWebhook } from "./channels/webhook.ts";
 import { type Environment, topics } from "./contract.ts";

@@ -4,7 +4,7 @@
  * token but accepts the newest failure. Times are Unix ms.
  */
 import type { EventStatus } from "#alerts/contract.ts";
-import { invariant } from "#kernel/invariant.ts";
+import { invariant } from "#kernel/problem.ts";
 import { eventIdOf, type Order } from "./order.ts";
 import { isOfChannel, type Outcome, retryWaitMs, wasSent, wordsOf } from "./outcome.ts";
 

@@ -1,11 +1,11 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
+import { createLoadKeyRecord, tagsOfKey, weightOfKey } from "#api/cache/key-record.ts";
+import { createFindKey } from "#api/keys/verify/find-key.ts";
 import { createAuthenticate } from "./access/authenticate.ts";
 import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
-import { weightOfKey } from "./cache/cache-size.ts";
-import { createLoadKeyRecord, tagsOfKey } from "./cache/key-record.ts";
 import { LiveCache, type Outage } from "./cache/live-cache.ts";
 import { createMissGuard } from "./cache/miss-guard.ts";
 import { createMakeChange } from "./changes/change.ts";
@@ -15,7 +15,6 @@ import { identitiesProcedures } from "./identities/procedures.ts";
 import type { VerifyParts } from "./keys/parts.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import { readCredits, spendCredits } from "./keys/verify/credits.ts";
-import { createFindKey } from "./keys/verify/find-key.ts";
 import { countCaches, registerInvalidations } from "./metrics.ts";
 import type { ApiParts, NamespaceParts } from "./parts.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";

@@ -1,17 +1,17 @@
 /** The parts of the public API. */
 import type { Registry } from "prom-client";
+import type { RecordUse } from "#api/access/key-uses.ts";
+import type { AnalyticsParts } from "#api/analytics/parts.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
+import type { Invalidations } from "#api/cache/invalidation.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
+import type { LiveCache } from "#api/cache/live-cache.ts";
+import type { MakeChange } from "#api/changes/change.ts";
+import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
+import type { Namespaces } from "#api/ratelimit/namespaces.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
-import type { RecordUse } from "./access/key-uses.ts";
-import type { AnalyticsParts } from "./analytics/parts.ts";
-import type { AnalyticsRecorder } from "./analytics/recording/recorder.ts";
-import type { Invalidations } from "./cache/invalidation.ts";
-import type { KeyRecord } from "./cache/key-record.ts";
-import type { LiveCache } from "./cache/live-cache.ts";
-import type { MakeChange } from "./changes/change.ts";
-import type { KeyRing } from "./keys/recoverable/key-ring.ts";
 import type { Limiter } from "./limiter.ts";
-import type { Namespaces } from "./ratelimit/namespaces.ts";
 
 export type ApiParts = {
   database: Database;
@@ -53,3 +53,6 @@ export type NamespaceParts = ApiParts & {
   change: MakeChange;
   ratelimitNamespaces: Namespaces;
 };
+
+/** The parts that the procedures of the namespace `apis` are given. */
+export type ApisParts = Pick<NamespaceParts, "database" | "change" | "keyRing">;

@@ -1,10 +1,15 @@
 /** Wires the worker's services for the sync of alert routes. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
+import { type Environment, environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
 import { everyMinutes, nextTick } from "#cron/schedule.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { findManaged } from "#routing/alertmanager/commands.ts";
+import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
+import { type Drift, readDrifts, registerDrifts } from "#routing/alertmanager/drift.ts";
+import { compare } from "#routing/alertmanager/keep.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { createAlertRoutes } from "#routing/incident/services.ts";
 
@@ -38,4 +43,33 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
 /** True if a timed job compares alert routes with their rows. */
 export function comparesRoutes({ incident }: Config): boolean {
   return incident.url !== "" && incident.api_key !== "" && incident.drift_check_minutes > 0;
+}
+
+/** undefined: the settings name no alert manager. One that environments share is checked once. */
+export function watchAlertmanagers(
+  config: Config,
+  { registry, readRows }: { registry: Registry; readRows: () => Promise<RoutingRows> },
+): (() => Promise<Drift[]>) | undefined {
+  const { alertmanager } = config;
+  const watched = environments
+    .filter((name) => isSet(config, name))
+    .filter((name) => environmentsSharing(name, alertmanager, environments)[0] === name);
+  if (watched.length === 0) return undefined;
+  const checks = watched.map((environment) => ({
+    environment,
+    compare: async () =>
+      compare(await findManaged({ ...config, ...(await readRows()) }, environment)),
+  }));
+  const read = () => readDrifts(checks);
+  registerDrifts(read, registry);
+  return read;
+}
+
+/** True if the settings name an alert manager. */
+export function hasAlertmanager(config: Config): boolean {
+  return environments.some((name) => isSet(config, name));
+}
+
+function isSet({ alertmanager }: Config, name: Environment): boolean {
+  return alertmanager[name].config_file !== "" || alertmanager[name].url !== "";
 }

@@ -1,13 +1,43 @@
 /** Wires analytics: the recorder, the spool, and the store that queries read. */
+import path from "node:path";
 import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
+import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
-import { recoverJournals } from "#api/analytics/recording/journal.ts";
+import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
 import { createOutbox, type Outbox } from "#api/analytics/recording/outbox.ts";
+import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recording/recorder.ts";
 import { openSpool } from "#api/analytics/recording/spool.ts";
 import { type Retention, retentionFrom } from "#api/analytics/retention.ts";
 import type { Base } from "./base.ts";
-import { nothingRecorded, type Recorder, spoolDir, startRecorder } from "./recorder.ts";
 import type { Stops } from "./stops.ts";
+
+type Recorder = Pick<AnalyticsRecorder, "verification" | "ratelimit">;
+
+/** Wires the recorder of analytics in one thread of the API. */
+export const nothingRecorded: Recorder = { verification: () => {}, ratelimit: () => {} };
+
+function spoolDir(dataDir: string): string {
+  return path.join(dataDir, "analytics-spool");
+}
+
+type RecorderParts = { outbox: Outbox; state: Engine["state"]; stops: Stops };
+
+/** The recorder of one thread, with its metrics. */
+export function startRecorder(
+  { dataDir, log, registry }: Base,
+  { outbox, state, stops }: RecorderParts,
+): Recorder {
+  const journal = new Journal({ dir: spoolDir(dataDir), log });
+  const recorder = createRecorder({ outbox, journal, log });
+  stops.add("analytics recorder", () => recorder.close());
+  countAnalytics({ counters: () => recorder.counters(), state }, registry);
+  // Rows are recorded while the store may still become available.
+  const isRecorded = () => state() !== "absent";
+  return {
+    verification: (row) => (isRecorded() ? recorder.verification(row) : undefined),
+    ratelimit: (row) => (isRecorded() ? recorder.ratelimit(row) : undefined),
+  };
+}
 
 export type Analytics = {
   recorder: Recorder;

@@ -10,18 +10,17 @@ import {
 } from "#api/cache/thread-invalidations.ts";
 import { closeGracefully } from "#api/http/close.ts";
 import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
-import { requireFreePort } from "#kernel/listen.ts";
+import { createThreads, threadsOf } from "#app/threads/threads.ts";
+import { requireFreePort } from "#kernel/server.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ApiDatabase } from "./data.ts";
+import { startTls } from "./https.ts";
 import type { Metrics } from "./metrics.ts";
 import { startRootKey } from "./own-keys.ts";
 import { cachedKeysPerThread, serveApi } from "./serve-api.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
 import { createThreadMemory, type ThreadMemory } from "./threads/contract.ts";
-import { threadsOf } from "./threads/sizing.ts";
-import { createThreads } from "./threads/threads.ts";
-import { startTls } from "./tls.ts";
 
 export type Api = {
   url: string;

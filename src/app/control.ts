@@ -1,6 +1,6 @@
 /** Wires the gateway in front of Restate, and the console that it serves. */
 import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
-import { createListApis } from "#api/operator/list-apis.ts";
+import { createListApis } from "#api/operator/workspaces.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/server/console.ts";
 import type { Moment, ReadMoment } from "#console/server/moment.ts";
@@ -12,12 +12,14 @@ import { defaultFleet } from "#fleet/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
 import { type Database, inSnapshot, type Queries } from "#kernel/database.ts";
-import { listening } from "#kernel/listen.ts";
-import { createImageReader } from "#rollout/history/image-reader.ts";
-import { createMemberReader } from "#rollout/history/member-reader.ts";
-import { createRolloutReader } from "#rollout/history/reader.ts";
+import { listening } from "#kernel/server.ts";
+import {
+  createImageReader,
+  createMemberReader,
+  createRolloutReader,
+} from "#rollout/history/reader.ts";
 import { legalOperations } from "#rollout/rules/transitions.ts";
-import { describeRouting } from "#routing/describe.ts";
+import { describeRouting } from "#routing/match.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";

@@ -1,34 +1,34 @@
 /** Wires the timed jobs. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
-import { createWriteLastUsed } from "#api/access/last-used.ts";
+import { createWriteLastUsed } from "#api/access/key-uses.ts";
 import type { AnalyticsStore } from "#api/analytics/parts.ts";
 import { createReadLastUses, createReadUsage } from "#api/analytics/usage.ts";
-import { createCountKeys } from "#api/upkeep/count-keys.ts";
-import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
+import { createCountKeys, createReadOverQuota } from "#api/upkeep/quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { Config } from "#config.ts";
 import type { CronJobName } from "#cron/contract.ts";
-import { createPingHeartbeat } from "#cron/heartbeat.ts";
 import { createAlertRoutesDrift } from "#cron/jobs/alert-routes-drift.ts";
 import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
-import { createCertificateRenewal, type RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
-import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
-import { createKeyLastUsedSync } from "#cron/jobs/key-last-used-sync.ts";
-import { createKeyRefill } from "#cron/jobs/key-refill.ts";
+import {
+  createCertificateRenewal,
+  createCountKeys as createCountKeysJob,
+  createKeyLastUsedSync,
+  createKeyRefill,
+  type RenewCertificate,
+} from "#cron/jobs/keys.ts";
 import { createQuotaCheck } from "#cron/jobs/quota-check.ts";
-import { createCronMetrics } from "#cron/metrics.ts";
+import { createCronMetrics, createPingHeartbeat } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
-import { createCronServices } from "#cron/services.ts";
+import { createCronServices } from "#cron/run.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { notifyHeartbeats } from "#monitor/start.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
-import { driftCheck } from "#routing/incident/start.ts";
-import { comparesRoutes } from "./alert-sync.ts";
-import { watchAlertmanagers } from "./alertmanager-drift.ts";
+import { driftCheck } from "#routing/incident/services.ts";
+import { comparesRoutes, watchAlertmanagers } from "./alert-sync.ts";
 
 export type CronParts = {
   config: Config;

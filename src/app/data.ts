@@ -1,5 +1,4 @@
 /** Wires the database: who may use it, and its schema. */
-
 import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import {
   claimRing,
@@ -9,9 +8,14 @@ import {
 } from "#api/keys/recoverable/ring-claim.ts";
 import { findSealed, findSealing } from "#api/operator/reseal.ts";
 import type { Config } from "#config.ts";
-import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
-import { namingSetting } from "#kernel/database-fault.ts";
-import { readMissingMigrations } from "#kernel/schema-version.ts";
+import {
+  type Database,
+  inTransaction,
+  migrate,
+  openDatabase,
+  readMissingMigrations,
+} from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-faults.ts";
 import { holdSessionLocks, type SessionLock } from "#kernel/session-locks.ts";
 import type { Base } from "./base.ts";
 import { hasProcessFleet } from "./fleets.ts";

@@ -1,9 +1,9 @@
 /** The fleets of the settings, each with what holds for it. */
 import type { Config } from "#config.ts";
-import type { Finding } from "#definitions/rules/finding.ts";
+import type { Finding } from "#definitions/rules/lint.ts";
 import type { FleetConfig } from "#fleet/config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
-import { noSuch } from "#kernel/nearest.ts";
+import { noSuch } from "#kernel/text.ts";
 import type { RegistryConfig } from "#registry/config.ts";
 import type { FindCredential } from "#registry/credentials.ts";
 import type { RolloutConfig } from "#rollout/config.ts";

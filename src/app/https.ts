@@ -2,9 +2,12 @@
 import type { FastifyInstance } from "fastify";
 import { createKeyRing, type KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
+import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { type HttpsServer, startHttpsServer } from "#api/tls/https-server.ts";
+import { createRenewCertificate } from "#api/tls/renew.ts";
+import type { RenewCertificate } from "#cron/jobs/keys.ts";
 import type { Database } from "#kernel/database.ts";
-import { listening } from "#kernel/listen.ts";
+import { listening, requireFreePort } from "#kernel/server.ts";
 import type { Base } from "./base.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
 
@@ -14,7 +17,7 @@ export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
   return createKeyRing(set.length > 0 ? set : [credentials.encryption_key]);
 }
 
-export type HttpsParts = {
+type HttpsParts = {
   api: FastifyInstance;
   database: Database;
   stops: Stops;
@@ -42,6 +45,33 @@ export async function serveHttps(
   return https;
 }
 
-export function createBaseStore(base: Base, database: Database): CertificateStore {
+function createBaseStore(base: Base, database: Database): CertificateStore {
   return createCertificateStore({ database, keyRing: createBaseKeyRing(base), log: base.log });
+}
+
+/** Opens the two ports if the settings have host names for the API. */
+export async function startTls(base: Base, parts: HttpsParts): Promise<HttpsServer | undefined> {
+  const { config, log } = base;
+  const { names, host, http_port, https_port } = config.acme;
+  if (names.length === 0) return undefined;
+  const challenges = createChallengeServer({ store: createBaseStore(base, parts.database), log });
+  parts.stops.add("ACME challenges", () => challenges.close());
+  const challengesAt = await listening(challenges.listen({ host, port: http_port }), {
+    port: http_port,
+    setting: "acme.http_port",
+  });
+  if (parts.reusePort) {
+    await requireFreePort({ host, port: https_port, setting: "acme.https_port" });
+  }
+  const https = await serveHttps(base, { ...parts, port: https_port });
+  log.info({ names, httpsPort: https.port, challengesAt }, "public API by HTTPS");
+  return https;
+}
+
+/** Undefined when the settings have no host names. */
+export function createRenewal(base: Base, database: Database): RenewCertificate | undefined {
+  const { names, directory_url: directoryUrl, email } = base.config.acme;
+  if (names.length === 0) return undefined;
+  const store = createBaseStore(base, database);
+  return createRenewCertificate({ names, directoryUrl, email, store, clock: Date.now });
 }

@@ -1,10 +1,9 @@
 /** Wires the image gate: an image exists, is pinned to its digest, and has passed CI where the settings ask for that. */
 import path from "node:path";
-import { createCheckCi } from "#ci/check.ts";
 import { createCommitApi } from "#ci/commit/api.ts";
 import { isApiOf } from "#ci/commit/repository.ts";
 import type { CiKind } from "#ci/contract.ts";
-import { createImageChecks } from "#ci/image-checks.ts";
+import { createCheckCi, createImageChecks } from "#ci/image-checks.ts";
 import { findGap as findSigstoreGap } from "#ci/sigstore/config.ts";
 import { createSigstore } from "#ci/sigstore/sigstore.ts";
 import type { Config } from "#config.ts";
@@ -12,7 +11,7 @@ import { isLoopback } from "#kernel/address.ts";
 import { createReadAttachments } from "#registry/attachments.ts";
 import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
 import { createReadLabels } from "#registry/labels.ts";
-import { createPinImage } from "#registry/pin.ts";
+import { createPinImage } from "#registry/manifest.ts";
 import type { RolloutConfig } from "#rollout/config.ts";
 import type { ResolveImage } from "#rollout/fleets.ts";
 import type { Base } from "./base.ts";

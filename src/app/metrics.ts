@@ -1,9 +1,12 @@
 /** Wires the metrics port, which has the probes of a container too, and the polls of the program's dependencies. */
-import { listening } from "#kernel/listen.ts";
-import type { ReadThreads } from "#metrics/exposition.ts";
+import { listening } from "#kernel/server.ts";
 import { createProber, type Dependency } from "#metrics/prober.ts";
-import { createReadiness, type Readiness } from "#metrics/readiness.ts";
-import { createMetricsServer } from "#metrics/server.ts";
+import {
+  createMetricsServer,
+  createReadiness,
+  type Readiness,
+  type ReadThreads,
+} from "#metrics/server.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 

@@ -2,7 +2,7 @@
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
-import type { Finding } from "#definitions/rules/finding.ts";
+import type { Finding } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { whatItNeeds } from "#definitions/rules/warnings.ts";
 import { createReadSecret, findPlaceholders, type ReadSecret } from "#kernel/secrets.ts";

@@ -1,6 +1,6 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Door } from "#control/door.ts";
+import type { Door } from "#control/short-answers.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -17,12 +17,12 @@ import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { requireMeantSecrets } from "#monitor/probe/secrets.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
-import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
+import { readRecentRollout } from "#rollout/history/reader.ts";
 import type { Base } from "./base.ts";
-import { createLocationWitness } from "./location-witness.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
 import { closedBy, openAt } from "./own-services.ts";
 import type { Results } from "./results.ts";
+import { createLocationWitness } from "./runner.ts";
 import type { Stops } from "./stops.ts";
 
 type MonitorParts = {

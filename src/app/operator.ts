@@ -5,10 +5,9 @@ import type { RootKeyRotation } from "#api/operator/root-keys.ts";
 import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
-import { openDatabase } from "#kernel/database.ts";
-import { namingSetting } from "#kernel/database-fault.ts";
+import { openDatabase, requireKnownSchema } from "#kernel/database.ts";
+import { namingSetting } from "#kernel/database-faults.ts";
 import { createLog } from "#kernel/log.ts";
-import { requireKnownSchema } from "#kernel/schema-version.ts";
 import { databaseSettings } from "./data.ts";
 import { storeRotated } from "./own-keys.ts";
 

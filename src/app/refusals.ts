@@ -1,7 +1,7 @@
 /**
  * Refuses to start with faulty settings, with a line for each fault that says what to do. Other reasons to
  * refuse a start: other processes on the same database (`sole-processes.ts`, `encryption-keys.ts`), a
- * database of a newer version (`#kernel/schema-version.ts`), a Restate of another installation
+ * database of a newer version (`#kernel/database.ts`), a Restate of another installation
  * (`#worker/register.ts`).
  */
 import type { Config } from "#config.ts";

@@ -1,13 +1,12 @@
 /** Wires the guarded addresses of Restate. */
 import type { Server } from "node:http";
 import { createIsKeyReused } from "#control/call-keys.ts";
-import { createFindCaller } from "#control/find-caller.ts";
 import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
-import { createIdentify } from "#control/token.ts";
+import { createFindCaller, createIdentify } from "#control/token.ts";
 import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
-import { listening } from "#kernel/listen.ts";
+import { listening } from "#kernel/server.ts";
 import type { Base } from "./base.ts";
 import { fleetsOf } from "./fleets.ts";
 import type { Stops } from "./stops.ts";

@@ -1,16 +1,42 @@
 /** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
+import { Gauge, type Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
 import { createReach, type OwnService, seenFromElsewhere, serviceAt } from "#kernel/reach.ts";
 import { createReadSecret, findFaultyHosts } from "#kernel/secrets.ts";
+import { readWitness } from "#monitor/config.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
 import { type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { missingSettings } from "#monitor/probe/secrets.ts";
-import { createLocationWitness } from "./location-witness.ts";
+import { createWitness, type Witness } from "#monitor/probe/witness.ts";
 import { closedBy, openAt, unlessShared } from "./own-services.ts";
+
+/** `registry`: of the metrics; absent: the process has none. */
+export function createLocationWitness(
+  { witness }: Pick<Config["monitor"], "witness">,
+  log: Log,
+  registry?: Registry,
+): Witness {
+  const gauge =
+    registry &&
+    new Gauge({
+      name: "vedette_monitor_network_lost",
+      help: "1 while none of the witnesses answers: runs here that reach nothing do not count.",
+      registers: [registry],
+    });
+  return createWitness({
+    addresses: witness.flatMap((address) => readWitness(address) ?? []),
+    onChange(isLost) {
+      gauge?.set(isLost ? 1 : 0);
+      if (isLost) log.warn("no witness answers: runs here that reach nothing do not count");
+      else log.info("the network of this location is back");
+    },
+    nowMs: Date.now,
+  });
+}
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 

@@ -1,9 +1,10 @@
 /** Wires the worker: the services that Restate calls. */
+
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createEventStore } from "#alerts/store.ts";
 import type { Config } from "#config.ts";
-import { keepCron, startCron } from "#cron/start.ts";
+import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
@@ -14,23 +15,19 @@ import { createLogStore } from "#fleet/logs/store.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { type Actor, createReadActor, type ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { readInstallation } from "#kernel/installation.ts";
-import { listening } from "#kernel/listen.ts";
+import { listening } from "#kernel/server.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
-import type { RolloutFleet } from "#rollout/fleets.ts";
-import { requireOperator } from "#rollout/fleets.ts";
+import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { GateChecks } from "#rollout/rules/gate-checks.ts";
+import type { GateChecks } from "#rollout/rules/start.ts";
 import { createRolloutServices } from "#rollout/services.ts";
-import { startAlertRoutes } from "#routing/incident/start.ts";
+import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
-import type { EndpointSettings } from "#worker/endpoint.ts";
-import { serveOnKnownPort } from "#worker/known-port.ts";
+import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
-import { createRestateAdmin } from "#worker/restate-admin.ts";
-import { resumePaused } from "#worker/resume.ts";
+import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
 import { createAlertSync } from "./alert-sync.ts";
 import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
@@ -40,13 +37,21 @@ import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
 import { findUnknownChannels } from "./fleets.ts";
+import { createRenewal } from "./https.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
-import { createRenewal } from "./tls.ts";
 import { readIdentityKeys } from "./unsigned-worker.ts";
 import { startVersionWatch } from "./versions.ts";
+
+/** The id that an installation's database was given when it was set up; it never changes. */
+async function readInstallation(database: Database): Promise<string> {
+  const { rows } = await database.query<{ id: string }>("SELECT id FROM installation");
+  const [row] = rows;
+  if (row === undefined) throw new Error("the table installation has lost its only row");
+  return row.id;
+}
 
 type WorkerParts = {
   analytics: Analytics;
@@ -66,7 +71,7 @@ type WorkerParts = {
   stops: Stops;
 };
 
-export type Worker = Pick<RunningFleets, "populate"> & { url: string };
+type Worker = Pick<RunningFleets, "populate"> & { url: string };
 
 export async function startWorker(base: Base, parts: WorkerParts): Promise<Worker> {
   const { config, log, credentials } = base;

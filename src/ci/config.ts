@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { readPairs } from "#kernel/pairs.ts";
+import { readRepository } from "#ci/commit/repository.ts";
+import { sigstoreConfig } from "#ci/sigstore/config.ts";
 import { optionalUrl, secretText, textList } from "#kernel/setting.ts";
-import { readRepository } from "./commit/repository.ts";
-import { sigstoreConfig } from "./sigstore/config.ts";
+import { readPairs } from "#kernel/text.ts";
 
 /** Results that are no proof, with which an image may pass if the settings say so. */
 const AllowedResult = z.enum(["missing", "unverifiable", "unavailable"]);

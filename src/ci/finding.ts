@@ -20,3 +20,15 @@ export type Attachment = { name: string; body: Buffer } & (
 
 /** An image's manifest: its exact bytes, and their digest (`sha256:…`). */
 export type Subject = { digest: string; manifest: Buffer };
+
+/** Whoever has the evidence cannot be asked now. The message is for people and has no secret. */
+export class CiTrouble extends Error {
+  /** True if it may be over in a moment. */
+  readonly isBrief: boolean;
+
+  constructor(message: string, { isBrief = false } = {}) {
+    super(message);
+    this.name = "CiTrouble";
+    this.isBrief = isBrief;
+  }
+}

@@ -1,7 +1,7 @@
 /** The command line: its commands, and how errors are reported. */
 import { Command, CommanderError, Option } from "commander";
 import type { Role } from "#app/roles.ts";
-import { readVersion } from "#kernel/program-file.ts";
+import { readVersion } from "#kernel/process.ts";
 import { roles } from "#kernel/roles.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
@@ -14,11 +14,11 @@ import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
-import { complain, printJson } from "./print.ts";
 import { addPromotionCommands } from "./promotions/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
 import { addSignInCommands } from "./sign-in/commands.ts";
+import { complain, printJson } from "./table.ts";
 import { addWindowCommands } from "./windows/commands.ts";
 
 /**

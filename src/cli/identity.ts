@@ -1,8 +1,8 @@
 /** `vedette identity`: the key pair for a Restate server of its own, which signs what it sends us. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
-import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 
 /**
  * Writes `private.pem` (0600, for Restate) and `public.key` (for `restate.identity_key_file`) into a

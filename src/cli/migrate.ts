@@ -2,7 +2,7 @@
 import { databaseSettings } from "#app/data.ts";
 import { readConfig } from "#config.ts";
 import { migrate } from "#kernel/database.ts";
-import { namingSetting } from "#kernel/database-fault.ts";
+import { namingSetting } from "#kernel/database-faults.ts";
 import { createLog } from "#kernel/log.ts";
 
 export async function migrateDatabase(options: { config?: string }): Promise<number> {

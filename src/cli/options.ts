@@ -1,12 +1,11 @@
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { ConfirmListRequest, FleetName, type Labels } from "#fleet/contract.ts";
-import { isNetwork } from "#kernel/address.ts";
-import { parseDuration } from "#kernel/duration.ts";
+import { baseUrl, findUrlFault, isNetwork } from "#kernel/address.ts";
 import { wordsOf } from "#kernel/faults.ts";
-import { readPairs } from "#kernel/pairs.ts";
 import { Role } from "#kernel/roles.ts";
-import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
+import { readPairs } from "#kernel/text.ts";
+import { parseDuration } from "#kernel/time.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
 import { Gate, NotBefore, SoakSeconds } from "#rollout/policy/contract.ts";

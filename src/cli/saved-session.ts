@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { parseJsonText } from "#kernel/body.ts";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { readIfThere, writeFileAtomically } from "#kernel/files.ts";
 
 const SavedSession = z.object({
   /** The address of control, without a trailing slash. */

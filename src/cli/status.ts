@@ -1,13 +1,11 @@
 /** `vedette status`: everything that the person on call asks first, on one screen. */
 import { styleText } from "node:util";
-import { formatSpan } from "#kernel/duration.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { formatSpan, formatUtc } from "#kernel/time.ts";
 import { checkWords, stateWords } from "#kernel/words.ts";
 import { type StatusView, statusHandlers, statusReads } from "#status/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
-import { printAnswer } from "./print.ts";
-import { createTable, plain } from "./table.ts";
+import { createTable, plain, printAnswer } from "./table.ts";
 
 /** Exit code 0: nothing is wrong; 2: something is. */
 export async function showStatus(options: GlobalOptions): Promise<number> {

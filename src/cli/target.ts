@@ -3,15 +3,13 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
-import { isThisMachine, ownAddresses, portOf } from "#kernel/address.ts";
-import { isGone } from "#kernel/owned-process.ts";
+import { baseUrl, findUrlFault, isThisMachine, ownAddresses, portOf } from "#kernel/address.ts";
+import { readToml } from "#kernel/documents.ts";
+import { readIfThere, readSecretVariable } from "#kernel/files.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { readIfThere } from "#kernel/read-if-there.ts";
-import { readSecretVariable } from "#kernel/secret-file.ts";
-import { readToml } from "#kernel/toml.ts";
-import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
-import { complain, usageError } from "./print.ts";
+import { isGone } from "#kernel/process.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
+import { complain, usageError } from "./table.ts";
 
 export type TargetOptions = {
   url?: string | undefined;

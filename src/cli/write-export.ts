@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { readIfThere } from "#kernel/files.ts";
 
 type File = { path: string; text: string };
 

@@ -1,8 +1,8 @@
 /** The messages between the server and the page, and the access that the gateway gives the console. */
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
+import { isClean } from "#kernel/text.ts";
 import { operations, rolloutStates } from "#rollout/contract.ts";
 import { type Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";

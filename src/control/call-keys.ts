@@ -4,11 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import { targetOfPath } from "#kernel/actor.ts";
+import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
-import { pathOf } from "#kernel/request-path.ts";
-import { targetOfPath } from "#kernel/signed-actor.ts";
+import { pathOf } from "#kernel/server.ts";
 import { reusedKey } from "./refusal.ts";
 
 /** `key` is unique per caller and handler. */

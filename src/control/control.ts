@@ -9,36 +9,35 @@ import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts"
 import type { FleetOperators } from "#fleet/contract.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
-import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { pathOf } from "#kernel/request-path.ts";
 import type { Caller } from "#kernel/roles.ts";
+import { limitPipelines, pathOf } from "#kernel/server.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
-import { type Call, recordCall, remoteOf } from "./call-log.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
-import type { Door } from "./door.ts";
-import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import { bodyLimitBytes, readBodiesAsJson } from "./json-bodies.ts";
 import { timeCalls } from "./metrics.ts";
 import { endWithCaller, trackResponses } from "./open-responses.ts";
 import {
+  type Call,
   createRefuse,
   noQuery,
   noSuchHandler,
+  recordCall,
   refuseBrokenRequest,
   refuseForIngress,
+  remoteOf,
   requireAccess,
   requireFleet,
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
 import { findRoute, isBlocking, isSend, type Route } from "./routes.ts";
-import { serveShortAnswers } from "./short-answers.ts";
+import { type Door, serveShortAnswers } from "./short-answers.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
-import { createIdentify } from "./token.ts";
+import { createFindCaller, createIdentify, createRequestCallers } from "./token.ts";
 
 export type ControlSettings = {
   ingressUrl: string;

@@ -1,11 +1,11 @@
 /** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
+import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJsonText, readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { reachAddress } from "#kernel/restate-address.ts";
-import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
+import { reachAddress } from "#kernel/restate.ts";
 
 type IngressCall = {
   path: string;

@@ -1,10 +1,9 @@
 /** Settings of signing in at an identity provider by OpenID Connect. */
 import { z } from "zod";
-import { isLoopback } from "#kernel/address.ts";
+import { baseUrl, findUrlFault, isLoopback } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
 import { Role } from "#kernel/roles.ts";
 import { optionalText, secretText, textList, wholeNumber } from "#kernel/setting.ts";
-import { baseUrl, findUrlFault } from "#kernel/url-fault.ts";
 
 /** Plain http only on this machine: over a network anybody could answer instead of the provider. */
 const issuer = z.string().trim().superRefine(refuseBy(findIssuerFault)).default("");

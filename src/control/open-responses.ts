@@ -1,7 +1,7 @@
 /** Tracks the responses that a server has not finished, so that closing waits for them. */
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { pathOf } from "#kernel/request-path.ts";
+import { pathOf } from "#kernel/server.ts";
 
 /** Longer than a call takes that does not block; shorter than a supervisor waits before it kills. */
 const graceMs = 5_000;

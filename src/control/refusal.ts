@@ -1,22 +1,74 @@
 /** Refuses requests of the gateway: one body for every refusal, without internal details. */
+
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
-import { cleanText } from "#kernel/clean-text.ts";
-import { isUnavailable } from "#kernel/connection-lost.ts";
-import { endWith } from "#kernel/last-words.ts";
+import { defaultFleet, type FleetOperators, isOperatorOf, notOperatorOf } from "#fleet/contract.ts";
+import { clientOf, hopsOf } from "#kernel/address.ts";
+import { isUnavailable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
-import { pathOf } from "#kernel/request-path.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
+import { endWith, pathOf } from "#kernel/server.ts";
+import { cleanText, noSuch } from "#kernel/text.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
-import { loggedPath } from "./call-log.ts";
-import { type FleetCall, findForeignFleet } from "./fleet-access.ts";
 import type { IngressAnswer } from "./ingress.ts";
-import { fleetOf, type Route, roleOf } from "./routes.ts";
+import { findRoute, fleetOf, type Route, roleOf } from "./routes.ts";
+
+/** The log lines about calls. */
+export type Call = {
+  requestId: string;
+  /** The path without its query. */
+  path: string;
+  status: number;
+  /** True if the caller has been sent the whole response. */
+  isSent: boolean;
+  remote: string;
+  durationMs: number;
+  actor?: string | undefined;
+};
+
+/** Writes and refused callers are logged by default; reads only at level debug. */
+export function recordCall(log: Log, call: Call): void {
+  const { requestId, status, isSent, remote, actor } = call;
+  const path = loggedPath(call.path);
+  const fields = { requestId, path, status, remote, ...(actor !== undefined && { actor }) };
+  const durationMs = Math.round(call.durationMs);
+  if (status === 401) log.warn(fields, "caller without a valid token");
+  else if (status === 403 && actor !== undefined) log.warn(fields, "call not allowed");
+  else if (!isSent) log.info({ ...fields, durationMs }, "caller went away");
+  else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
+  else log.debug({ ...fields, durationMs }, "call answered");
+}
+
+/** Anybody may send one of 16 kB. A ping URL contains its token, also when the URL is misspelt. */
+export const loggedPath = (path: string) => path.slice(0, 200).replace(/[\w-]{40,}/g, "***");
+
+/** The caller's address, without the port and the prefix of IPv4 in IPv6 that it may be written with. */
+export function remoteOf(
+  request: Parameters<typeof hopsOf>[0],
+  trustedProxies: readonly string[],
+): string {
+  return clientOf(hopsOf(request), trustedProxies);
+}
+
+type FleetCall = {
+  /** undefined: not in the allow-list, and so a call that may change any fleet. */
+  route: Route | undefined;
+  path: string;
+  fleets?: readonly FleetOperators[] | undefined;
+};
+
+/** The fleet that the call would change and of which the caller is no operator; undefined: there is none. */
+export function findForeignFleet(
+  caller: Caller,
+  { route, path, fleets = [] }: FleetCall,
+): FleetOperators | undefined {
+  if (route?.isWrite === false) return undefined;
+  const isConcerned = ({ name }: FleetOperators) => route === undefined || name === fleetOf(path);
+  return fleets.find((fleet) => isConcerned(fleet) && !isOperatorOf(fleet, caller.actor));
+}
 
 /** Sent with every response: no caching, no frames, no content sniffing. */
 export const safetyHeaders = {

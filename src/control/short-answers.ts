@@ -2,14 +2,28 @@
  * Answers plain requests of doors before the framework sees them: its hooks, router and reply cost several times what a
  * ping does. Whatever is not recognized in full is left to the framework, which answers it the same.
  */
+
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { invariant } from "#kernel/invariant.ts";
+import type { FastifyPluginAsync } from "fastify";
 import type { Log } from "#kernel/log.ts";
-import { pathOf } from "#kernel/request-path.ts";
-import { recordCall, remoteOf } from "./call-log.ts";
-import type { Door, ShortAnswer } from "./door.ts";
-import { safetyHeaders } from "./refusal.ts";
+import { invariant } from "#kernel/problem.ts";
+import { pathOf } from "#kernel/server.ts";
+import { recordCall, remoteOf, safetyHeaders } from "./refusal.ts";
+
+/** Routes that are served beside the gateway, to callers that are neither operators nor Restate's. */
+export type Door = {
+  isMine: (path: string) => boolean;
+  plugin: FastifyPluginAsync;
+  /**
+   * Answers a request without a body by itself, before the framework; null: `plugin` does it. The path is without its
+   * query. Must neither throw nor reject: the caller would be told nothing.
+   */
+  answer?: (method: string, path: string) => Promise<ShortAnswer> | null;
+};
+
+/** An answer in plain text. */
+export type ShortAnswer = { status: number; body: string };
 
 type Parts = {
   /** Its answers close their connections once it no longer listens, as the framework's do. */

@@ -1,5 +1,6 @@
 /** Identifies a caller by its token. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { FastifyRequest } from "fastify";
 import { sharedActor } from "#kernel/actor.ts";
 import { type Caller, roles } from "#kernel/roles.ts";
 import type { Operator } from "./config.ts";
@@ -24,7 +25,7 @@ export function createIdentify(tokens: Tokens): Identify {
 }
 
 /** A caller, with a mark that changes with its token and its roles, and reveals nothing about the token. */
-export type MarkedCaller = Caller & { mark: string };
+type MarkedCaller = Caller & { mark: string };
 
 /** Returns the callers by name. Sessions that were signed in with another mark are invalid. */
 export function markedCallers(tokens: Tokens): Map<string, MarkedCaller> {
@@ -65,4 +66,42 @@ export function rowAccounts({ token, sign_in }: Partial<Operator>): string[] {
 /** Digests all have the same length, which a comparison in constant time needs. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+// Whose call it is: by a token, or by the session of somebody who has signed in.
+
+/** undefined: it is neither a known token nor a session that lasts. */
+type FindCaller = (bearer: string) => Promise<Caller | undefined>;
+
+type FindSession = (bearer: string) => Promise<{ caller: Caller } | undefined>;
+
+/** `findSession` undefined: nobody signs in, there are tokens only. `link` adds the accounts of a token's owner. */
+export function createFindCaller(
+  identify: Identify,
+  findSession?: FindSession,
+  link: (caller: Caller) => Promise<Caller> = async (caller) => caller,
+): FindCaller {
+  return async (bearer) => {
+    const caller = identify(bearer);
+    return caller === undefined ? (await findSession?.(bearer))?.caller : link(caller);
+  };
+}
+
+type RequestCallers = {
+  /** Finds the caller of a request, and notes it. */
+  find: (request: FastifyRequest) => Promise<Caller | undefined>;
+  /** The caller that was noted; undefined when there was none, or a door has admitted the request. */
+  of: (request: FastifyRequest) => Caller | undefined;
+};
+
+export function createRequestCallers(findCaller: FindCaller): RequestCallers {
+  const known = new WeakMap<FastifyRequest, Caller>();
+  return {
+    find: async (request) => {
+      const caller = await findCaller(bearerOf(request.headers.authorization));
+      if (caller !== undefined) known.set(request, caller);
+      return caller;
+    },
+    of: (request) => known.get(request),
+  };
 }

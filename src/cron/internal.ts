@@ -1,6 +1,8 @@
 /** Handlers that the parts of a timed job call on each other. Control forwards only `Status` and `Run`. */
 import { iface } from "@restatedev/restate-sdk-core";
-import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
+import type { Log } from "#kernel/log.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
+import { type CronRun, cronHandlers, cronJobs, cronServiceName } from "./contract.ts";
 
 /** The operator who starts a run; null: its timer does. */
 export type Starter = { by: string | null };
@@ -34,3 +36,22 @@ export const cronObject = iface.object(
 export const cronRuns = iface.object("vedette.v1.CronRunner", {
   run: iface.json<RunOrder, CronRun>(),
 });
+
+/** `ingressUrl` is Restate's own. Throws when Restate accepts a call not within half a minute. */
+export async function startCron(ingressUrl: string): Promise<void> {
+  const start = (job: string) =>
+    sendToRestate(`${ingressUrl}/${cronServiceName}/${job}/start`, {}, patience.start);
+  await Promise.all(cronJobs.map(start));
+}
+
+const everyMs = 5 * 60_000;
+
+/** Repeats this every 5 minutes, because a timer that was killed or set by a clock ahead would never tick. */
+export function keepCron(ingressUrl: string, log: Log): { stop: () => void } {
+  const timer = setInterval(() => {
+    startCron(ingressUrl).catch((error: Error) =>
+      log.warn({ detail: error.message }, "timed jobs not started again"),
+    );
+  }, everyMs);
+  return { stop: () => clearInterval(timer) };
+}

@@ -6,12 +6,9 @@ import {
   type ObjectSharedContext,
 } from "@restatedev/restate-sdk";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
-import { endsWithin } from "#kernel/attach.ts";
-import { after, durableTimer } from "#kernel/durable-timer.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { after, asTerminalError, durableTimer, endsWithin, unkept } from "#kernel/restate.ts";
+import { noSuch } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import {
   type CronJobName,
@@ -21,8 +18,14 @@ import {
   cronJobs,
 } from "./contract.ts";
 import { cronObject, cronRuns, type Launched, type RunOrder, type Starter } from "./internal.ts";
-import type { Job } from "./job.ts";
-import { describeSchedule, dueAfterStart, isStuck, nextTick, type Timer } from "./schedule.ts";
+import {
+  describeSchedule,
+  dueAfterStart,
+  isStuck,
+  type Job,
+  nextTick,
+  type Timer,
+} from "./schedule.ts";
 
 /** The jobs of this installation. An absent job is off: its timer stops at its next tick. */
 export type Jobs = Partial<Record<CronJobName, Job>>;

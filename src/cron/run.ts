@@ -1,15 +1,14 @@
 /** Runs one job to its end; after success, pings its heartbeats. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { notices } from "#alerts/contract.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/restate.ts";
 import type { CronJobName, CronRun } from "./contract.ts";
-import type { PingHeartbeat } from "./heartbeat.ts";
 import { cronObject, cronRuns, type RunOrder } from "./internal.ts";
-import type { CallTarget, Job, JobRun } from "./job.ts";
-import type { CronMetrics } from "./metrics.ts";
-import type { Jobs } from "./object.ts";
+import type { CronMetrics, PingHeartbeat } from "./metrics.ts";
+import { type CronObjectParts, createCronObject, type Jobs } from "./object.ts";
+import type { CallTarget, Job, JobRun } from "./schedule.ts";
 
-export type JobRunParts = {
+type JobRunParts = {
   jobs: Jobs;
   /** undefined: the job has no heartbeat. */
   heartbeatUrlOf: (job: CronJobName) => string | undefined;
@@ -22,7 +21,7 @@ export type JobRunParts = {
 /** A handler of a service, and the request for it. */
 type ServiceCall = Omit<CallTarget, "key">;
 
-export function createJobRunService(parts: JobRunParts) {
+function createJobRunService(parts: JobRunParts) {
   return implement(cronRuns, {
     handlers: { run: (ctx, order) => run(ctx, order, parts) },
     options: {
@@ -114,4 +113,9 @@ async function report(
   const fields = { job: name, runId: result.run_id, summary: result.summary };
   if (result.outcome === "succeeded") ctx.console.info("cron job done", fields);
   else ctx.console.error("cron job failed", fields);
+}
+
+/** Creates all objects of the timed jobs. */
+export function createCronServices(parts: JobRunParts & CronObjectParts) {
+  return [createCronObject(parts), createJobRunService(parts)];
 }

@@ -1,7 +1,8 @@
 /** Computes when a job is due: on a fixed grid of UTC time, so that a late run never delays the next one. */
+import type { Notice, Topic } from "#alerts/contract.ts";
 
 /** A grid point is `offsetMs + n * everyMs` after 1970-01-01T00:00Z. */
-export type Schedule = { everyMs: number; offsetMs: number };
+type Schedule = { everyMs: number; offsetMs: number };
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -67,3 +68,36 @@ export function isStuck(timer: Timer | null, schedule: Schedule, nowMs: number):
 function isSame(one: Schedule, other: Schedule): boolean {
   return one.everyMs === other.everyMs && one.offsetMs === other.offsetMs;
 }
+
+// The definition of a job, independent of how it is run.
+
+/** An exclusive handler of a virtual object, and the request for it. */
+export type CallTarget = { service: string; key: string; handler: string; request: unknown };
+
+export type JobRun = {
+  runId: string;
+  /** The start of the run, Unix milliseconds: later than its grid point if the program was down then. */
+  nowMs: number;
+  /**
+   * Runs a side effect and journals its result: a run that continues after a crash repeats only the step
+   * that had not ended. A step that throws is retried for `retryForMs`.
+   */
+  step: <T>(name: string, action: () => Promise<T>) => Promise<T>;
+  /** Calls a handler of another service, and waits for its answer without a timeout. */
+  call: <Answer>(target: CallTarget) => Promise<Answer>;
+  /** Reads a value that an earlier run stored with `remember`; null: none. */
+  recall: <T>(key: string) => Promise<T | null>;
+  remember: <T>(key: string, value: T) => void;
+  /** Sends a chat message, in order and at least once; does not wait for the delivery. */
+  post: (topic: Topic, message: Notice) => void;
+};
+
+export type Job = {
+  schedule: Schedule;
+  /** The very first run starts at once instead of at the next grid point. */
+  runsAtOnce?: true;
+  /** The time for which a failing step is retried before the run fails. */
+  retryForMs: number;
+  /** Does the work and returns a summary of one line. */
+  run: (run: JobRun) => Promise<string>;
+};

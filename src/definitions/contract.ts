@@ -1,7 +1,7 @@
 /** `Definitions`: how the rows of a file become those of a running program. */
 import { z } from "zod";
-import { isShallow, tooDeep } from "#kernel/depth.ts";
-import { listOf } from "#kernel/list-of.ts";
+import { isShallow, tooDeep } from "#kernel/documents.ts";
+import { listOf } from "#kernel/setting.ts";
 import { type Section, sectionNames, sections } from "./rows/contract.ts";
 
 export const definitionsService = "vedette.v1.Definitions";

@@ -1,10 +1,9 @@
 /** The secrets of an installation, generated once. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
-import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
-import { secretPrefixes } from "#kernel/mask-secrets.ts";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
+import { readIfThere, writeFileAtomically } from "#kernel/files.ts";
+import { secretPrefixes } from "#kernel/log.ts";
 import { Credentials } from "./contract.ts";
 
 /**

@@ -15,7 +15,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
+import { endProcess, identifyProcess } from "#kernel/process.ts";
 import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster; the program connects as this user. */

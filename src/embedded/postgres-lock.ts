@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
+import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/process.ts";
 import { postgresEnvironment } from "./postgres-cluster.ts";
 
 /**

@@ -4,9 +4,8 @@ import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import pRetry from "p-retry";
 import type pg from "pg";
-import { Client } from "#kernel/direct-connection.ts";
+import { Client } from "#kernel/database-connection.ts";
 import type { Log } from "#kernel/log.ts";
-import { startOnFreePorts, takePort } from "./ports.ts";
 import {
   createCluster,
   databaseUser,
@@ -18,7 +17,13 @@ import {
 } from "./postgres-cluster.ts";
 import { clearStaleLock } from "./postgres-lock.ts";
 import { type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
-import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
+import {
+  endLeftover,
+  type SupervisedServer,
+  startOnFreePorts,
+  superviseServer,
+  takePort,
+} from "./supervised.ts";
 
 export type PostgresSettings = {
   dataDir: string;

@@ -15,11 +15,16 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 import type { Log } from "#kernel/log.ts";
-import { requestRestate, socketAddress } from "#kernel/restate-address.ts";
-import { startOnFreePorts, takePort } from "./ports.ts";
-import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
+import { requestRestate, socketAddress } from "#kernel/restate.ts";
+import {
+  endLeftover,
+  type SupervisedServer,
+  startOnFreePorts,
+  superviseServer,
+  takePort,
+} from "./supervised.ts";
 
 export type RestateSettings = {
   dataDir: string;

@@ -1,10 +1,35 @@
 /** Finds the database of a Vedette that runs on this machine. */
+import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { isAlive, isGone, isInSight } from "#kernel/owned-process.ts";
-import { readIfThere } from "#kernel/read-if-there.ts";
-import { Credentials, Endpoints } from "./contract.ts";
-import { readIdentity } from "./identity-file.ts";
+import { readIfThere, writeFileAtomically } from "#kernel/files.ts";
+import {
+  identifyProcess,
+  isAlive,
+  isGone,
+  isInSight,
+  type ProcessIdentity,
+} from "#kernel/process.ts";
+import { Credentials, Endpoints, Process } from "./contract.ts";
 import { databaseUser, requireProof } from "./postgres-cluster.ts";
+
+/** The process that the file names; undefined when the file is absent or invalid. */
+export function readIdentity(path: string): ProcessIdentity | undefined {
+  try {
+    return Process.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes `<dataDir>/endpoints.json`; the returned function removes it, unless another program replaced it. */
+export function publishEndpoints(dataDir: string, endpoints: Endpoints): () => void {
+  const file = path.join(dataDir, "endpoints.json");
+  const own = `${JSON.stringify({ ...endpoints, process: identifyProcess(process.pid) }, null, 2)}\n`;
+  writeFileAtomically(file, own);
+  return () => {
+    if (readIfThere(file) === own) rmSync(file, { force: true });
+  };
+}
 
 /**
  * The URL of the embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret.

@@ -1,11 +1,15 @@
 /** Supervises a server process: starts it, restarts it when it exits, and ends it. */
+
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import getPort from "get-port";
 import pRetry from "p-retry";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { unlessAborted } from "#kernel/async.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 import type { Log } from "#kernel/log.ts";
 import {
   endProcess,
@@ -13,9 +17,36 @@ import {
   isAlive,
   type ProcessIdentity,
   signalProcess,
-} from "#kernel/owned-process.ts";
-import { unlessAborted } from "#kernel/unless-aborted.ts";
-import { readIdentity } from "./identity-file.ts";
+} from "#kernel/process.ts";
+import { portTaken } from "#kernel/server.ts";
+import { readIdentity } from "./running.ts";
+
+const host = "127.0.0.1";
+
+/** The port to use: `wanted`, or a free one for 0. Throws `portTaken` when it is in use. */
+export async function takePort(wanted: number, setting: string): Promise<number> {
+  if (wanted === 0) return getPort({ host });
+  const isFree = await canListen(wanted);
+  if (isFree) return wanted;
+  throw portTaken(wanted, setting);
+}
+
+/** Retries when another program took the chosen free port before the server listened on it. */
+export function startOnFreePorts<T>(start: () => Promise<T>): Promise<T> {
+  return pRetry(start, {
+    retries: 2,
+    minTimeout: 50,
+    shouldRetry: ({ error }) => /address (?:already )?in use/i.test(error.message),
+  });
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
+}
 
 export type ServerProgram = {
   /** Name for log lines and errors, for example `restate`. */

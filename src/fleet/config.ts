@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { findUrlFault } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
 import {
   flag,
@@ -11,7 +12,6 @@ import {
   wholeNumber,
   wholeNumberIn,
 } from "#kernel/setting.ts";
-import { findUrlFault } from "#kernel/url-fault.ts";
 
 const engineUrl = {
   schemes: ["tcp", "https", "http", "ssh"],

@@ -1,6 +1,6 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 import { isPersonal } from "#kernel/words.ts";
 
 /** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */

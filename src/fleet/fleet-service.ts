@@ -2,11 +2,10 @@
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
 import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
+import { noSuch } from "#kernel/text.ts";
 import {
   defaultFleet,
   type FleetList,

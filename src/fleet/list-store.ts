@@ -1,13 +1,73 @@
 /** Updates the table `sentinels` from the fleet's list. */
+
 import type pg from "pg";
+import { Gauge, type Registry } from "prom-client";
+import type { ListedSentinel } from "#fleet/drivers/driver.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { compareImages } from "#kernel/image-reference.ts";
-import type { FleetList, FleetMember } from "./contract.ts";
-import type { ListedSentinel } from "./drivers/driver.ts";
-import { refuseList } from "./list-refusal.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import {
+  type FleetList,
+  type FleetMember,
+  type FleetProblemCode,
+  fleetOption,
+} from "./contract.ts";
+
+/** Counts of a fleet's sentinels: known so far, of those missing in a new list, and listed in it. */
+type ListCounts = { fleet: string; known: number; missing: number; listed: number };
+
+/** Throws `fleet_list_refused` for a list that lacks more than this percentage of the known ones. */
+export function refuseList(
+  { fleet, known, missing, listed }: ListCounts,
+  maxMissingPercent: number,
+): void {
+  if (missing * 100 <= known * maxMissingPercent) return;
+  throw new ProblemError<FleetProblemCode>({
+    status: 409,
+    code: "fleet_list_refused",
+    detail:
+      `the fleet lists ${listed} sentinels and lacks ${missing} of the ${known} known ones: ` +
+      `it was not accepted. If it is correct, confirm it: vedette sentinels confirm ${listed}${fleetOption(fleet)}`,
+  });
+}
+
+/** Throws `fleet_list_changed` when the fleet lists another number than the one confirmed. */
+export function requireCount(listed: number, confirmed: number): void {
+  if (listed === confirmed) return;
+  throw new ProblemError<FleetProblemCode>({
+    status: 409,
+    code: "fleet_list_changed",
+    detail: `the fleet lists ${listed} sentinels now, not ${confirmed}: check again and confirm that number`,
+  });
+}
+
+export type ListMetrics = { succeeded: (size: number) => void; failed: () => void };
+
+/** Returns the metrics of a fleet by its name. */
+export function createListMetrics(registry: Registry): (fleet: string) => ListMetrics {
+  const size = new Gauge({
+    name: "vedette_fleet_sentinels",
+    help: "Sentinels in the fleet's last accepted list.",
+    labelNames: ["fleet"],
+    registers: [registry],
+  });
+  const isFailing = new Gauge({
+    name: "vedette_fleet_list_failing",
+    help: "1 while the fleet cannot be listed or its list is refused, else 0.",
+    labelNames: ["fleet"],
+    registers: [registry],
+  });
+  return (fleet) => ({
+    succeeded: (sentinels) => {
+      size.set({ fleet }, sentinels);
+      isFailing.set({ fleet }, 0);
+    },
+    failed: () => isFailing.set({ fleet }, 1),
+  });
+}
 
 /** A list, and the time right before it was requested, by the clock of Postgres. */
-export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] };
+type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] };
 
 export type Confirmation = NonNullable<FleetList["list_confirmed"]>;
 

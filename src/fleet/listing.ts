@@ -1,15 +1,11 @@
 /** Lists the fleet: requests its list, checks and stores it, and refreshes it in the background. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs, pause, unlessLate } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { pause } from "#kernel/pause.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { FleetMember, FleetProblemCode } from "./contract.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "./drivers/driver.ts";
-import type { ListMetrics } from "./list-metrics.ts";
-import { requireCount } from "./list-refusal.ts";
-import type { Confirmation, ListStore } from "./list-store.ts";
+import { type Confirmation, type ListMetrics, type ListStore, requireCount } from "./list-store.ts";
 
 export type ListingParts = {
   driver: Pick<Driver, "list">;

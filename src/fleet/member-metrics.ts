@@ -1,8 +1,8 @@
 /** The fleets by state, counted in Postgres at each scrape. */
 import { Gauge, type Registry } from "prom-client";
 import { deployStatuses, healths } from "#fleet/contract.ts";
+import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 
 /** A scrape waits for all metrics: a database that hangs must not cost it the others. */
 const readTimeoutMs = 2_000;

@@ -1,6 +1,6 @@
 /** The times of a cron expression in a time zone. */
 import { type CronDialect, type CronFields, parseCron } from "./cron-expression.ts";
-import { offsetAt } from "./zoned-time.ts";
+import { offsetAt } from "./time.ts";
 
 /** Five fields, or `@daily` and the like; `timezone` is a name of the IANA; `dialect` is Debian's by default. */
 export type CronTimes = {

@@ -1,5 +1,5 @@
 /** Announces that this process is about to end, so that load balancers stop sending it requests. */
-import { pause } from "./pause.ts";
+import { pause } from "./async.ts";
 
 export type Departure = {
   isAnnounced: () => boolean;

@@ -1,6 +1,5 @@
 /** Groups requests: those that arrive while one is running are sent together as the next one. */
-import { isConnectionLost } from "./connection-lost.ts";
-import { isOfData } from "./unwritable.ts";
+import { isConnectionLost, isOfData } from "./database-faults.ts";
 
 /** The most items of one request. */
 const maxGroup = 1_000;

@@ -1,9 +1,9 @@
 /** Reads for a caller who is waiting: a failing read becomes a 503 within seconds instead of endless retries. */
 import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
+import { unlessLate } from "./async.ts";
 import { isHung } from "./hang-watch.ts";
 import { ProblemError } from "./problem.ts";
-import { unlessLate } from "./unless-aborted.ts";
 
 type ReadSettings = {
   /** Name of the journaled step. */

@@ -5,7 +5,7 @@
 import { globSync } from "node:fs";
 import path from "node:path";
 import { portOf } from "./address.ts";
-import { readSecretFile } from "./secret-file.ts";
+import { readSecretFile } from "./files.ts";
 
 /** A secret's name and its allowed destinations: `hosts` is the secret's list as written; undefined: there is none. */
 export type Binding = { name: string; hosts: string | undefined };

@@ -3,17 +3,13 @@
  * killed they are free at once. When the connection is lost the locks are taken again; in between only a
  * process that starts at that moment could take them.
  */
-
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { backoffMs } from "./backoff.ts";
-import { connectDirectly, endClient } from "./direct-connection.ts";
-import { inTime } from "./in-time.ts";
+import { backoffMs, inTime, pause } from "./async.ts";
+import { connectDirectly, endClient, isPooled } from "./database-connection.ts";
 import type { Log } from "./log.ts";
-import { pause } from "./pause.ts";
-import { isPooled } from "./pooler.ts";
 
 export type SessionLock = {
   /** Unique among the locks of the program; must never change. */

@@ -1,7 +1,8 @@
 /** The words for states and callers that people read: the same on the command line, in the console, in chat and on public pages. */
-import { formatSpan } from "./duration.ts";
+
 import { shortenImage } from "./image-reference.ts";
-import { formatUtc } from "./time.ts";
+import { someOf } from "./text.ts";
+import { formatSpan, formatUtc } from "./time.ts";
 
 export const checkWords = {
   ok: "ok",
@@ -88,4 +89,23 @@ export function rolloutOfAlert(
 /** The first letter large. */
 export function capitalize(text: string): string {
   return text === "ok" ? "OK" : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+type Selector = {
+  ids?: readonly string[] | undefined;
+  regions?: readonly string[] | undefined;
+  labels?: Readonly<Record<string, string>> | undefined;
+};
+
+/** "gw-7, gw-8; in eu; tier=canary": of a long list the first names. */
+export function whichOf({ ids = [], regions = [], labels = {} }: Selector): string {
+  const where = regions.length === 0 ? "" : `in ${someOf(regions, 5)}`;
+  return [someOf(ids, 5), where, labelWords(labels)].filter((words) => words !== "").join("; ");
+}
+
+/** "tier=canary, kernel=5". */
+export function labelWords(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
 }

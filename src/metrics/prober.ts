@@ -3,9 +3,8 @@
  * poll: the liveness check answers quickly while a dependency is down.
  */
 import { Gauge, type Registry } from "prom-client";
+import { onceAtATime, unlessLate } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
 
 /** `ask` resolves when the dependency answers, and rejects when it does not. */
 export type Dependency = { name: string; ask: () => Promise<unknown> };

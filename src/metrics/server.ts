@@ -2,11 +2,90 @@
  * `GET /metrics` for Prometheus, and `GET /livez` and `/readyz` for a container's probes: the same for every
  * role, on an address of their own so that the public one never serves them.
  */
+
 import { type FastifyInstance, fastify } from "fastify";
-import type { Registry } from "prom-client";
-import { limitPipelines } from "#kernel/pipelines.ts";
-import { type ReadThreads, textOf } from "./exposition.ts";
-import type { ReadinessReport } from "./readiness.ts";
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Gauge,
+  type MetricObject,
+  Registry,
+} from "prom-client";
+import { readVersion } from "#kernel/process.ts";
+import { limitPipelines } from "#kernel/server.ts";
+import type { DependencyState } from "./prober.ts";
+
+/** Includes the metrics of the process itself: processor, memory, event loop, garbage collection. */
+export function createRegistry(roles: readonly string[]): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const info = new Gauge({
+    name: "vedette_build_info",
+    help: "Always 1; its labels say what runs here.",
+    labelNames: ["version", "roles"],
+    registers: [registry],
+  });
+  info.set({ version: readVersion(), roles: roles.join(",") }, 1);
+  return registry;
+}
+
+/**
+ * Decides if a process should get requests, for the readiness probe of a container. An unavailable dependency is
+ * reported, and counts only by a setting: it is away for all replicas at once, an `api` answers from its cache
+ * meanwhile, and taking every replica out of a Service would turn slow answers into none.
+ */
+export type ReadinessReport = {
+  /**
+   * "starting": not everything is up yet; "leaving": about to end, its ports still answer; "waiting": one of the
+   * dependencies did not answer the last poll, and the settings ask for all of them.
+   */
+  status: "starting" | "ready" | "leaving" | "waiting";
+  dependencies: Record<string, DependencyState>;
+};
+
+export type Readiness = {
+  /** Everything of this process is up. */
+  recordStart: () => void;
+  report: () => ReadinessReport;
+};
+
+export function createReadiness(of: {
+  isLeaving: () => boolean;
+  dependencies: () => Record<string, DependencyState>;
+  /** True if a process without its dependencies should get no requests. */
+  needsDependencies: boolean;
+}): Readiness {
+  let isStarted = false;
+  const statusNow = (): ReadinessReport["status"] => {
+    if (of.isLeaving()) return "leaving";
+    if (!isStarted) return "starting";
+    const isWaiting = of.needsDependencies && Object.values(of.dependencies()).includes("down");
+    return isWaiting ? "waiting" : "ready";
+  };
+  return {
+    recordStart: () => {
+      isStarted = true;
+    },
+    report: () => ({ status: statusNow(), dependencies: of.dependencies() }),
+  };
+}
+
+/** The metrics of some threads, of each as `getMetricsAsJSON` returns them. */
+export type ReadThreads = () => Promise<MetricObject[][]>;
+
+/** Returns all metrics as text. Those of threads are added up, or joined as their `aggregator` says. */
+export async function textOf(registry: Registry, readThreads: ReadThreads): Promise<string> {
+  const threads = (await readThreads()).filter((metrics) => metrics.length > 0);
+  if (threads.length === 0) return registry.metrics();
+  const shared = new Set(threads.flat().map(({ name }) => name));
+  const own = registry.getMetricsAsArray().map(({ name }) => name);
+  const texts = own
+    .filter((name) => !shared.has(name))
+    .map((name) => registry.getSingleMetricAsString(name));
+  const main = (await registry.getMetricsAsJSON()).filter(({ name }) => shared.has(name));
+  const joined = AggregatorRegistry.aggregate([main, ...threads]);
+  return [...(await Promise.all(texts)), await joined.metrics()].join("\n\n");
+}
 
 const receiveTimeoutMs = 10_000;
 

@@ -3,7 +3,7 @@
  * before then fires later by the same amount.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { startBackground } from "#kernel/background.ts";
+import { startBackground } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 
 type Parts = {

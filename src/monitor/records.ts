@@ -1,7 +1,7 @@
 /** Writes the entries of a check in order, and retries until the database accepts them. */
 import { implement } from "@restatedev/restate-sdk";
 import type { AlertTransition } from "#alerts/contract.ts";
-import { whyUnwritable } from "#kernel/unwritable.ts";
+import { whyUnwritable } from "#kernel/database-faults.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
 import type { SuppressionSpan } from "#monitor/related.ts";

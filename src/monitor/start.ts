@@ -2,7 +2,7 @@
 import pLimit from "p-limit";
 import { alertDelivery, directQueueKey } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
-import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import { watchClock } from "./clock-watch.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
 import { drillService } from "./drills/contract.ts";

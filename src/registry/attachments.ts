@@ -2,11 +2,10 @@
  * Finds the signatures that are attached to an image: by the referrers of its digest (OCI distribution specification,
  * "Listing Referrers"), or by the tags that came before them. Whoever may push attaches what they like, and as much.
  */
-
 import pLimit from "p-limit";
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { listOf } from "#kernel/setting.ts";
 import type { RegistryClient } from "./client.ts";
 import {
   type ContentSource,
@@ -17,9 +16,8 @@ import {
   unlessTooLarge,
 } from "./content.ts";
 import type { Answer } from "./exchange.ts";
-import { parseImageName } from "./image-name.ts";
+import { parseImageName, TooLarge } from "./image-name.ts";
 import { manifestTypes, requireSuccess } from "./manifest.ts";
-import { TooLarge } from "./refusal.ts";
 import { type Patience, withRetries } from "./retries.ts";
 
 /** `name`: a tag, or the beginning of a digest. `cosign`: a layer of cosign's own tags, with what it is annotated by. */

@@ -1,7 +1,6 @@
 /** The challenge of a registry that answers 401: it requires a password, or a token from a token service. */
 import { isIP } from "node:net";
-import { isLoopback, isPlainHttp } from "./image-name.ts";
-import { refuse } from "./refusal.ts";
+import { isLoopback, isPlainHttp, refuse } from "./image-name.ts";
 
 export type BearerChallenge = { scheme: "bearer"; realm: string; service: string; scope: string };
 

@@ -2,9 +2,8 @@
 import { z } from "zod";
 import { parseJson } from "#kernel/body.ts";
 import type { Exchange } from "./client.ts";
-import type { ImageName } from "./image-name.ts";
+import { type ImageName, RegistryTrouble, refuse, TooLarge } from "./image-name.ts";
 import { digestOf, manifestTypes, requireSuccess } from "./manifest.ts";
-import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 export const Digest = z.string().regex(/^sha256:[a-f0-9]{64}$/);
 

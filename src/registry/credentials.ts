@@ -1,10 +1,10 @@
 /** Credentials for registries, from the environment or Docker's own configuration. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { cleanText } from "#kernel/clean-text.ts";
-import { readSecretVariable } from "#kernel/secret-file.ts";
+import { readSecretVariable } from "#kernel/files.ts";
+import { cleanText } from "#kernel/text.ts";
 import type { RegistryConfig } from "./config.ts";
-import { refuse } from "./refusal.ts";
+import { refuse } from "./image-name.ts";
 
 /** An identity token is what `docker login` stores for registries that issue tokens themselves. */
 export type Credential = { user: string; password: string } | { identityToken: string };

@@ -1,11 +1,11 @@
 /** Sends requests to registries, with limits of time and size, and follows redirects. */
+
+import { within } from "#kernel/async.ts";
 import { readBody } from "#kernel/body.ts";
 import { type Dispatcher, request as requestHttp } from "#kernel/http.ts";
 import { ClosedAddressError, type Reach } from "#kernel/reach.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
-import { within } from "#kernel/unless-aborted.ts";
-import { isPlainHttp } from "./image-name.ts";
-import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
+import { readRetryAfter } from "#kernel/time.ts";
+import { isPlainHttp, RegistryTrouble, refuse, TooLarge } from "./image-name.ts";
 
 /** Limit of a whole request. */
 const timeoutMs = 5_000;

@@ -1,6 +1,6 @@
 /** Reads the labels of an image (OCI image specification, "Image Configuration"). */
 import { z } from "zod";
-import { listOf, Texts } from "#kernel/list-of.ts";
+import { listOf, Texts } from "#kernel/setting.ts";
 import type { RegistryClient } from "./client.ts";
 import {
   type ContentSource,
@@ -10,8 +10,7 @@ import {
   readManifest,
   unlessTooLarge,
 } from "./content.ts";
-import { type ImageName, parseImageName } from "./image-name.ts";
-import { refuse } from "./refusal.ts";
+import { type ImageName, parseImageName, refuse } from "./image-name.ts";
 import { type Patience, withRetries } from "./retries.ts";
 
 const Manifest = z.object({ config: z.object({ digest: Digest }) });

@@ -2,9 +2,16 @@
 import { createHash } from "node:crypto";
 import { parseJson } from "#kernel/body.ts";
 import type { RegistryClient } from "./client.ts";
+import type { RegistryConfig } from "./config.ts";
 import { type Answer, throwTrouble } from "./exchange.ts";
-import type { ImageName } from "./image-name.ts";
-import { RegistryTrouble, refuse } from "./refusal.ts";
+import {
+  type ImageName,
+  isAllowed,
+  parseImageName,
+  RegistryTrouble,
+  refuse,
+} from "./image-name.ts";
+import { withRetries } from "./retries.ts";
 
 /** Always all four: without its own kind an image is not found, or is another one (findings/one-tag-has-two-digests.sh). */
 export const manifestTypes = [
@@ -22,7 +29,7 @@ const limiting = [401, 408, 429, 503];
  * HEAD, which registries do not count as a pull; then by GET, because some answer a HEAD with an error, or not at all.
  * Throws a `ProblemError` for final errors, and `RegistryTrouble` for those that may be temporary.
  */
-export function createReadDigest(
+function createReadDigest(
   client: RegistryClient,
   image: ImageName,
   reference: string,
@@ -89,4 +96,28 @@ export function requireSuccess(answer: Answer, image: ImageName): void {
   throwTrouble(answer);
   const detail = `the registry ${image.registry} answered ${status} to ${image.tagged}`;
   throw refuse("registry_unavailable", `${detail}; check that it is a registry`);
+}
+
+/**
+ * Returns `image` with the current digest of its tag, so that every sentinel gets the same content even if
+ * the tag moves. An image with a digest keeps it, once the registry has confirmed that it exists: when tag
+ * and digest disagree the digest wins, as it does when the image is pulled. Throws a `ProblemError` (400
+ * invalid_request, image_not_found, image_not_allowed, registry_auth; 503 registry_unavailable, which does
+ * not mean that the image is missing).
+ */
+export function createPinImage(settings: RegistryConfig, client: RegistryClient) {
+  return async (image: string): Promise<string> => {
+    const name = parseImageName(image);
+    if (!isAllowed(name, settings.allowed)) {
+      const allowed = settings.allowed.join(", ");
+      const detail = `${name.tagged} is not in an allowed registry or repository`;
+      throw refuse("image_not_allowed", `${detail}; registry.allowed has ${allowed}`);
+    }
+    const digest = await withRetries(
+      createReadDigest(client, name, name.digest ?? name.tag ?? "latest"),
+      (why) => `cannot check now whether the image exists in ${name.registry} (${why})`,
+      { notFoundWaitMs: settings.not_found_wait_seconds * 1_000 },
+    );
+    return `${name.tagged}@${name.digest ?? digest}`;
+  };
 }

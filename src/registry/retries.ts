@@ -1,9 +1,9 @@
 /** Tries requests to a registry again after trouble that may be temporary. */
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
+import { unlessLate } from "#kernel/async.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
-import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
+import { RegistryTrouble, refuse, TooLarge } from "./image-name.ts";
 
 /** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
 const retries = 3;

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { CiKind } from "#ci/contract.ts";
-import { noSuch } from "#kernel/nearest.ts";
-import { readPairs } from "#kernel/pairs.ts";
 import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
+import { noSuch, readPairs } from "#kernel/text.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
 import { Limit } from "#rollout/values/contract.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";

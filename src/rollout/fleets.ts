@@ -7,8 +7,8 @@ import {
   notOperatorOf,
 } from "#fleet/contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { noSuch } from "#kernel/text.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import type { HeadPolicy } from "./state.ts";
 

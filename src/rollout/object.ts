@@ -6,21 +6,10 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
-import type { RolloutProblemCode } from "./contract.ts";
-import { unknownKey } from "./fleets.ts";
-import { advance } from "./handlers/advance.ts";
-import { launchBatch } from "./handlers/batches.ts";
-import { approve, skip } from "./handlers/end-wait.ts";
-import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
-import { type OrderStop, stoppingOrders } from "./handlers/order-stop.ts";
-import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
-import { noteServing, record } from "./handlers/record.ts";
-import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
-import { beginRollback } from "./handlers/rollback.ts";
-import { noteCaller } from "./handlers/runs.ts";
-import { windowsChanged } from "./handlers/wake.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
+import { launchBatch, noteServing, record } from "#rollout/handlers/batches.ts";
+import { approve, skip, windowsChanged } from "#rollout/handlers/end-wait.ts";
+import { beginRollback, type OrderStop, stoppingOrders } from "#rollout/handlers/stop.ts";
 import {
   endRollback,
   freeze,
@@ -29,7 +18,14 @@ import {
   stopForVersion,
   storeBatches,
   toCapture,
-} from "./handlers/waves.ts";
+} from "#rollout/handlers/waves.ts";
+import type { RolloutProblemCode } from "./contract.ts";
+import { unknownKey } from "./fleets.ts";
+import { advance } from "./handlers/advance.ts";
+import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
+import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
+import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
+import { noteCaller } from "./handlers/runs.ts";
 import {
   type Advance,
   type RecordRequest,

@@ -7,31 +7,30 @@ import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { readPatiently } from "#kernel/read-now.ts";
-import { leaveOut, reasonOf } from "./choice/leave-out.ts";
-import { createPinStore } from "./choice/store.ts";
+import { leaveOut, reasonOf } from "#rollout/choice/leave-out.ts";
+import { createPinStore } from "#rollout/choice/store.ts";
+import type { OrderStop } from "#rollout/handlers/stop.ts";
+import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
+import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
+import type { GateChecks } from "#rollout/rules/start.ts";
+import { createReadStrays, createWatch, type ReadWindows } from "#rollout/services/poll.ts";
+import {
+  createPinService,
+  createPromotionService,
+  createWindowService,
+} from "#rollout/services/rows.ts";
+import { createWindowStore } from "#rollout/windows/store.ts";
 import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
-import type { OrderStop } from "./handlers/order-stop.ts";
 import { exposeRollouts } from "./history/metrics.ts";
-import { createHistoryObject } from "./history/object.ts";
-import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
-import { createPromotionStore, type PromotionStore } from "./promotions/store.ts";
 import { holdsFor } from "./rows/handlers.ts";
 import type { RowStore } from "./rows/store.ts";
-import type { GateChecks } from "./rules/gate-checks.ts";
 import { createBatchService } from "./services/batch/batch.ts";
 import type { ReadPinned } from "./services/batch/pin-watch.ts";
 import { createCapture, type ReadPins } from "./services/capture.ts";
-import { createPinService } from "./services/pins.ts";
-import type { ReadWindows } from "./services/poll.ts";
-import { createPromotionService } from "./services/promotions.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
 import { createRunService } from "./services/run.ts";
-import { createReadStrays } from "./services/strays.ts";
-import { createWatch } from "./services/watch.ts";
-import { createWindowService } from "./services/windows.ts";
-import { createWindowStore } from "./windows/store.ts";
 
 export type RolloutParts = {
   /** The default one first. */

@@ -1,11 +1,9 @@
 /** Implements the commands about alert routes that need the rows alone, without a server. */
-import { hintOf, pick } from "#kernel/nearest.ts";
+import { hintOf, pick } from "#kernel/text.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
-import { type LintReport, lintRoutes } from "#routing/lint.ts";
-import { type Alert, simulate } from "#routing/match.ts";
-import { leftOut, mustPage } from "#routing/requirements.ts";
-import { type RoutedCheck, type Walk, walkToPage } from "#routing/walk.ts";
+import { type LintReport, leftOut, lintRoutes, mustPage } from "./lint.ts";
+import { type Alert, type RoutedCheck, simulate, type Walk, walkToPage } from "./match.ts";
 
 /** Calls no service. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(

@@ -1,5 +1,9 @@
 /** Finds the routes that take an alert, as the incident service decides it: every route that matches acts. */
-import type { AlertRoute, Condition } from "./contract.ts";
+
+import type { Environment } from "#alerts/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { noSuch } from "#kernel/text.ts";
+import type { AlertRoute, Condition, RoutingRows } from "./contract.ts";
 
 export type Alert = {
   /** The name of a row of `sources`. */
@@ -17,7 +21,7 @@ type RouteVerdict = {
   channel: string;
 };
 
-export type Simulation = Alert & {
+type Simulation = Alert & {
   /** Every route that takes alerts of this source, in the order of the rows. */
   routes: readonly RouteVerdict[];
   /** Escalation paths that page, each once. */
@@ -79,4 +83,57 @@ function evaluate(labels: Alert["labels"], condition: Condition): Evaluation {
 
 function unique(names: readonly string[]): string[] {
   return [...new Set(names)];
+}
+
+/** The fields of an API check or a heartbeat that decide who is notified. */
+export type RoutedCheck = { id: string; environment: Environment; channel: Environment | null };
+
+export type Walk = {
+  check: string;
+  environment: Environment;
+  /** null: the check has none, and only the console shows its alerts. */
+  channel: Environment | null;
+  /** The source that the channel posts to; null without a channel. */
+  source: string | null;
+  /** null without a channel. */
+  simulation: Simulation | null;
+};
+
+/** A channel posts to the synthetic monitor's source of its environment. */
+export function walkToPage(check: RoutedCheck, { sources, routes }: RoutingRows): Walk {
+  const { id, environment, channel } = check;
+  const ofChannel = sources.find((row) => row.kind === "checkly" && row.environment === channel);
+  const source = channel === null ? undefined : ofChannel;
+  return {
+    check: id,
+    environment,
+    channel,
+    source: source?.name ?? null,
+    simulation: source === undefined ? null : simulate({ source: source.name, labels: {} }, routes),
+  };
+}
+
+/** The routing data that the console shows. */
+export function describeRouting({ sources, routes }: RoutingRows, watched: readonly RoutedCheck[]) {
+  return {
+    sources: sources.map(({ name, title, environment, labels }) => ({
+      name,
+      title,
+      environment,
+      labels,
+    })),
+    checks: watched.map((check) => {
+      const { channel, source, simulation } = walkToPage(check, { sources, routes });
+      const { pages = [], channels = [] } = simulation ?? {};
+      return { check: check.id, channel, source, pages: [...pages], channels: [...channels] };
+    }),
+    simulate: (alert: Alert) => {
+      if (sources.some(({ name }) => name === alert.source)) return simulate(alert, routes);
+      throw new ProblemError({
+        status: 400,
+        code: "unknown_source",
+        detail: noSuch("source", alert.source, sources),
+      });
+    },
+  };
 }

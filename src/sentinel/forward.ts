@@ -4,9 +4,7 @@ import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
-import { framingOf } from "./framing.ts";
-import { answerHeaders, requestHeaders } from "./headers.ts";
-import type { Origin } from "./origin.ts";
+import { answerHeaders, framingOf, type Origin, requestHeaders } from "./headers.ts";
 import { createSendUpstream } from "./send-upstream.ts";
 
 /** The facts that the gateway has verified about a request with a valid key. */

@@ -1,7 +1,55 @@
 /** The headers of requests to the upstream and of answers to the caller. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import type { Framing } from "./framing.ts";
-import type { Origin } from "./origin.ts";
+import { clientOf, hopsOf, isListed } from "#kernel/address.ts";
+import { ProblemError } from "#kernel/problem.ts";
+
+type Framing = { kind: "none" } | { kind: "chunked" } | { kind: "length"; bytes: number };
+
+type Head = Pick<IncomingMessage, "headers" | "httpVersion">;
+
+/** Throws a 400 for a framing that servers may read differently. */
+export function framingOf({ headers, httpVersion }: Head): Framing {
+  const coding = headers["transfer-encoding"];
+  const length = headers["content-length"];
+  if (coding !== undefined) {
+    if (length !== undefined) throw badFraming("Transfer-Encoding comes without Content-Length");
+    if (httpVersion !== "1.1") throw badFraming("Transfer-Encoding needs HTTP/1.1");
+    if (coding.toLowerCase() !== "chunked") throw badFraming('Transfer-Encoding must be "chunked"');
+    return { kind: "chunked" };
+  }
+  if (length === undefined) return { kind: "none" };
+  if (!/^\d{1,15}$/.test(length)) throw badFraming("Content-Length must be one whole number");
+  const bytes = Number(length);
+  return bytes === 0 ? { kind: "none" } : { kind: "length", bytes };
+}
+
+function badFraming(rule: string): ProblemError {
+  const detail = `it is not clear where the body of the request ends: ${rule}`;
+  return new ProblemError({ status: 400, code: "bad_framing", detail });
+}
+
+/** The origin of a request: the peer's address, and what trusted proxies in front report. */
+export type Origin = {
+  /** The caller's address, "unknown" if a trusted proxy names none. */
+  client: string;
+  /** `X-Forwarded-For` for the upstream: the received value and the peer's address. */
+  chain: string;
+  /** True if the peer is one of the trusted proxies. */
+  isProxied: boolean;
+};
+
+/** `trustedProxies`: addresses or ranges whose `X-Forwarded-For` is trusted. */
+export function originOf(
+  request: Parameters<typeof hopsOf>[0],
+  trustedProxies: readonly string[],
+): Origin {
+  const hops = hopsOf(request);
+  return {
+    client: clientOf(hops, trustedProxies),
+    chain: hops.join(", "),
+    isProxied: isListed(trustedProxies, hops.at(-1) ?? ""),
+  };
+}
 
 /** Headers that belong to one connection, not to the message (RFC 9110, section 7.6.1). */
 const hopByHop = [
@@ -35,7 +83,7 @@ const ownNames = new Set([
 
 const ownPrefix = /^x-(vedette|forwarded)-/;
 
-export type Extra = {
+type Extra = {
   keyId: string;
   requestId: string;
   sentinelId: string;

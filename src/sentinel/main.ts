@@ -5,9 +5,15 @@ import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createForward } from "./forward.ts";
-import { createGateway, type Gateway } from "./gateway.ts";
+import {
+  type Behaviour,
+  behaviourOf,
+  createGateway,
+  type Gateway,
+  readSettings,
+  type SentinelSettings,
+} from "./gateway.ts";
 import { createPrivateServer, type Health } from "./health.ts";
-import { type Behaviour, behaviourOf, readSettings, type SentinelSettings } from "./settings.ts";
 import { createTunnels } from "./tunnel.ts";
 import { createVerifyKey } from "./verify.ts";
 

@@ -1,15 +1,111 @@
 /** `StatusReads`: reads the status of everything from those who have it. */
+
 import { type Context, implement } from "@restatedev/restate-sdk";
 import type { AlertEventList, AlertEventListRequest } from "#alerts/contract.ts";
+import { defaultFleet, fleetOption } from "#fleet/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
-import { toIso } from "#kernel/time.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
+import { cleanText, someOf } from "#kernel/text.ts";
+import { formatSpan, formatUtc, toIso } from "#kernel/time.ts";
+import { callerWords, stateWords } from "#kernel/words.ts";
 import type { CheckList } from "#monitor/results/contract.ts";
-import type { RolloutStatus } from "#rollout/contract.ts";
-import { type StatusView, statusReads } from "./contract.ts";
-import { findWrong } from "./find-wrong.ts";
+import { isLeftBehind, type RolloutStatus } from "#rollout/contract.ts";
+import { oldListMs, type StatusView, statusReads, type Wrong } from "./contract.ts";
+
+type Fleet = StatusView["fleets"][number];
+
+/** Decides what of a status is wrong, in the order in which it hurts customers. Pure. */
+export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
+  const { fleets, alerts, deliveries, checks, taken_at } = status;
+  const byChannel = Map.groupBy(deliveries, ({ channel }) => channel);
+  return [
+    ...fleets.flatMap(findDown),
+    ...alerts.map(describeAlert),
+    ...fleets.flatMap(findPaused),
+    ...fleets.flatMap(findStillOrdered),
+    ...[...byChannel].map(([channel, events]) => describeFailing(channel, events)),
+    ...fleets.flatMap((fleet) => findOldList(fleet, taken_at)),
+    ...findSilent(checks.silent ?? 0),
+  ];
+}
+
+function findDown({ name, overview: { unhealthy, total, sentinels } }: Fleet): Wrong[] {
+  if (unhealthy === 0) return [];
+  const ids = sentinels.map(({ id }) => id);
+  const text = `${unhealthy} of ${total} sentinels${ofFleet(name)} ${unhealthy === 1 ? "is" : "are"} down: ${someOf(ids, 5, unhealthy)}`;
+  return [
+    { about: "sentinels", fleet: name, text, next: `vedette sentinels list${fleetOption(name)}` },
+  ];
+}
+
+function describeAlert(check: StatusView["alerts"][number]): Wrong {
+  const { id, name, alert, reason, reaches_nobody: nobody, quiet_until } = check;
+  const since = alert === null ? "" : ` since ${formatUtc(alert.opened_at)}`;
+  const by = alert?.acknowledged_by ?? null;
+  const text = [
+    `${name} alerts${since}${because(reason)}`,
+    ...(by === null ? [] : [`acknowledged by ${cleanText(callerWords(by), 200)}`]),
+    ...(quiet_until === null ? [] : ["muted"]),
+    ...(nobody === undefined ? [] : [`nobody is notified (${nobody})`]),
+  ].join("; ");
+  return { about: "alert", check: id, text, next: `vedette checks history ${id}` };
+}
+
+function findPaused({ name, rollout }: Fleet): Wrong[] {
+  if (rollout.state !== "paused") return [];
+  const { image, standing = [], current_wave, total_waves } = rollout;
+  const now = standing.map(({ text }) => text.replace(/\.$/, "")).join("; ");
+  const text = `the rollout of ${shortenImage(image ?? "")}${ofFleet(name)} is ${stateWords(rollout)} in wave ${current_wave} of ${total_waves}: ${now}`;
+  return [
+    { about: "rollout", fleet: name, text, next: `vedette rollout status${fleetOption(name)}` },
+  ];
+}
+
+/** Failed sentinels of a rollout that is over: nothing brings them back by itself. */
+function findStillOrdered({ name, rollout }: Fleet): Wrong[] {
+  const { state, failed, failed_sentinels: named, image, standing = [] } = rollout;
+  if (failed === 0 || (state !== "cancelled" && state !== "completed")) return [];
+  const ids = named.map(({ id }) => id);
+  const left = standing.flatMap((part) => (isLeftBehind(part) ? [`; ${part.brief}`] : [])).join("");
+  const who = `${failed} ${failed === 1 ? "sentinel" : "sentinels"}${ofFleet(name)}`;
+  const text = `${who} failed and ${failed === 1 ? "is" : "are"} still ordered to run ${shortenImage(image ?? "")}: ${someOf(ids, 5, failed)}${left}`;
+  const next = `vedette rollout status${fleetOption(name)}`;
+  return [{ about: "rollout", fleet: name, text, next }];
+}
+
+function describeFailing(channel: string, [newest, ...others]: StatusView["deliveries"]): Wrong {
+  const words = others.length === 0 ? "1 delivery" : `${others.length + 1} deliveries`;
+  const text = `${words} to channel ${channel} not accepted${because(newest?.cause ?? null)}`;
+  return { about: "delivery", text, next: "vedette alerts events" };
+}
+
+/** Then the health that is known of its sentinels is old, too: readers of `wrong` go by this. */
+function findOldList({ name, overview: { list, total } }: Fleet, now: string): Wrong[] {
+  const { asked_at: at, problem } = list;
+  const isNew = at !== null && Date.parse(now) - Date.parse(at) <= oldListMs;
+  if (problem === null && isNew) return [];
+  const age = at === null ? "was never read" : `is ${formatSpan(at, now)} old`;
+  const unknown = total === 0 ? "" : `; the health of its ${total} sentinels is not known`;
+  const text = `the list of the fleet${name === defaultFleet ? "" : ` ${name}`} ${age}${because(problem)}${unknown}`;
+  return [{ about: "fleet_list", fleet: name, text, next: "vedette doctor" }];
+}
+
+function findSilent(count: number): Wrong[] {
+  if (count === 0) return [];
+  const text = `the monitor does not run ${count === 1 ? "1 check" : `${count} checks`}`;
+  return [{ about: "checks", text, next: "vedette checks list" }];
+}
+
+function ofFleet(name: string): string {
+  return name === defaultFleet ? "" : ` of fleet ${name}`;
+}
+
+/** A reason quotes other programs. */
+function because(reason: string | null): string {
+  return reason === null ? "" : `: ${cleanText(reason, 300)}`;
+}
 
 type Parts = {
   /** The names of the fleets, the default one first. */

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
 import { readBody } from "#kernel/body.ts";
-import { listOf } from "#kernel/list-of.ts";
-import { requestRestate } from "#kernel/restate-address.ts";
+import { requestRestate } from "#kernel/restate.ts";
+import { listOf } from "#kernel/setting.ts";
 import { isTransient, readReason } from "./restate-admin.ts";
 
 export type Registration = {

@@ -1,6 +1,6 @@
 /** Ends invocations that another version started, and repeats those of their calls that are still needed. */
 import { type Context, iface, implement } from "@restatedev/restate-sdk";
-import type { Duties } from "#kernel/duty.ts";
+import type { Duties } from "#kernel/restate.ts";
 import type { SentCall } from "./journals.ts";
 import type { WedgedInvocation, WedgedReader } from "./wedged.ts";
 

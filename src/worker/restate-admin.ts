@@ -1,7 +1,8 @@
 /** Restate's admin API: SQL queries on its tables, and changes of invocations. */
 import pLimit from "p-limit";
 import { readBody } from "#kernel/body.ts";
-import { requestRestate } from "#kernel/restate-address.ts";
+import type { Log } from "#kernel/log.ts";
+import { requestRestate } from "#kernel/restate.ts";
 
 const timeoutMs = 10_000;
 const atOnce = 10;
@@ -61,4 +62,30 @@ async function refusal(what: string, { statusCode, body }: Answer): Promise<Erro
 export async function readReason(body: Answer["body"], chars: number): Promise<string> {
   const text = await readBody(body, mostReasonBytes);
   return text?.toString("utf8").slice(0, chars) ?? "";
+}
+
+const mostAtOnce = 5_000;
+
+/** The names of our services, since other programs may use the same Restate. */
+const ours = "vedette.v1.";
+
+const findPaused = `
+  SELECT id FROM sys_invocation
+  WHERE status = 'paused' AND target_service_name LIKE '${ours}%' LIMIT ${mostAtOnce}`;
+
+/**
+ * Resumes the paused invocations of our services; must be called after the worker is registered. Restate
+ * retries those that still fail. Never throws, because the program works without it.
+ */
+export async function resumePaused(admin: RestateAdmin, log: Log): Promise<void> {
+  try {
+    const paused = await admin.query<{ id: string }>(findPaused);
+    await admin.change(
+      "resume",
+      paused.map(({ id }) => id),
+    );
+    if (paused.length > 0) log.info({ invocations: paused.length }, "paused invocations resumed");
+  } catch (error) {
+    log.warn({ detail: (error as Error).message }, "paused invocations not resumed");
+  }
 }

@@ -1,7 +1,6 @@
 /** Finds invocations that an earlier version started and that cannot continue, and releases them. */
-import { startBackground } from "#kernel/background.ts";
+import { pause, startBackground } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { pause } from "#kernel/pause.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 import { createWedgedReader, type WedgedInvocation, type WedgedReader } from "./wedged.ts";
 

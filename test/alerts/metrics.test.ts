@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { countAttempts, exposeEvents } from "#alerts/metrics.ts";
+import { countAttempts, exposeEvents } from "#alerts/services.ts";
 import { buildOrder } from "../support/alerts/alert-builders.ts";
 
 const names = /^(vedette_alert\w+)(?:\{[^}]*\})? (\S+)$/gm;

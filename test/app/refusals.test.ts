@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { refuseSettings } from "#app/refusals.ts";
 import { type Role, roles } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
-import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** The lines of the refusal; empty when the start is allowed. */

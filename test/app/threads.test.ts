@@ -2,8 +2,12 @@ import { Registry } from "prom-client";
 import { expect, it, onTestFinished } from "vitest";
 import type { Base } from "#app/base.ts";
 import { createThreadMemory } from "#app/threads/contract.ts";
-import { connectionsPerThread, threadsOf } from "#app/threads/sizing.ts";
-import { createThreads, type ThreadsParts } from "#app/threads/threads.ts";
+import {
+  connectionsPerThread,
+  createThreads,
+  type ThreadsParts,
+  threadsOf,
+} from "#app/threads/threads.ts";
 import { readConfig } from "#config.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import { createLog } from "#kernel/log.ts";

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createCheckCi } from "#ci/check.ts";
 import type { CiResult } from "#ci/contract.ts";
-import type { Finding } from "#ci/finding.ts";
-import type { ImageChecks } from "#ci/image-checks.ts";
-import { CiTrouble } from "#ci/trouble.ts";
+import { CiTrouble, type Finding } from "#ci/finding.ts";
+import { createCheckCi, type ImageChecks } from "#ci/image-checks.ts";
 import { createLog } from "#kernel/log.ts";
-import { refuse } from "#registry/refusal.ts";
+import { refuse } from "#registry/image-name.ts";
 
 const image = "registry.example.com/acme/sentinel:v2@sha256:ab";
 

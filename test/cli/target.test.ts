@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { findTarget, findUrl } from "#cli/target.ts";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { identifyProcess } from "#kernel/process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** The files that a running program has in its data directory, with what a newer one may add. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { findUnsignedWorker } from "#app/unsigned-worker.ts";
 import { readConfig } from "#config.ts";
-import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
 import { admitted } from "../support/servers/dockerfile.ts";
 import { tempDir } from "../support/temp-dir.ts";
 

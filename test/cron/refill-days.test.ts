@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { refillDaysDue } from "#cron/jobs/key-refill.ts";
+import { refillDaysDue } from "#cron/jobs/keys.ts";
 
 const day = (text: string) => Date.parse(`${text}T00:00:00Z`);
 

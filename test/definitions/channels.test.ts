@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { channelFields, DirectChannel } from "#alerts/rows/contract.ts";
-import { ChannelRow } from "#definitions/rows/channel.ts";
+import { ChannelRow } from "#definitions/rows/fields.ts";
 import { faultsOf } from "../support/definitions/definition-files.ts";
 
 const page = readFileSync("docs/channels.md", "utf8");

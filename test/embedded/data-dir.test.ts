@@ -3,8 +3,8 @@ import { existsSync, readdirSync, renameSync, statSync, utimesSync, writeFileSyn
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { openDataDir } from "#embedded/data-dir.ts";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { openDataDir } from "#embedded/data-dir-lock.ts";
+import { identifyProcess } from "#kernel/process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 it("creates the directory with its parents, for the owner only", async () => {
@@ -162,7 +162,7 @@ it("the data directory reports another program's lock even when it has the same 
 
 it("the data directory leaves nothing behind where the disk is full", () => {
   const directory = tempDir();
-  const module = fileURLToPath(new URL("../../src/embedded/data-dir.ts", import.meta.url));
+  const module = fileURLToPath(new URL("../../src/embedded/data-dir-lock.ts", import.meta.url));
   const program = `
     const { openDataDir } = await import(${JSON.stringify(module)});
     await openDataDir(${JSON.stringify(directory)});`;

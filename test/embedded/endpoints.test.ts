@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { Endpoints } from "#embedded/contract.ts";
-import { publishEndpoints } from "#embedded/endpoints.ts";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { publishEndpoints } from "#embedded/running.ts";
+import { identifyProcess } from "#kernel/process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const endpoints = {

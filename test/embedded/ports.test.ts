@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startOnFreePorts } from "#embedded/ports.ts";
+import { startOnFreePorts } from "#embedded/supervised.ts";
 
 /** A start that fails once with this message. */
 function failingOnce(message: string): () => Promise<string> {

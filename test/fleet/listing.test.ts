@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuseList, requireCount } from "#fleet/list-refusal.ts";
+import { refuseList, requireCount } from "#fleet/list-store.ts";
 import { distinct } from "#fleet/listing.ts";
 
 const listed = (id: string, image: string) => ({ id, region: "eu", image, healthy: true });

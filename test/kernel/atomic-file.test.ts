@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-const module = fileURLToPath(new URL("../../src/kernel/atomic-file.ts", import.meta.url));
+const module = fileURLToPath(new URL("../../src/kernel/files.ts", import.meta.url));
 
 it("replaces a file by one that only its owner may read", () => {
   const file = path.join(tempDir(), "credentials.json");

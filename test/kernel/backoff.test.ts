@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs } from "#kernel/async.ts";
 
 it.each([
   { failures: 0, waitMs: 100 },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanText, isClean } from "#kernel/clean-text.ts";
+import { cleanText, isClean } from "#kernel/text.ts";
 
 /** Including lone surrogates. */
 const anyText = fc

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isConnectionLost } from "#kernel/connection-lost.ts";
+import { isConnectionLost } from "#kernel/database-faults.ts";
 
 const failure = (code: string | undefined) =>
   Object.assign(new Error("failed"), code !== undefined && { code });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { namingSetting } from "#kernel/database-fault.ts";
+import { namingSetting } from "#kernel/database-faults.ts";
 
 const setting = "database.url";
 const url = "postgresql://vedette:horse-battery@db.example.com/gateways";

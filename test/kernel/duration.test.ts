@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatDuration, parseDuration } from "#kernel/duration.ts";
+import { formatDuration, parseDuration } from "#kernel/time.ts";
 
 it.each([
   ["500ms", 500],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { got } from "#kernel/fault-words.ts";
-import { faultLines } from "#kernel/faults.ts";
+import { faultLines, got } from "#kernel/faults.ts";
 import { flag, optionalUrl, wholeNumberIn } from "#kernel/setting.ts";
 
 function faults(schema: z.ZodType, value: unknown): string[] {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
+import { isOfData } from "#kernel/database-faults.ts";
 import { createGroups, createJointWrites, distinctPrefix } from "#kernel/groups.ts";
-import { isOfData } from "#kernel/unwritable.ts";
 
 it("sends items together that arrive at once, and returns each its own result", async () => {
   const asked: number[][] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createJointReads } from "#kernel/joint-reads.ts";
+import { createJointReads } from "#api/cache/key-record.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 /** A group begins to be read in the turn after the one in which its first name was asked for. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
+import { listOf } from "#kernel/setting.ts";
 
 const Page = z.object({ items: listOf(z.object({ id: z.string() }), 1_000_000) });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cleanLog } from "#kernel/log-text.ts";
+import { cleanLog } from "#kernel/log.ts";
 
 const clean = (raw: string, lines = 100) => cleanLog(raw, { lines });
 

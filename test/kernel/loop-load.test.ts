@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createIsLoopBusy } from "#kernel/loop-load.ts";
+import { createIsLoopBusy } from "#api/analytics/recording/journal.ts";
 
 type Worked = { active: number; idle: number };
 

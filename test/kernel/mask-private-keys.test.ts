@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskPrivateKeys } from "#kernel/mask-private-keys.ts";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { maskPrivateKeys, maskSecrets } from "#kernel/log.ts";
 
 const begin = "-----BEGIN RSA PRIVATE KEY-----";
 const end = "-----END RSA PRIVATE KEY-----";

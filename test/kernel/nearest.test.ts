@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hintOf, noSuch, pick } from "#kernel/nearest.ts";
+import { hintOf, noSuch, pick } from "#kernel/text.ts";
 
 const sentinels = Array.from({ length: 12 }, (_, i) => `sentinel-${`${i + 1}`.padStart(2, "0")}`);
 

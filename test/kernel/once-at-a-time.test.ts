@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
+import { onceAtATime } from "#kernel/async.ts";
 
 function countingWork() {
   const gates: PromiseWithResolvers<number>[] = [];

@@ -1,11 +1,6 @@
 import { expect, it } from "vitest";
-import { invariant } from "#kernel/invariant.ts";
-import {
-  identifyProcess,
-  isAlive,
-  type ProcessIdentity,
-  signalProcess,
-} from "#kernel/owned-process.ts";
+import { invariant } from "#kernel/problem.ts";
+import { identifyProcess, isAlive, type ProcessIdentity, signalProcess } from "#kernel/process.ts";
 
 function identifySelf() {
   const self = identifyProcess(process.pid);

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
-import { pause } from "#kernel/pause.ts";
+import { pause } from "#kernel/async.ts";
 
 it("leaves no listener on the signal, however many waits it ends", async () => {
   const { signal } = new AbortController();

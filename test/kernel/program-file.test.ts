@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { programFile } from "#kernel/program-file.ts";
+import { programFile } from "#kernel/process.ts";
 
 it("finds a program of ours in the repository", () => {
   const file = programFile("#sentinel/main.ts");

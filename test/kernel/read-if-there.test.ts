@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { readIfThere } from "#kernel/files.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 it("returns the text of a file, and undefined when there is none", () => {

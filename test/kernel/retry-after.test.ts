@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readRetryAfter } from "#kernel/retry-after.ts";
+import { readRetryAfter } from "#kernel/time.ts";
 
 describe("readRetryAfter", () => {
   const nowMs = Date.parse("2026-01-01T00:00:00Z");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { compareSchema } from "#kernel/schema-version.ts";
+import { compareSchema } from "#kernel/database.ts";
 
 it("lists the migrations of a newer version, and those that have not run yet", () => {
   const compared = compareSchema({

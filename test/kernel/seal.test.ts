@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createSealer } from "#kernel/seal.ts";
+import { createSealer } from "#kernel/crypto.ts";
 
 const secret = Buffer.alloc(32, 1);
 const Value = z.object({ name: z.string() });

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { readSecretVariable } from "#kernel/secret-file.ts";
+import { readSecretVariable } from "#kernel/files.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 function secretFile(content: string): string {

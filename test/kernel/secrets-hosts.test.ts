@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { maskSecrets } from "#kernel/log.ts";
 import {
   catchMisdirected,
   createReadSecret,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isSigned, signActor, targetOfPath } from "#kernel/signed-actor.ts";
+import { isSigned, signActor, targetOfPath } from "#kernel/actor.ts";
 
 const key = Buffer.alloc(32, 1);
 const asked = { target: "S/k/H", body: "{}" };

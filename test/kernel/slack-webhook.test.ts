@@ -1,6 +1,6 @@
 import { IncomingWebhookRequestError } from "@slack/webhook";
 import { describe, expect, it } from "vitest";
-import { judgeNetworkError, judgeRefusal } from "#kernel/slack-webhook.ts";
+import { judgeNetworkError, judgeRefusal } from "#alerts/channels/slack.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stripEscapes } from "#kernel/log-text.ts";
+import { stripEscapes } from "#kernel/log.ts";
 
 describe("stripEscapes", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isTimeZone } from "#kernel/time-zone.ts";
+import { isTimeZone } from "#kernel/time.ts";
 
 /** What `Temporal` takes, which takes the names of the IANA alone. */
 function isNameOfTemporal(name: string): boolean {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readToml } from "#kernel/toml.ts";
+import { readToml } from "#kernel/documents.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 function write(text: string): string {

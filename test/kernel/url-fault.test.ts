@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
+import { findUrlFault, httpSchemes } from "#kernel/address.ts";
 
 const http = { schemes: httpSchemes, example: "https://shop.example.com" };
 const base = { ...http, isBase: true, insteadOfUser: "leave it out" };

@@ -1,7 +1,7 @@
 /** The calendar of time zones, compared with `Temporal`, which the Node of these tests has. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { dayAt, type InDoubt, msAtClock, weekdayOf } from "#kernel/zoned-time.ts";
+import { dayAt, type InDoubt, msAtClock, weekdayOf } from "#kernel/time.ts";
 
 const dayMs = 86_400_000;
 /** Some of these change their clocks by half an hour, at midnight, or by a whole day. */

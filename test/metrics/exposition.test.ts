@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { textOf } from "#metrics/exposition.ts";
+import { textOf } from "#metrics/server.ts";
 
 /** The registry of a thread with some of what the API counts. */
 function createThread({ requests, live }: { requests: number; live: number }) {

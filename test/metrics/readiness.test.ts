@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createReadiness } from "#metrics/readiness.ts";
+import { createReadiness } from "#metrics/server.ts";
 
 function startReadiness({ needsDependencies = false } = {}) {
   const process = { isLeaving: false };

@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReadinessReport } from "#metrics/readiness.ts";
-import { createRegistry } from "#metrics/registry.ts";
-import { createMetricsServer } from "#metrics/server.ts";
+import { createMetricsServer, createRegistry, type ReadinessReport } from "#metrics/server.ts";
 
 const registry = createRegistry(["api", "worker"]);
 const ready = (): ReadinessReport => ({ status: "ready", dependencies: { postgres: "up" } });

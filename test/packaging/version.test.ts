@@ -1,7 +1,7 @@
 /** The version of package.json, and every other place that names it. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { readVersion as readProgramVersion } from "#kernel/program-file.ts";
+import { readVersion as readProgramVersion } from "#kernel/process.ts";
 import { findStale, putVersion, readVersion, versionedFiles } from "../../packaging/version.ts";
 
 const version = readVersion(".");

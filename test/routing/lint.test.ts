@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { lintRoutes, type Table } from "#routing/lint.ts";
-import { leftOut, mustPage } from "#routing/requirements.ts";
+import { leftOut, lintRoutes, mustPage, type Table } from "#routing/lint.ts";
 import { routes, sources } from "../support/monitor/standard-definitions.ts";
 import { aRoute, aSource } from "../support/routing/route-rows.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { walkToPage } from "#routing/walk.ts";
+import { walkToPage } from "#routing/match.ts";
 import { routes, sources, standardDefinitions } from "../support/monitor/standard-definitions.ts";
 
 const { apiChecks, heartbeats } = standardDefinitions;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { originOf } from "#sentinel/origin.ts";
+import { originOf } from "#sentinel/headers.ts";
 
 const proxies = ["10.0.0.0/8", "2001:db8::/32"];
 

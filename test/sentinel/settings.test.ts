@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { spreadOverWaves } from "#rollout/rules/spread.ts";
-import { behaviourOf, readSettings } from "#sentinel/settings.ts";
+import { behaviourOf, readSettings } from "#sentinel/gateway.ts";
 
 describe("behaviourOf", () => {
   it.each([

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { FleetOverview } from "#fleet/overview/contract.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { StatusView } from "#status/contract.ts";
-import { findWrong } from "#status/find-wrong.ts";
+import { findWrong } from "#status/service.ts";
 import { imageV2 } from "../support/rollout/rollout-builders.ts";
 
 const now = "2026-11-28T02:00:00.000Z";

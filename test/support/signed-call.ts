@@ -1,6 +1,5 @@
 /** Calls Restate's own ingress as the gateway does: with the caller's name and its signature. */
-import { createReadActor } from "#kernel/actor.ts";
-import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
+import { createReadActor, signActor, targetOfPath } from "#kernel/actor.ts";
 
 const key = Buffer.alloc(32, 7);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Duties } from "#kernel/duty.ts";
+import type { Duties } from "#kernel/restate.ts";
 import type { Journals, SentCall } from "#worker/journals.ts";
 import { readRelease } from "#worker/release.ts";
 import type { WedgedInvocation } from "#worker/wedged.ts";

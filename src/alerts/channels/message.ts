@@ -3,7 +3,9 @@ import type { z } from "zod";
 import type { Environment, PostedNotice } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
-import type { DirectChannel } from "#alerts/rows/contract.ts";
+import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
+import type { Reach } from "#kernel/reach.ts";
+import type { Destination } from "./secrets.ts";
 
 /** The same for every attempt at the same event. Texts are as people wrote them: not escaped, not cut. */
 export type AlertMessage = {
@@ -51,3 +53,19 @@ export type AnyChannel = DirectChannel | { id: string; kind: "incident"; environ
 
 /** The row in force of a channel; undefined: it cannot be read now. */
 export type FindChannel = (id: string) => Promise<AnyChannel | "removed" | undefined>;
+
+/** The parts that the sender of each kind of channel is given. */
+export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
+  channel: ChannelOf<Kind>;
+  message: ChannelMessage;
+  /** The limit of the whole attempt. */
+  timeoutMs: number;
+  nowMs: number;
+  /** The networks that it may reach. */
+  reach: Reach;
+};
+
+/** May throw what the network throws. */
+export type Send<Kind extends DirectChannel["kind"]> = (
+  delivery: Delivery<Kind>,
+) => Promise<Outcome>;

@@ -5,12 +5,10 @@ import { rolloutKeyOf } from "#alerts/order.ts";
 import { type Answer, type Outcome, transient } from "#alerts/outcome.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { isPage, parseJsonText } from "#kernel/body.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
-import { toIso } from "#kernel/time.ts";
-import type { ChannelMessage } from "./message.ts";
+import { readRetryAfter, toIso } from "#kernel/time.ts";
+import type { ChannelMessage, Send } from "./message.ts";
 import { postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
-import type { Send } from "./sender.ts";
 import { factsOf, headline, isFailure, linksOf, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {

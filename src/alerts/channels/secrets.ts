@@ -1,6 +1,7 @@
 /** Fills the secrets into the fields of a channel, anew at every attempt: a new value needs no restart. */
 import type { Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
+import { findUrlFault, httpSchemes } from "#kernel/address.ts";
 import {
   hostIn,
   isSameServer,
@@ -8,7 +9,6 @@ import {
   requireMeant,
   type Secret,
 } from "#kernel/secrets.ts";
-import { findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 
 /** The destination of a channel's events. Both fields are secret. */
 export type Destination = {

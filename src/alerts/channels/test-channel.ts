@@ -3,10 +3,10 @@ import type { Context } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode, AlertTest, Environment } from "#alerts/contract.ts";
 import { maskOutcome, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { toTerminalError } from "#kernel/restate.ts";
+import { noSuch } from "#kernel/text.ts";
 import type { AlertMessage, AnyChannel, SendToChannel } from "./message.ts";
 
 export type TestParts = {

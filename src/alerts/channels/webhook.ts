@@ -3,12 +3,10 @@ import { createHmac } from "node:crypto";
 import { rolloutKeyOf } from "#alerts/order.ts";
 import type { Answer, Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
-import { toIso } from "#kernel/time.ts";
-import type { AlertMessage, ChannelMessage, NoticeMessage } from "./message.ts";
+import { readRetryAfter, toIso } from "#kernel/time.ts";
+import type { AlertMessage, ChannelMessage, NoticeMessage, Send } from "./message.ts";
 import { postJson } from "./post.ts";
 import { channelFault } from "./secrets.ts";
-import type { Send } from "./sender.ts";
 import { headline, shorten } from "./words.ts";
 
 export const sendToWebhook: Send<"webhook"> = async (delivery) => {

@@ -1,7 +1,7 @@
 /** Describes an event for people: with the same words in every channel. */
-import { formatSpan } from "#kernel/duration.ts";
-import { someOf } from "#kernel/nearest.ts";
-import { formatUtc } from "#kernel/time.ts";
+
+import { someOf } from "#kernel/text.ts";
+import { formatSpan, formatUtc } from "#kernel/time.ts";
 import type { AlertMessage, ChannelMessage } from "./message.ts";
 
 /** A name is cut in a headline, so that the cause still fits on the screen of a phone. */

@@ -1,8 +1,8 @@
 /** Alert channels: where events of checks go, as the definitions have them. Secrets are `{{NAME}}` of one. */
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
+import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
-import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
+import { isClean } from "#kernel/text.ts";
 
 /** The whole value is the name of a secret, whose value is read at every delivery. */
 const secret = (what: string) =>

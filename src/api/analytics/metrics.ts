@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { EngineState } from "./engine/engine.ts";
+import type { EngineState } from "#api/analytics/engine/engine.ts";
 import type { RecorderCounters } from "./recording/recorder.ts";
 
 /** Metrics of recorded events, and of the store's availability. */

@@ -1,7 +1,7 @@
 /** analytics.getGatewayRequests and getRuntimeLogs: the wire contract has them, this server has no such rows. */
 import { procedure } from "#api/procedure.ts";
-import { notConfigured } from "./query/answer.ts";
-import { type QueryExample, QueryInput, QueryOutput } from "./schemas.ts";
+import { type QueryExample, QueryInput, QueryOutput } from "./parts.ts";
+import { notConfigured } from "./query.ts";
 
 export function getGatewayRequests() {
   return absent("Requests that a gateway served; not kept by this server.", {

@@ -2,7 +2,7 @@
 import type { Procedures } from "#api/procedure.ts";
 import { getGatewayRequests, getRuntimeLogs } from "./not-recorded.ts";
 import type { AnalyticsParts } from "./parts.ts";
-import { createTurns } from "./query/turns.ts";
+import { createTurns } from "./query.ts";
 import { getRatelimits, getVerifications } from "./query-rows.ts";
 
 export function analyticsProcedures(parts: AnalyticsParts): Procedures {

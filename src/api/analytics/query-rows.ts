@@ -1,28 +1,27 @@
 /** analytics.getVerifications and getRatelimits: a caller's query on one family of tables. */
-
 import { type EngineQuery, queryLimits, type Row } from "#api/analytics/engine/engine-client.ts";
 import { EngineError } from "#api/analytics/engine/engine-error.ts";
 import { columnsOf } from "#api/analytics/engine/schema.ts";
-import { notConfigured, toApiError } from "#api/analytics/query/answer.ts";
-import {
-  queriesPerHour,
-  slowQueryCost,
-  spendQuery,
-  spendSlowQuery,
-} from "#api/analytics/query/quota.ts";
-import type { TakeTurn } from "#api/analytics/query/turns.ts";
+import { queryBounds } from "#api/analytics/sql/cursor.ts";
 import { functionNames } from "#api/analytics/sql/functions.ts";
 import { guardQuery } from "#api/analytics/sql/guard.ts";
 import { maxFilledRows } from "#api/analytics/sql/order.ts";
 import { type QueryFamily, queryFamilies, tablesOf } from "#api/analytics/sql/tables.ts";
-import { queryBounds } from "#api/analytics/sql/tokens.ts";
 import { writeOneOf, writeText } from "#api/analytics/sql/write.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import type { RecordedTable } from "./batch.ts";
-import type { AnalyticsParts } from "./parts.ts";
+import { type AnalyticsParts, type QueryExample, QueryInput, QueryOutput } from "./parts.ts";
+import {
+  notConfigured,
+  queriesPerHour,
+  slowQueryCost,
+  spendQuery,
+  spendSlowQuery,
+  type TakeTurn,
+  toApiError,
+} from "./query.ts";
 import type { Retention } from "./retention.ts";
-import { type QueryExample, QueryInput, QueryOutput } from "./schemas.ts";
 
 /** All procedures share `takeTurn`, which bounds the concurrent queries of a workspace. */
 type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
-import { exampleApiId } from "#api/keys/examples.ts";
+import { exampleApiId } from "#api/keys/schemas.ts";
+import type { ApisParts } from "#api/parts.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { text } from "#api/schemas/schema.ts";
-import type { ApisParts } from "./parts.ts";
 
 export function createApi({ change }: ApisParts) {
   return procedure({

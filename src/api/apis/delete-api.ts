@@ -2,11 +2,11 @@ import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
-import { exampleApiId } from "#api/keys/examples.ts";
+import { exampleApiId } from "#api/keys/schemas.ts";
 import { apiNotFound } from "#api/keys/store/key-access.ts";
+import type { ApisParts } from "#api/parts.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { ApiId, Empty } from "#api/schemas/resources.ts";
-import type { ApisParts } from "./parts.ts";
 
 export function deleteApi({ change }: ApisParts) {
   return procedure({

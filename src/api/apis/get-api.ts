@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
-import { exampleApiId } from "#api/keys/examples.ts";
+import { exampleApiId } from "#api/keys/schemas.ts";
 import { findApi } from "#api/keys/store/key-access.ts";
+import type { ApisParts } from "#api/parts.ts";
 import { procedure } from "#api/procedure.ts";
 import { ApiId } from "#api/schemas/resources.ts";
-import type { ApisParts } from "./parts.ts";
 
 export function getApi({ database }: ApisParts) {
   return procedure({

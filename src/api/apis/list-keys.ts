@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
-import { exampleApiId, exampleStoredKey } from "#api/keys/examples.ts";
-import { recordShown } from "#api/keys/recoverable/shown.ts";
-import { Decrypt, KeyResponse } from "#api/keys/schemas.ts";
+import { recordShown } from "#api/keys/recoverable/key-ring.ts";
+import { Decrypt, exampleApiId, exampleStoredKey, KeyResponse } from "#api/keys/schemas.ts";
 import {
   type ApiPlace,
   apiNotFound,
@@ -11,13 +10,11 @@ import {
   requireRecoverable,
 } from "#api/keys/store/key-access.ts";
 import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/store/key-details.ts";
+import type { ApisParts } from "#api/parts.ts";
 import { type Answer, type Call, demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
-import { toPage } from "#api/schemas/page.ts";
-import { aboutCursor, pageSize } from "#api/schemas/resources.ts";
+import { aboutCursor, exampleIdentity, pageSize, toPage } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
-import type { ApisParts } from "./parts.ts";
 
 const Input = z.strictObject({
   apiId: text({ min: 1 }).describe("The id of the API whose keys are listed, `api_…`."),

@@ -6,10 +6,9 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { ClientBase } from "pg";
-import { Client } from "#kernel/direct-connection.ts";
+import { pause, unlessLate } from "#kernel/async.ts";
+import { Client } from "#kernel/database-connection.ts";
 import type { Log } from "#kernel/log.ts";
-import { pause } from "#kernel/pause.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
 
 /** A change. A workspace covers everything in it; `new`: something that did not exist before. */
 export type Stale =

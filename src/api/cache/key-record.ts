@@ -1,11 +1,62 @@
 /** The facts that decide if a key may be used: one row of one query. */
+
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import { z } from "zod";
-import type { Stale } from "#api/cache/invalidation.ts";
-import { RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
+import { RatelimitRule, rulesOf } from "#api/schemas/resources.ts";
+import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { createJointReads, maxNames } from "#kernel/joint-reads.ts";
+import type { Stale } from "./invalidation.ts";
+
+// Reads by name in groups: what is asked for while earlier groups are read is read together as the next one. Other than in
+// `groups.ts`, which keeps an order, several are read at a time, and one that hangs does not hold back the next.
+
+/** More groups are not read at once; further names then wait to join one. */
+const maxGroups = 4;
+
+/** The most names of one group: all of them wait for the slowest, and fail with it. */
+const maxNames = 20;
+
+/** A read no longer keeps others waiting after this: its connection may be dead, and others may be free. */
+const usualSlowMs = 250;
+
+/** `found`: what was read, by name. */
+type Group<Found> = { names: Set<string>; found: Promise<ReadonlyMap<string, Found>> };
+
+/**
+ * Returns a function that reads one name, which is undefined when `readAll` left it out. Every read begins after it was
+ * asked for, so that it sees all changes of before. `readAll` is given `maxNames` at most; when it throws, all of them
+ * fail.
+ */
+export function createJointReads<Found>(
+  readAll: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
+  { slowMs = usualSlowMs }: { slowMs?: number } = {},
+): (name: string) => Promise<Found | undefined> {
+  const limit = pLimit(maxGroups);
+  /** The last group that has not begun. */
+  let next: Group<Found> | undefined;
+
+  const createGroup = (): Group<Found> => {
+    const names = new Set<string>();
+    const { promise: found, resolve } = Promise.withResolvers<ReadonlyMap<string, Found>>();
+    void limit(async () => {
+      // Names asked for in the same turn of the event loop still join the group.
+      await new Promise((joined) => setImmediate(joined));
+      if (next?.names === names) next = undefined;
+      const reading = (async () => readAll([...names]))();
+      resolve(reading);
+      await inTime<unknown>(() => reading, { limitMs: slowMs, otherwise: undefined });
+    });
+    return { names, found };
+  };
+
+  return async (name) => {
+    if (next === undefined || next.names.size >= maxNames) next = createGroup();
+    next.names.add(name);
+    return (await next.found).get(name);
+  };
+}
 
 /** Passes JSON as it was stored: zod's `record` would leave out a property called "__proto__". */
 const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
@@ -184,3 +235,29 @@ const isOrdinary = `${isShort("k.meta")} AND ${isShort("i.meta")}
     SELECT FROM key_roles kr LEFT JOIN role_permissions rp ON rp.role_id = kr.role_id
     WHERE kr.key_id = k.id OFFSET ${ordinary.roles}
   )`;
+
+const bytesPerKey = 620;
+const mostKeys = 1_000_000;
+
+/** Returns as many keys as a third of the heap holds: a small machine must not run out of memory for a cache. */
+export function cachedKeysOf(heapLimitBytes: number): number {
+  return Math.min(mostKeys, Math.floor(heapLimitBytes / 3 / bytesPerKey));
+}
+
+/** Up to so many characters of JSON, a key's attributes are included in `bytesPerKey`. */
+const ordinaryLength = 500;
+
+/** Bytes in memory for each character of JSON: for `[{},{}]` about 20, for strings 2. */
+const bytesOfMeta = 16;
+const bytesOfRest = 4;
+
+/**
+ * Returns the number of ordinary keys that a key counts as: without this, a few keys with large metadata would
+ * exceed the memory that the cache is meant to use.
+ */
+export function weightOfKey({ meta, identity, permissions, roles, ratelimits }: KeyRecord): number {
+  const rest = JSON.stringify([permissions, roles, ratelimits, identity?.ratelimits]).length;
+  const metas = JSON.stringify([meta, identity?.meta]).length;
+  if (rest + metas <= ordinaryLength) return 1;
+  return Math.ceil((metas * bytesOfMeta + rest * bytesOfRest) / bytesPerKey);
+}

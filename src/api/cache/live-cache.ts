@@ -1,7 +1,7 @@
 /** A cache of records in use: most calls need no database, and no stale record is ever used. */
 import { LRUCache } from "lru-cache";
 import { ApiError } from "#api/error.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessLate } from "#kernel/async.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";
 import { type Mark, Marks, versionOf } from "./marks.ts";
 import type { Asker, MissGuard } from "./miss-guard.ts";

@@ -1,8 +1,8 @@
 /** The rate limits that a key or an identity carries. */
 import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
-import { toBigint } from "#api/schemas/int64.ts";
 import type { RatelimitRequest } from "#api/schemas/resources.ts";
+import { toBigint } from "#api/schemas/schema.ts";
 import type { Change } from "./change.ts";
 
 /** Whose limits: the name of the column and the id in it. */

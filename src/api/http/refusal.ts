@@ -1,11 +1,10 @@
 /** Turns any thrown error into an answer of the wire contract. */
 import type { FastifyError, FastifyInstance } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
-import { isUnavailable } from "#kernel/connection-lost.ts";
+import { isUnavailable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
-import { pathOf } from "#kernel/request-path.ts";
-import { unreadableBody } from "./answering.ts";
-import { type Refuse, type RefusedRequest, send } from "./wire-answer.ts";
+import { pathOf } from "#kernel/server.ts";
+import { type Refuse, type RefusedRequest, send, unreadableBody } from "./answering.ts";
 
 /** `docsUrl`: where the pages of the error codes are, no trailing slash; empty: on this server. */
 export type RefusalParts = { log: Log; docsUrl: string };

@@ -2,8 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
 import type { Authenticate } from "#api/access/authenticate.ts";
 import type { Procedures } from "#api/procedure.ts";
-import { type AnsweringParts, createAnswering, type Route, type StartAnswer } from "./answering.ts";
-import { send } from "./wire-answer.ts";
+import {
+  type AnsweringParts,
+  createAnswering,
+  type Route,
+  type StartAnswer,
+  send,
+} from "./answering.ts";
 
 /** A procedure's route as it is served. */
 export type MountedRoute = Route & { start: StartAnswer };

@@ -1,22 +1,18 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
-
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import { mountDocs } from "#api/docs/routes.ts";
 import { ApiError, errorBody } from "#api/error.ts";
-import type { TrustProxy } from "#api/http/fast-lane/address.ts";
 import { openFastLane } from "#api/http/fast-lane/fast-lane.ts";
-import { createFastRoutes } from "#api/http/fast-lane/routes.ts";
+import { createFastRoutes, type TrustProxy } from "#api/http/fast-lane/request.ts";
 import { newId } from "#api/ids.ts";
 import { callerGone, countRequests } from "#api/metrics.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
 import { readRequestBody } from "#kernel/body.ts";
-import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
-import { limitPipelines } from "#kernel/pipelines.ts";
-import { pathOf } from "#kernel/request-path.ts";
+import { endWith, limitPipelines, pathOf } from "#kernel/server.ts";
 import { type AnsweringParts, unreadableBody } from "./answering.ts";
 import { answerRefusals, createRefuse } from "./refusal.ts";
 import { mountProcedures } from "./router.ts";

@@ -4,14 +4,20 @@ import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity, exampleLimit } from "#api/schemas/examples.ts";
-import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { ExternalId } from "#api/schemas/resources.ts";
+import {
+  checkMetaSize,
+  ExternalId,
+  exampleIdentity,
+  exampleLimit,
+} from "#api/schemas/resources.ts";
 import { Meta } from "#api/schemas/schema.ts";
-import { identityEntry, ownerOf } from "./identity-change.ts";
-import type { IdentitiesParts } from "./parts.ts";
-import { ofIdentities } from "./requirement.ts";
-import { Ratelimits } from "./schemas.ts";
+import {
+  type IdentitiesParts,
+  identityEntry,
+  ofIdentities,
+  ownerOf,
+  Ratelimits,
+} from "./identity-store.ts";
 
 const Input = z.strictObject({
   externalId: ExternalId.describe(

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
-import { identityEntry, lockIdentity } from "./identity-change.ts";
-import type { IdentitiesParts } from "./parts.ts";
-import { ofIdentities } from "./requirement.ts";
-import { IdentityRef } from "./schemas.ts";
+import { exampleIdentity } from "#api/schemas/resources.ts";
+import {
+  type IdentitiesParts,
+  IdentityRef,
+  identityEntry,
+  lockIdentity,
+  ofIdentities,
+} from "./identity-store.ts";
 
 export function deleteIdentity({ change }: IdentitiesParts) {
   return procedure({

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
-import { IdentityResponse } from "#api/schemas/resources.ts";
-import { describeIdentity } from "./describe-identity.ts";
-import { findIdentity } from "./identity-store.ts";
-import type { IdentitiesParts } from "./parts.ts";
-import { ofIdentity } from "./requirement.ts";
-import { IdentityRef } from "./schemas.ts";
+import { exampleIdentity, IdentityResponse } from "#api/schemas/resources.ts";
+import {
+  describeIdentity,
+  findIdentity,
+  type IdentitiesParts,
+  IdentityRef,
+  ofIdentity,
+} from "./identity-store.ts";
 
 export function getIdentity({ database }: IdentitiesParts) {
   return procedure({

@@ -1,7 +1,46 @@
 /** The table `identities`. */
+
 import type { ClientBase, Pool } from "pg";
+import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
+import type { AuditEntry } from "#api/changes/audit.ts";
+import type { Change, MakeChange } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
-import { type RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
+import type { Call } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import {
+  describeRules,
+  type IdentityResponse,
+  RatelimitRequest,
+  type RatelimitRule,
+  rulesOf,
+} from "#api/schemas/resources.ts";
+import { present, text } from "#api/schemas/schema.ts";
+import type { Database } from "#kernel/database.ts";
+
+/** The parts that the procedures of the namespace `identities` are given. */
+export type IdentitiesParts = { database: Database; change: MakeChange };
+
+/** An identity by its id or its external id. */
+export const IdentityRef = text({ min: 1 }).describe(
+  "The id of the identity, `id_…`, or your own id of the user or tenant.",
+);
+
+export const Ratelimits = list(RatelimitRequest, { max: 50 });
+
+type Action = `${"create" | "read" | "update" | "delete"}_identity`;
+
+/** Requires the action on all identities, including ones that do not exist. */
+export function ofIdentities({ workspaceId }: Call, action: Action): Requirement {
+  return anyOf(`identity.*.${action}`, urn(workspaceId, "*", action));
+}
+
+export function ofIdentity({ workspaceId }: Call, id: string, action: Action): Requirement {
+  return anyOf(tuple("identity", id, action), urn(workspaceId, id, action));
+}
+
+function urn(workspaceId: string, id: string, action: Action): string {
+  return `unkey:v1:${workspaceId}:identities/${id}#${action}`;
+}
 
 export type IdentityRow = {
   id: string;
@@ -31,6 +70,52 @@ export async function findIdentity(
 }
 
 /** The requested id is not in the message: it may be of any length. */
-export function identityNotFound(): ApiError {
+function identityNotFound(): ApiError {
   return new ApiError("unkey/data/identity_not_found", "This identity does not exist.");
+}
+
+export function describeIdentity(identity: IdentityRow): IdentityResponse {
+  return {
+    id: identity.id,
+    externalId: identity.externalId,
+    meta: present(identity.meta),
+    ratelimits: describeRules(identity.ratelimits),
+  };
+}
+
+// The common part of creating, updating and deleting an identity.
+
+type IdentityName = { id: string; externalId: string };
+
+/** Throws the 404. */
+export async function lockIdentity(
+  { transaction }: Change,
+  { workspaceId }: Call,
+  idOrExternalId: string,
+): Promise<IdentityName> {
+  const { id, externalId } = await findIdentity(transaction, workspaceId, idOrExternalId);
+  const { rowCount } = await transaction.query(
+    "SELECT 1 FROM identities WHERE id = $1 AND deleted_at IS NULL FOR UPDATE",
+    [id],
+  );
+  // It was deleted while this call waited for the lock.
+  if (rowCount === 0) throw identityNotFound();
+  return { id, externalId };
+}
+
+/** The owner of the identity's rate limits. */
+export const ownerOf = ({ workspaceId }: Call, id: string) =>
+  ({ workspaceId, column: "identity_id", id }) as const;
+
+const verbs = { create: "Created", update: "Updated", delete: "Deleted" } as const;
+
+export function identityEntry(
+  what: keyof typeof verbs,
+  { id, externalId }: IdentityName,
+): AuditEntry {
+  return {
+    event: `identity.${what}`,
+    description: `${verbs[what]} identity ${externalId} (${id})`,
+    targets: [{ type: "identity", id, name: externalId }],
+  };
 }

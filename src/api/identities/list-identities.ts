@@ -1,14 +1,23 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
-import { likePattern, toPage } from "#api/schemas/page.ts";
-import { aboutCursor, IdentityResponse, pageSize } from "#api/schemas/resources.ts";
+import {
+  aboutCursor,
+  exampleIdentity,
+  IdentityResponse,
+  likePattern,
+  pageSize,
+  toPage,
+} from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
-import { describeIdentity } from "./describe-identity.ts";
-import { type IdentityRow, identityColumns } from "./identity-store.ts";
-import type { IdentitiesParts } from "./parts.ts";
-import { ofIdentities, ofIdentity } from "./requirement.ts";
+import {
+  describeIdentity,
+  type IdentitiesParts,
+  type IdentityRow,
+  identityColumns,
+  ofIdentities,
+  ofIdentity,
+} from "./identity-store.ts";
 
 export function listIdentities({ database }: IdentitiesParts) {
   return procedure({

@@ -3,8 +3,8 @@ import type { Procedures } from "#api/procedure.ts";
 import { createIdentity } from "./create-identity.ts";
 import { deleteIdentity } from "./delete-identity.ts";
 import { getIdentity } from "./get-identity.ts";
+import type { IdentitiesParts } from "./identity-store.ts";
 import { listIdentities } from "./list-identities.ts";
-import type { IdentitiesParts } from "./parts.ts";
 import { updateIdentity } from "./update-identity.ts";
 
 export function identitiesProcedures(parts: IdentitiesParts): Procedures {

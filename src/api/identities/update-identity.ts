@@ -2,16 +2,20 @@ import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
-import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { IdentityResponse } from "#api/schemas/resources.ts";
+import { checkMetaSize, exampleIdentity, IdentityResponse } from "#api/schemas/resources.ts";
 import { Meta } from "#api/schemas/schema.ts";
-import { describeIdentity } from "./describe-identity.ts";
-import { identityEntry, lockIdentity, ownerOf } from "./identity-change.ts";
-import { findIdentity, type IdentityRow } from "./identity-store.ts";
-import type { IdentitiesParts } from "./parts.ts";
-import { ofIdentities } from "./requirement.ts";
-import { IdentityRef, Ratelimits } from "./schemas.ts";
+import {
+  describeIdentity,
+  findIdentity,
+  type IdentitiesParts,
+  IdentityRef,
+  type IdentityRow,
+  identityEntry,
+  lockIdentity,
+  ofIdentities,
+  ownerOf,
+  Ratelimits,
+} from "./identity-store.ts";
 
 const Input = z.strictObject({
   identity: IdentityRef,

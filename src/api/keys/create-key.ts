@@ -1,30 +1,31 @@
 import { z } from "zod";
 import { allOf } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
-import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
-import { type Call, procedure } from "#api/procedure.ts";
-import { exampleIdentity, exampleLimit } from "#api/schemas/examples.ts";
-import { ExternalId, KeyId } from "#api/schemas/resources.ts";
-import { patterned, whole } from "#api/schemas/schema.ts";
-import {
-  exampleApiId,
-  exampleKey,
-  exampleKeyId,
-  exampleRefill,
-  exampleStoredKey,
-} from "./examples.ts";
-import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
-import type { KeyParts } from "./parts.ts";
-import { storeSealed } from "./recoverable/store-sealed.ts";
-import { keyOwner, NewKeyOutput, newKeyFields } from "./schemas.ts";
-import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
+import { storeSealed } from "#api/keys/recoverable/key-ring.ts";
+import { insertKeys, type KeyToInsert } from "#api/keys/store/insert-keys.ts";
 import {
   type ApiPlace,
   apiNotFound,
   findApi,
   onApi,
   requireRecoverable,
-} from "./store/key-access.ts";
+} from "#api/keys/store/key-access.ts";
+import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { ExternalId, exampleIdentity, exampleLimit, KeyId } from "#api/schemas/resources.ts";
+import { patterned, whole } from "#api/schemas/schema.ts";
+import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
+import type { KeyParts } from "./parts.ts";
+import {
+  exampleApiId,
+  exampleKey,
+  exampleKeyId,
+  exampleRefill,
+  exampleStoredKey,
+  keyOwner,
+  NewKeyOutput,
+  newKeyFields,
+} from "./schemas.ts";
 
 const CreateInput = z.strictObject({
   apiId: KeyId.describe("The id of the API that the key is for, `api_…`."),

@@ -1,10 +1,9 @@
 import { z } from "zod";
+import { lockKey, onKey, recordKey } from "#api/keys/store/key-access.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { Empty, KeyId } from "#api/schemas/resources.ts";
-import { exampleKeyId } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
-import { lockKey, onKey } from "./store/key-access.ts";
-import { recordKey } from "./store/record-key.ts";
+import { exampleKeyId } from "./schemas.ts";
 
 export function deleteKey({ change }: KeyParts) {
   return procedure({

@@ -3,16 +3,19 @@ import type { ClientBase } from "pg";
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
+import { lockKey, mayLink, recordKey } from "#api/keys/store/key-access.ts";
 import { ensurePermissions, findPermissions, refuseTooMany } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { examplePermission } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { KeyId, PermissionResponse, PermissionSlug } from "#api/schemas/resources.ts";
-import { exampleKeyId } from "./examples.ts";
+import {
+  examplePermission,
+  KeyId,
+  PermissionResponse,
+  PermissionSlug,
+} from "#api/schemas/resources.ts";
 import type { KeyParts } from "./parts.ts";
-import { lockKey, mayLink } from "./store/key-access.ts";
+import { exampleKeyId } from "./schemas.ts";
 import { addLinks, removeLinks, replaceLinks } from "./store/links.ts";
-import { recordKey } from "./store/record-key.ts";
 
 const PermissionsInput = z.strictObject({
   keyId: KeyId,

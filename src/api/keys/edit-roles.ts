@@ -1,17 +1,14 @@
 /** keys.addRoles, removeRoles and setRoles: one procedure with three edits. */
 import { z } from "zod";
+import { lockKey, mayLink, onKey, recordKey } from "#api/keys/store/key-access.ts";
 import { findRoleIds } from "#api/permissions/resolve.ts";
 import { rolesOfKey } from "#api/permissions/role-store.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { pageBytes } from "#api/schemas/page.ts";
-import { KeyId, RoleName, RoleResponse } from "#api/schemas/resources.ts";
-import { exampleKeyId } from "./examples.ts";
+import { exampleRole, KeyId, pageBytes, RoleName, RoleResponse } from "#api/schemas/resources.ts";
 import type { KeyParts } from "./parts.ts";
-import { lockKey, mayLink, onKey } from "./store/key-access.ts";
+import { exampleKeyId } from "./schemas.ts";
 import { addLinks, removeLinks, replaceLinks } from "./store/links.ts";
-import { recordKey } from "./store/record-key.ts";
 
 const RolesInput = z.strictObject({
   keyId: KeyId,

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { ApiError } from "#api/error.ts";
+import { recordShown } from "#api/keys/recoverable/key-ring.ts";
+import { findKey, onKey, requireRecoverable } from "#api/keys/store/key-access.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { KeyId } from "#api/schemas/resources.ts";
-import { exampleKey, exampleKeyId, exampleStoredKey } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
-import { recordShown } from "./recoverable/shown.ts";
-import { Decrypt, KeyResponse } from "./schemas.ts";
-import { findKey, onKey, requireRecoverable } from "./store/key-access.ts";
+import { Decrypt, exampleKey, exampleKeyId, exampleStoredKey, KeyResponse } from "./schemas.ts";
 import { describeKey } from "./store/key-details.ts";
 
 export function getKey({ change, database, keyRing }: KeyParts) {

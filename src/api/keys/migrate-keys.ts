@@ -4,17 +4,23 @@ import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
+import { insertKeys, type KeyToInsert } from "#api/keys/store/insert-keys.ts";
+import { findApi } from "#api/keys/store/key-access.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { exampleIdentity } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
+import { exampleIdentity } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
-import { exampleApiId, exampleKeyId, exampleStoredKey } from "./examples.ts";
 import { storedHash } from "./migration.ts";
 import type { KeyParts } from "./parts.ts";
-import { keyOwner, newKeyFields, RoleNames } from "./schemas.ts";
-import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
-import { findApi } from "./store/key-access.ts";
+import {
+  exampleApiId,
+  exampleKeyId,
+  exampleStoredKey,
+  keyOwner,
+  newKeyFields,
+  RoleNames,
+} from "./schemas.ts";
 
 const KeyToMigrate = z.strictObject({
   hash: text({ min: 3 }).describe(

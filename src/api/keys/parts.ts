@@ -2,12 +2,12 @@
 import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import type { MakeChange } from "#api/changes/change.ts";
+import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
+import type { VerifyInput } from "#api/keys/verify/schemas.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
-import type { KeyRing } from "./recoverable/key-ring.ts";
 import type { Payment } from "./verify/credits.ts";
-import type { VerifyInput } from "./verify/schemas.ts";
 
 export type KeyParts = {
   database: Database;

@@ -3,15 +3,14 @@ import { z } from "zod";
 import { allOf, type Requirement } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
+import { storeSealed } from "#api/keys/recoverable/key-ring.ts";
+import { lockKey, onKey } from "#api/keys/store/key-access.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { KeyId } from "#api/schemas/resources.ts";
 import { whole } from "#api/schemas/schema.ts";
-import { exampleKeyId } from "./examples.ts";
 import { defaultBytes, newKeyMaterial, prefixOf } from "./key-material.ts";
 import type { KeyParts } from "./parts.ts";
-import { storeSealed } from "./recoverable/store-sealed.ts";
-import { NewKeyOutput } from "./schemas.ts";
-import { lockKey, onKey } from "./store/key-access.ts";
+import { exampleKeyId, NewKeyOutput } from "./schemas.ts";
 import type { KeyDetails } from "./store/key-details.ts";
 
 const minuteMs = 60_000;

@@ -3,6 +3,10 @@ import { z } from "zod";
 import { list } from "#api/schemas/list.ts";
 import {
   ExternalId,
+  exampleIdentity,
+  exampleLimit,
+  examplePermission,
+  exampleRole,
   IdentityResponse,
   PermissionSlug,
   RatelimitRequest,
@@ -155,3 +159,26 @@ export const KeyResponse = z.object({
     .optional(),
 });
 export type KeyResponse = z.infer<typeof KeyResponse>;
+
+/** Examples of the reference page that several procedures on keys share. */
+export const exampleApiId = "api_kQ3vT8mYx1Zr5LbN";
+export const exampleKeyId = "key_h7Rw2PqXc9VtJ4sK";
+export const exampleKey = "pay_8Fh3kQzVtR5wXyN2mJ7cPd";
+
+export const exampleRefill = { interval: "monthly", amount: 1_000, refillDay: 1 } as const;
+
+export const exampleStoredKey: KeyResponse = {
+  keyId: exampleKeyId,
+  start: "pay_8Fh3",
+  enabled: true,
+  name: "Payments of shop 7",
+  meta: { shop: 7 },
+  createdAt: 1_793_880_000_000,
+  lastUsedAt: 1_794_139_200_000,
+  expires: 1_801_656_000_000,
+  permissions: [examplePermission.slug],
+  roles: [exampleRole.name],
+  credits: { remaining: 750, refill: exampleRefill },
+  identity: exampleIdentity,
+  ratelimits: [{ id: "rl_Yb4tGm9KzW2cQxS7", ...exampleLimit }],
+};

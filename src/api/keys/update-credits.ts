@@ -1,14 +1,11 @@
 import { z } from "zod";
 import { invalidInput } from "#api/error.ts";
+import { lockKey, onKey, recordKey } from "#api/keys/store/key-access.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { bigintMax, toBigint } from "#api/schemas/int64.ts";
-import { int64Max, text, whole } from "#api/schemas/schema.ts";
-import { exampleKeyId, exampleRefill } from "./examples.ts";
+import { bigintMax, int64Max, text, toBigint, whole } from "#api/schemas/schema.ts";
 import type { KeyParts } from "./parts.ts";
-import { CreditsResponse } from "./schemas.ts";
-import { lockKey, onKey } from "./store/key-access.ts";
+import { CreditsResponse, exampleKeyId, exampleRefill } from "./schemas.ts";
 import { describeCredits, type KeyDetails } from "./store/key-details.ts";
-import { recordKey } from "./store/record-key.ts";
 
 const Input = z.strictObject({
   keyId: text({ min: 3 }).describe("The id of the key, `key_…`: not the key itself."),

@@ -3,20 +3,24 @@ import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";
 import { ensureIdentities } from "#api/identities/ensure-identities.ts";
+import { refillColumns } from "#api/keys/store/insert-keys.ts";
+import { lockKey, onKey, recordKey } from "#api/keys/store/key-access.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { toBigint } from "#api/schemas/int64.ts";
-import { checkMetaSize } from "#api/schemas/meta-size.ts";
-import { Empty, ExternalId, KeyId } from "#api/schemas/resources.ts";
-import { int64Max, Meta, whole } from "#api/schemas/schema.ts";
-import { exampleKeyId } from "./examples.ts";
+import { checkMetaSize, Empty, ExternalId, KeyId } from "#api/schemas/resources.ts";
+import { int64Max, Meta, toBigint, whole } from "#api/schemas/schema.ts";
 import type { KeyParts } from "./parts.ts";
-import { Expires, KeyName, PermissionSlugs, Ratelimits, Refill, RoleNames } from "./schemas.ts";
-import { lockKey, onKey } from "./store/key-access.ts";
+import {
+  Expires,
+  exampleKeyId,
+  KeyName,
+  PermissionSlugs,
+  Ratelimits,
+  Refill,
+  RoleNames,
+} from "./schemas.ts";
 import type { KeyDetails } from "./store/key-details.ts";
 import { replaceLinks } from "./store/links.ts";
-import { recordKey } from "./store/record-key.ts";
-import { refillColumns } from "./store/refill-rules.ts";
 
 /** Absent: unchanged; null: cleared; else: set. */
 const UpdateInput = z.strictObject({

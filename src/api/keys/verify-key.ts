@@ -4,19 +4,29 @@
  */
 import { latencySince } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
+import {
+  type AppliedLimit,
+  chooseLimits,
+  describeVerification,
+  toLimitRequest,
+  type Verdict,
+} from "#api/keys/verify/answer.ts";
+import { clientAddress } from "#api/keys/verify/find-key.ts";
+import {
+  exampleVerification,
+  readKeyAlone,
+  type VerifyCode,
+  VerifyInput,
+  VerifyOutput,
+} from "#api/keys/verify/schemas.ts";
 import { type Answer, type Call, procedure } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
 import type { KeyParts, VerifyParts } from "./parts.ts";
-import { describeVerification, type Verdict } from "./verify/answer.ts";
-import { type AppliedLimit, chooseLimits, toLimitRequest } from "./verify/applied-limits.ts";
-import { clientAddress } from "./verify/client-address.ts";
-import { exampleVerification } from "./verify/example.ts";
 import {
   answersQuery,
   type PermissionQuery,
   parsePermissionQuery,
 } from "./verify/permission-query.ts";
-import { readKeyAlone, type VerifyCode, VerifyInput, VerifyOutput } from "./verify/schemas.ts";
 
 export function verifyKey({ verify }: KeyParts) {
   return procedure({

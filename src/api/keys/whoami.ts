@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { hashKey } from "#api/cache/key-record.ts";
+import { keyNotFound, onKey } from "#api/keys/store/key-access.ts";
 import { procedure } from "#api/procedure.ts";
 import { text } from "#api/schemas/schema.ts";
-import { exampleKey, exampleStoredKey } from "./examples.ts";
 import type { KeyParts } from "./parts.ts";
-import { KeyResponse } from "./schemas.ts";
-import { keyNotFound, onKey } from "./store/key-access.ts";
+import { exampleKey, exampleStoredKey, KeyResponse } from "./schemas.ts";
 import { describeKey, loadKeyDetails } from "./store/key-details.ts";
 
 export function whoami({ database }: KeyParts) {

@@ -11,7 +11,7 @@ import { hashKey } from "#api/cache/key-record.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { newId } from "#api/ids.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
-import { invariant } from "#kernel/invariant.ts";
+import { invariant } from "#kernel/problem.ts";
 
 export type OwnKey = {
   key: string;

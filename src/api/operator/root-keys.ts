@@ -5,8 +5,8 @@ import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/a
 import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
-import { invariant } from "#kernel/invariant.ts";
-import { secretPrefixes } from "#kernel/mask-secrets.ts";
+import { secretPrefixes } from "#kernel/log.ts";
+import { invariant } from "#kernel/problem.ts";
 
 export type RootKeyOrder = {
   workspaceId: string;

@@ -3,12 +3,9 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { examplePermission } from "#api/schemas/examples.ts";
-import { PermissionSlug } from "#api/schemas/resources.ts";
+import { examplePermission, PermissionSlug } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { permissionCreated } from "./permission-store.ts";
-import { Description } from "./schemas.ts";
+import { Description, type PermissionsParts, permissionCreated } from "./permission-store.ts";
 
 const Input = z.strictObject({
   name: text({ min: 1, max: 512 }).describe("A name for people, 1 to 512 characters."),

@@ -4,12 +4,15 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { examplePermission, exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { PermissionSlug, RoleName } from "#api/schemas/resources.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { connect, permissionsFor } from "./role-links.ts";
-import { Description } from "./schemas.ts";
+import {
+  examplePermission,
+  exampleRole,
+  PermissionSlug,
+  RoleName,
+} from "#api/schemas/resources.ts";
+import { Description, type PermissionsParts } from "./permission-store.ts";
+import { connect, permissionsFor } from "./role-store.ts";
 
 const Input = z.strictObject({
   name: RoleName.describe(

@@ -1,12 +1,15 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { examplePermission } from "#api/schemas/examples.ts";
-import { Empty } from "#api/schemas/resources.ts";
-import { keysWithPermission, staleKeys } from "./affected-keys.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { findPermission, permissionNotFound } from "./permission-store.ts";
-import { PermissionRef } from "./schemas.ts";
+import { Empty, examplePermission } from "#api/schemas/resources.ts";
+import {
+  findPermission,
+  keysWithPermission,
+  PermissionRef,
+  type PermissionsParts,
+  permissionNotFound,
+  staleKeys,
+} from "./permission-store.ts";
 
 export function deletePermission({ change }: PermissionsParts) {
   return procedure({

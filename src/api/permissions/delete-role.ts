@@ -1,13 +1,9 @@
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { exampleRole } from "#api/schemas/examples.ts";
-import { Empty } from "#api/schemas/resources.ts";
-import { keysWithRole, staleKeys } from "./affected-keys.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { lockRole } from "./role-links.ts";
-import { findRole } from "./role-store.ts";
-import { RoleRef } from "./schemas.ts";
+import { Empty, exampleRole } from "#api/schemas/resources.ts";
+import { keysWithRole, type PermissionsParts, RoleRef, staleKeys } from "./permission-store.ts";
+import { findRole, lockRole } from "./role-store.ts";
 
 export function deleteRole({ change }: PermissionsParts) {
   return procedure({

@@ -1,10 +1,7 @@
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { examplePermission } from "#api/schemas/examples.ts";
-import { PermissionResponse } from "#api/schemas/resources.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { findPermission } from "./permission-store.ts";
-import { PermissionRef } from "./schemas.ts";
+import { examplePermission, PermissionResponse } from "#api/schemas/resources.ts";
+import { findPermission, PermissionRef, type PermissionsParts } from "./permission-store.ts";
 
 export function getPermission({ database }: PermissionsParts) {
   return procedure({

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { exampleRole } from "#api/schemas/examples.ts";
-import { RoleResponse } from "#api/schemas/resources.ts";
-import type { PermissionsParts } from "./parts.ts";
+import { exampleRole, RoleResponse } from "#api/schemas/resources.ts";
+import { type PermissionsParts, RoleRef } from "./permission-store.ts";
 import { findRole } from "./role-store.ts";
-import { RoleRef } from "./schemas.ts";
 
 export function getRole({ database }: PermissionsParts) {
   return procedure({

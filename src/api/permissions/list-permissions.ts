@@ -1,12 +1,20 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { examplePermission } from "#api/schemas/examples.ts";
-import { likePattern, toPage } from "#api/schemas/page.ts";
-import { PermissionResponse } from "#api/schemas/resources.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { type PermissionRow, permissionColumns, toPermission } from "./permission-store.ts";
-import { type ListQuery, PageInput } from "./schemas.ts";
+import {
+  examplePermission,
+  likePattern,
+  PermissionResponse,
+  toPage,
+} from "#api/schemas/resources.ts";
+import {
+  type ListQuery,
+  PageInput,
+  type PermissionRow,
+  type PermissionsParts,
+  permissionColumns,
+  toPermission,
+} from "./permission-store.ts";
 
 export function listPermissions({ database }: PermissionsParts) {
   return procedure({

@@ -1,12 +1,9 @@
 import type { Pool } from "pg";
 import { z } from "zod";
 import { procedure } from "#api/procedure.ts";
-import { exampleRole } from "#api/schemas/examples.ts";
-import { likePattern, toPage } from "#api/schemas/page.ts";
-import { RoleResponse } from "#api/schemas/resources.ts";
-import type { PermissionsParts } from "./parts.ts";
+import { exampleRole, likePattern, RoleResponse, toPage } from "#api/schemas/resources.ts";
+import { type ListQuery, PageInput, type PermissionsParts } from "./permission-store.ts";
 import { type RoleRow, roleColumns, rolePermissionsBytes, toRole } from "./role-store.ts";
-import { type ListQuery, PageInput } from "./schemas.ts";
 
 export function listRoles({ database }: PermissionsParts) {
   return procedure({

@@ -8,7 +8,7 @@ import { getPermission } from "./get-permission.ts";
 import { getRole } from "./get-role.ts";
 import { listPermissions } from "./list-permissions.ts";
 import { listRoles } from "./list-roles.ts";
-import type { PermissionsParts } from "./parts.ts";
+import type { PermissionsParts } from "./permission-store.ts";
 import { setRolePermissions } from "./set-role-permissions.ts";
 
 export function permissionsProcedures(parts: PermissionsParts): Procedures {

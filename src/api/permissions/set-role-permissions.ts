@@ -2,21 +2,28 @@ import { z } from "zod";
 import { allOf } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { examplePermission, exampleRole } from "#api/schemas/examples.ts";
 import { list } from "#api/schemas/list.ts";
-import { PermissionResponse, PermissionSlug } from "#api/schemas/resources.ts";
+import {
+  examplePermission,
+  exampleRole,
+  PermissionResponse,
+  PermissionSlug,
+} from "#api/schemas/resources.ts";
 import { patterned } from "#api/schemas/schema.ts";
-import { keysWithRole, staleKeys } from "./affected-keys.ts";
-import type { PermissionsParts } from "./parts.ts";
-import { toPermission } from "./permission-store.ts";
+import {
+  keysWithRole,
+  type PermissionsParts,
+  refuseTooManyByRoles,
+  staleKeys,
+  toPermission,
+} from "./permission-store.ts";
 import {
   connect,
   disconnect,
   lockRole,
   type PermissionLink,
   permissionsFor,
-} from "./role-links.ts";
-import { refuseTooManyByRoles } from "./role-permissions.ts";
+} from "./role-store.ts";
 
 const Input = z.strictObject({
   roleId: patterned(/^[a-zA-Z0-9_-]+$/, { min: 3, max: 255 }).describe(

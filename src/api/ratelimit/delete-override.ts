@@ -2,7 +2,7 @@ import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { Empty } from "#api/schemas/resources.ts";
-import { exampleOverride, overrideNotFound, overrideTarget } from "./override-schemas.ts";
+import { exampleOverride, overrideNotFound, overrideTarget } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export function deleteOverride({ namespaces, change }: RatelimitParts) {

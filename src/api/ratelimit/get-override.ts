@@ -7,7 +7,7 @@ import {
   OverrideOutput,
   overrideNotFound,
   overrideTarget,
-} from "./override-schemas.ts";
+} from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export function getOverride({ namespaces }: RatelimitParts) {

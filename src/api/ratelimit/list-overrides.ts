@@ -1,16 +1,15 @@
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { toPage } from "#api/schemas/page.ts";
-import { aboutCursor, pageSize } from "#api/schemas/resources.ts";
+import { aboutCursor, pageSize, toPage } from "#api/schemas/resources.ts";
 import { text } from "#api/schemas/schema.ts";
 import {
   describeOverride,
   exampleOverride,
+  type Override,
   OverrideOutput,
   overrideTarget,
-} from "./override-schemas.ts";
-import type { Override } from "./overrides.ts";
+} from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export function listOverrides({ namespaces, database }: RatelimitParts) {

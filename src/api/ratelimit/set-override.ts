@@ -4,9 +4,8 @@ import { tuple } from "#api/access/grants.ts";
 import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { toBigint } from "#api/schemas/int64.ts";
-import { whole } from "#api/schemas/schema.ts";
-import { exampleOverride, overrideTarget } from "./override-schemas.ts";
+import { toBigint, whole } from "#api/schemas/schema.ts";
+import { exampleOverride, overrideTarget } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 
 export function setOverride({ namespaces, change }: RatelimitParts) {

@@ -1,6 +1,7 @@
 /** Wire shapes shared by several namespaces: ids, rate limits, identities, permissions, roles, pages. */
 import { z } from "zod";
-import { Meta, patterned, text, whole } from "./schema.ts";
+import { invalidInput } from "#api/error.ts";
+import { Meta, patterned, presentList, text, whole } from "./schema.ts";
 
 const identifierPattern = /^[a-zA-Z0-9_]+$/;
 const slugPattern = /^[a-zA-Z0-9_:\-.*]+$/;
@@ -109,3 +110,113 @@ export const Pagination = z
   })
   .describe("Where the next page is.");
 export type Pagination = z.infer<typeof Pagination>;
+
+/** A limit of a key or an identity. */
+export const RatelimitRule = z.object({
+  id: z.string(),
+  name: z.string(),
+  limit: z.number(),
+  durationMs: z.number(),
+  autoApply: z.boolean(),
+});
+export type RatelimitRule = z.infer<typeof RatelimitRule>;
+
+/** The limits of one owner as JSON; `owner` is a column of `key_ratelimits` and what it equals. */
+export const rulesOf = (owner: string) => `
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'limit', r."limit",
+     'durationMs', r.duration_ms, 'autoApply', r.auto_apply) ORDER BY r.name), '[]')
+   FROM key_ratelimits r WHERE ${owner})`;
+
+/** Limits as the wire has them; undefined when there are none. */
+export function describeRules(rules: readonly RatelimitRule[]): RatelimitResponse[] | undefined {
+  return presentList(
+    rules.map(({ id, name, limit, durationMs, autoApply }) => ({
+      id,
+      name,
+      limit,
+      duration: durationMs,
+      autoApply,
+    })),
+  );
+}
+
+/** Most bytes of a page: more at once would delay all other requests. */
+export const pageBytes = 4 * 1024 * 1024;
+
+/** `bytes`: about how large this row is in the answer; absent: small. */
+type Row = { id: string; bytes?: number };
+
+/**
+ * Cuts `rows` (read with `limit + 1`) to a page of at most `limit` rows: fewer, but at least one, when they
+ * would exceed `pageBytes`. The cursor is the id of the next page's first row.
+ */
+export function toPage<One extends Row>(
+  rows: readonly One[],
+  limit: number,
+): { rows: One[]; pagination: Pagination } {
+  let bytes = 0;
+  const end = rows.findIndex((row, index) => {
+    bytes += row.bytes ?? 0;
+    return index === limit || (index > 0 && bytes > pageBytes);
+  });
+  if (end === -1) return { rows: [...rows], pagination: { hasMore: false } };
+  const cursor = (rows[end] as One).id;
+  return { rows: rows.slice(0, end), pagination: { hasMore: true, cursor } };
+}
+
+/** `search` as a pattern for ILIKE: a substring, in which % and _ are literal. */
+export function likePattern(search: string | undefined): string {
+  return `%${(search ?? "").trim().replace(/[\\%_]/g, "\\$&")}%`;
+}
+
+/** A rate limit as a caller defines it. */
+export const exampleLimit = { name: "requests", limit: 100, duration: 60_000, autoApply: true };
+
+export const exampleIdentity: IdentityResponse = {
+  id: "id_Zs6nB1xLq8Tf3RkD",
+  externalId: "user_42",
+  meta: { plan: "pro" },
+};
+
+export const examplePermission: PermissionResponse = {
+  id: "perm_V5cXr8Jd2NwQk7Hz",
+  name: "Read invoices",
+  slug: "invoices.read",
+  description: "Lists invoices and downloads them.",
+};
+
+export const exampleRole: RoleResponse = {
+  id: "role_T9gLp3Fs6MbYx1Wc",
+  name: "accountant",
+  description: "Whoever keeps the books of a shop.",
+  permissions: [examplePermission],
+};
+
+const mebibyte = 1024 * 1024;
+
+/** `meta` as JSON. Throws the 400 above 1 MiB. */
+export function checkMetaSize(meta: Record<string, unknown>): string {
+  const json = JSON.stringify(meta);
+  const plain = Buffer.byteLength(json);
+  // Metadata that is too large as received is not examined further.
+  const bytes = plain > mebibyte ? plain : plain + unfoldedBytes(meta, json);
+  if (bytes <= mebibyte) return json;
+  const megabytes = Math.max(1.1, bytes / mebibyte).toFixed(1);
+  throw invalidInput(
+    `Metadata is too large: it must be at most 1.0 MB, but is ${megabytes} MB. Please reduce its size.`,
+  );
+}
+
+/**
+ * Counts the characters that are added because Postgres writes numbers without exponents: the five of 1e308 become
+ * 309.
+ */
+function unfoldedBytes(meta: Record<string, unknown>, json: string): number {
+  if (!/\de[+-]\d/.test(json)) return 0;
+  let bytes = 0;
+  JSON.stringify(meta, (_, value) => {
+    if (typeof value === "number") bytes += Math.abs(Number(String(value).split("e")[1] ?? 0));
+    return value;
+  });
+  return bytes;
+}

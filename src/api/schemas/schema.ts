@@ -132,3 +132,21 @@ export const Meta = z
     description:
       "A JSON object of your own: at most 100 properties, 100 levels deep, 1 MiB. It is returned as it is.",
   }) as unknown as z.ZodType<Record<string, unknown>>;
+
+/** The largest number below 2^63 that a double holds: 2^63 itself would not fit into a caller's int64. */
+export const bigintMax = String(2n ** 63n - 1_024n);
+
+/** Writes a number as Postgres' text. */
+export function toBigint(value: number): string {
+  return value >= 2 ** 63 ? bigintMax : BigInt(value).toString();
+}
+
+/** Undefined for an object without properties. */
+export function present<Value extends object>(value: Value | null): Value | undefined {
+  return value === null || Object.keys(value).length === 0 ? undefined : value;
+}
+
+/** Undefined for an empty list. */
+export function presentList<Item>(list: Item[]): Item[] | undefined {
+  return list.length === 0 ? undefined : list;
+}

@@ -2,7 +2,7 @@
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
-import { limitPipelines } from "#kernel/pipelines.ts";
+import { limitPipelines } from "#kernel/server.ts";
 import type { CertificateStore } from "./certificate-store.ts";
 
 type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log };

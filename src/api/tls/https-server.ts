@@ -5,9 +5,9 @@ import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import { Gauge, type Registry } from "prom-client";
 import { drain } from "#api/http/close.ts";
+import { onceAtATime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
-import { createPipelineLimit } from "#kernel/pipelines.ts";
+import { createPipelineLimit } from "#kernel/server.ts";
 import type { Certificate } from "./certificate-store.ts";
 
 export type HttpsParts = {

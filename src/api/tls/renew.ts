@@ -1,9 +1,8 @@
 /** Orders a certificate for the API's own names by ACME (RFC 8555), validated by HTTP-01. */
 import { X509Certificate } from "node:crypto";
 import { createTimeLimit } from "#api/http/time-limit.ts";
-import { invariant } from "#kernel/invariant.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
-import { ProblemError } from "#kernel/problem.ts";
+import { onceAtATime } from "#kernel/async.ts";
+import { invariant, ProblemError } from "#kernel/problem.ts";
 import type { Certificate, CertificateStore } from "./certificate-store.ts";
 
 export type RenewParts = {

@@ -2,8 +2,8 @@
 import type { PoolClient } from "pg";
 import { announce, type Stale } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
+import { aheadInSql } from "#kernel/time.ts";
 
 const batchSize = 500;
 

@@ -7,12 +7,11 @@ import type { Outbox } from "#api/analytics/recording/outbox.ts";
 import { createThreadInvalidations } from "#api/cache/thread-invalidations.ts";
 import { closeGracefully } from "#api/http/close.ts";
 import { SharedCells } from "#api/ratelimit/limiter/shared-cells.ts";
+import { type Analytics, nothingRecorded, startRecorder } from "#app/analytics.ts";
+import { serveHttps } from "#app/https.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import type { Analytics } from "../analytics.ts";
 import type { Base } from "../base.ts";
-import { serveHttps } from "../https.ts";
-import { nothingRecorded, startRecorder } from "../recorder.ts";
 import { serveApi } from "../serve-api.ts";
 import { callersLimitMs, createStops } from "../stops.ts";
 import {

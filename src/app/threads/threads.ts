@@ -2,6 +2,7 @@
  * The further threads of the public API, beside the main one: started when the program is ready, because each takes
  * as long to load as a tenth of the start. The system divides connections among the threads that listen.
  */
+import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counter, type MetricObject } from "prom-client";
 import { EngineError } from "#api/analytics/engine/engine-error.ts";
@@ -9,8 +10,9 @@ import type { Analytics } from "#app/analytics.ts";
 import type { Base } from "#app/base.ts";
 import { callersLimitMs } from "#app/stops.ts";
 import type { Config } from "#config.ts";
-import { inTime } from "#kernel/in-time.ts";
-import { programFile } from "#kernel/program-file.ts";
+import { inTime } from "#kernel/async.ts";
+import { programFile } from "#kernel/process.ts";
+import { canSharePorts } from "#kernel/server.ts";
 import {
   connect,
   type MainCalls,
@@ -22,7 +24,42 @@ import {
   type ThreadData,
   type ThreadMemory,
 } from "./contract.ts";
-import { connectionsPerThread } from "./sizing.ts";
+
+// Decides how many threads serve the public API, and the share of each.
+
+/** More threads than this are started only where the settings say so. */
+const usualMost = 16;
+
+/** The memory of a machine or a container for each thread, so that all of them leave room for what else there is. */
+const bytesPerThread = 512 * 1024 * 1024;
+
+/** Connections to Postgres that the further threads have together, and each of them at least and at most. */
+const connections = { together: 20, least: 3, most: 5 };
+
+/** Counts the threads of the API with the main one. Throws when the settings want more than the system can. */
+export function threadsOf({ threads }: { threads: number }, platform = process.platform): number {
+  if (threads > 1 && !canSharePorts(platform)) {
+    throw new Error(
+      `api.threads: ${threads} threads cannot share a port on this system; leave it out, or set it to 1`,
+    );
+  }
+  if (threads > 0) return threads;
+  if (!canSharePorts(platform)) return 1;
+  const forMemory = Math.floor(memoryBytes() / bytesPerThread);
+  return Math.max(1, Math.min(usualMost, availableParallelism(), forMemory));
+}
+
+/** Returns the machine's memory, or the container's if that is limited. */
+function memoryBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** Returns the most connections to Postgres that each further thread has. */
+export function connectionsPerThread(threads: number): number {
+  const { together, least, most } = connections;
+  return Math.min(most, Math.max(least, Math.floor(together / Math.max(1, threads - 1))));
+}
 
 const entry = programFile("#app/threads/thread.ts");
 
@@ -44,7 +81,7 @@ export type ThreadsParts = {
   program?: string | URL;
 };
 
-export type ApiThreads = {
+type ApiThreads = {
   /** Starts them, one after the other, in the background. */
   begin: () => void;
   /** Answers the requests in flight and ends them. */

@@ -1,12 +1,10 @@
 /** Reads what is known of a commit from GitHub's API, or one that answers as it does. */
-
 import pRetry from "p-retry";
 import { z } from "zod";
-import { CiTrouble } from "#ci/trouble.ts";
+import { CiTrouble } from "#ci/finding.ts";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
-import type { Repository } from "./repository.ts";
-import type { CommitStatus } from "./statuses.ts";
+import type { CommitStatus, Repository } from "./repository.ts";
 
 export type Commit = { repository: Repository; sha: string };
 

@@ -1,9 +1,8 @@
 /** Checks that the commit from which an image was built has passed CI. */
 import type { Finding } from "#ci/finding.ts";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanText } from "#kernel/text.ts";
 import type { Commit, CommitApi } from "./api.ts";
-import { isSameRepository, readRepository } from "./repository.ts";
-import { gradeStatuses } from "./statuses.ts";
+import { gradeStatuses, isSameRepository, readRepository } from "./repository.ts";
 
 /** Labels of an image (OCI image specification, "Annotations"). */
 const revisionLabel = "org.opencontainers.image.revision";

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import type { CiKind } from "#ci/contract.ts";
 import { flag, optionalText, optionalUrl, textList } from "#kernel/setting.ts";
-import { cosignSignature, slsaProvenance, slsaProvenance02 } from "./predicates.ts";
+
+/** `cosign sign` writes this type since its version 3. */
+const cosignSignature = "https://sigstore.dev/cosign/sign/v1";
+
+/** https://slsa.dev/spec/v1.0/provenance and https://slsa.dev/spec/v0.2/provenance */
+export const slsaProvenance = "https://slsa.dev/provenance/v1";
+export const slsaProvenance02 = "https://slsa.dev/provenance/v0.2";
 
 /**
  * `issuer` is who vouched for the signer, such as https://token.actions.githubusercontent.com; `subject` is the

@@ -1,13 +1,10 @@
 /** Looks at what is attached to an image: what each says, and who signed it. */
-
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { Attachment, Subject } from "#ci/finding.ts";
-import type { Library } from "./library.ts";
-import { parseShape } from "./parse-json.ts";
 import { isKnown, readBundle, type Signature } from "./read-bundle.ts";
-import { explain, Unfit } from "./unfit.ts";
+import { explain, type Library, parseShape, Unfit } from "./unfit.ts";
 import { type Signer, type Trust, verify } from "./verify.ts";
 
 /** `claim` is undefined when the attachment cannot be read: it could have been anything. */

@@ -11,10 +11,9 @@
  */
 import { X509Certificate } from "node:crypto";
 import type { SignedEntity, TrustMaterial, Signer as VerifiedSigner } from "@sigstore/verify";
-import type { Library } from "./library.ts";
 import type { PublicKey } from "./public-keys.ts";
 import type { Signature } from "./read-bundle.ts";
-import { Unfit } from "./unfit.ts";
+import { type Library, Unfit } from "./unfit.ts";
 
 export type Signer =
   | { kind: "certificate"; subject: string; issuer: string; run: string | undefined }

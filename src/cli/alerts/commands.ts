@@ -69,7 +69,7 @@ function addAlertEventCommands(alerts: Command, exit: Exit): void {
     .description(
       "send a test failure and its recovery to a channel, once each; exit code 1: not accepted",
     )
-    .action(load(exit, async () => (await import("./test-channel.ts")).testChannel));
+    .action(load(exit, async () => (await import("./events.ts")).testChannel));
   withConnection(alerts.command("redeliver"))
     .argument("[events...]", "as listed by `vedette alerts dead-letters`")
     .option("--all", "all dead letters", false)

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import {
   type AlertEventDetail,
   type AlertEventView,
+  AlertTest,
   alertEventHandlers,
   alertEvents,
   type EventStatus,
@@ -11,11 +12,9 @@ import {
 import { ConnectionError } from "#cli/answer.ts";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, printAnswer, usageError } from "#cli/print.ts";
-import { createTable, plain } from "#cli/table.ts";
-import { formatDuration } from "#kernel/duration.ts";
-import { pick } from "#kernel/nearest.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { complain, createTable, plain, printAnswer, usageError } from "#cli/table.ts";
+import { pick } from "#kernel/text.ts";
+import { formatDuration, formatUtc } from "#kernel/time.ts";
 import { callerWords, eventWords } from "#kernel/words.ts";
 
 type Handlers = typeof alertEventHandlers;
@@ -173,4 +172,17 @@ function describeNowhere({ event_id, channel }: AlertEventDetail): string {
 
 function paintStatus(status: EventStatus): string {
   return styleText(colours[status], eventWords(status), { stream: process.stdout });
+}
+
+/** `vedette alerts test`: whether a channel takes alerts. */
+export async function testChannel(channel: string, options: GlobalOptions): Promise<number> {
+  const { callToEnd } = connect(options);
+  const result = await callToEnd(`${alertEvents.name}/Test`, { channel }, AlertTest);
+  printAnswer(result, options.json, () => result.messages.map(report).join("\n"));
+  return result.messages.every(({ outcome }) => outcome === "accepted") ? 0 : 1;
+}
+
+function report({ status, outcome, cause, remark, duration_ms }: AlertTest["messages"][number]) {
+  const because = [cause, remark].flatMap((text) => (text === null ? [] : [`: ${plain(text)}`]));
+  return `${status} ${outcome} after ${formatDuration(duration_ms)}${because.join("")}`;
 }

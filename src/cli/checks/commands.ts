@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseMs, parseUrl, wholeNumber } from "#cli/options.ts";
-import { parseDuration } from "#kernel/duration.ts";
+import { parseDuration } from "#kernel/time.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
 import { addCheckRowCommand } from "./row-commands.ts";
 

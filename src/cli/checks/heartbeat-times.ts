@@ -1,10 +1,10 @@
 /** `vedette heartbeats next`: the times at which a heartbeat by cron expects pings. */
-import { printAnswer } from "#cli/print.ts";
+import { printAnswer } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import type { CronDialect } from "#kernel/cron-expression.ts";
 import { timeAfter } from "#kernel/cron-times.ts";
-import { pick } from "#kernel/nearest.ts";
+import { pick } from "#kernel/text.ts";
 
 type Options = { config?: string; json: boolean };
 

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseUrl } from "#cli/options.ts";
-import { parseDuration } from "#kernel/duration.ts";
+import { parseDuration } from "#kernel/time.ts";
 import { addHeartbeatRowCommand, addNextTimesCommand } from "./row-commands.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
@@ -79,7 +79,7 @@ function addRunnerCommands(program: Command, exit: Exit): void {
     .requiredOption("--control <address>", "where control of Vedette listens", parseUrl)
     .option("--token-file <file>", "file with the runner's token (default: VEDETTE_RUNNER_TOKEN)")
     .option("--config <file>", "settings as TOML, for monitor.key and monitor.root_key")
-    .action(load(exit, async () => (await import("./monitor-runner.ts")).runMonitorRunner));
+    .action(load(exit, async () => (await import("./runners.ts")).runMonitorRunner));
 }
 
 function parseSpan(text: string): number {
@@ -98,7 +98,7 @@ function addDrillCommands(program: Command, exit: Exit): void {
   const drills = program
     .command("drills")
     .description("show and send drills: test alerts that channels have to accept");
-  const from = () => import("./drills.ts");
+  const from = () => import("./heartbeats.ts");
   withConnection(drills.command("list"))
     .description("list the drills: status, last confirmation, what they test, open alert")
     .action(load(exit, async () => (await from()).listDrills));

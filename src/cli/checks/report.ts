@@ -1,8 +1,7 @@
 /** Prints the status and the results of checks. */
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
-import { formatDuration, formatSpan } from "#kernel/duration.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { formatDuration, formatSpan, formatUtc } from "#kernel/time.ts";
 import { callerWords, checkWords, offWords, rolloutOfAlert } from "#kernel/words.ts";
 import type { CheckReplay } from "#monitor/replays/contract.ts";
 import type {

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { definitionsFile, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseMs } from "#cli/options.ts";
-import { parseDuration } from "#kernel/duration.ts";
+import { parseDuration } from "#kernel/time.ts";
 import type { CheckOptions } from "./rows.ts";
 
 const from = () => import("./rows.ts");

@@ -1,8 +1,8 @@
 /** `vedette completion`: what a shell needs to complete the commands. */
 import { Argument, type Command } from "commander";
 import { type Exit, load } from "#cli/load.ts";
-import { print } from "#cli/print.ts";
-import type { Shell } from "./completion.ts";
+import { print } from "#cli/table.ts";
+import type { Shell } from "./tree.ts";
 
 const shells: Shell[] = ["bash", "zsh", "fish"];
 
@@ -15,7 +15,7 @@ export function addCompletionCommand(program: Command, exit: Exit): void {
     .addHelpText("after", examples)
     .action(
       load(exit, async () => {
-        const { completionScript } = await import("./completion.ts");
+        const { completionScript } = await import("./tree.ts");
         return async (shell: Shell) => {
           print(completionScript(program, shell).trimEnd());
           return 0;

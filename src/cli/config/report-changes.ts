@@ -1,7 +1,7 @@
 /** Prints what applying definitions changes. */
 import { createTable, plain } from "#cli/table.ts";
 import type { Change, PlanAnswer } from "#definitions/contract.ts";
-import { someOf } from "#kernel/nearest.ts";
+import { someOf } from "#kernel/text.ts";
 
 type Changes = { revision: number; changes: readonly Change[] };
 

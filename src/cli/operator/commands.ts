@@ -31,7 +31,7 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
       parseExpiry,
     )
     .action(load(exit, async () => (await import("./root-keys.ts")).makeRootKey));
-  const upkeep = () => import("./key-upkeep.ts");
+  const upkeep = () => import("./root-keys.ts");
   withDatabase(keys.command("create-migration <id>"))
     .description("let keys.migrateKeys import another program's keys under this id")
     .requiredOption("--workspace <id>", "the workspace that gets the keys")
@@ -94,7 +94,7 @@ function addApiCommands(program: Command, exit: Exit): void {
     .option("--recoverable-keys <switch>", "on: allow recoverable keys", parseSwitch)
     .option("--default-prefix <prefix>", "prefix of new keys, or none")
     .option("--default-bytes <count>", "random bytes of new keys, 16 to 255, or none", parseCount)
-    .action(load(exit, async () => (await import("./apis.ts")).setApi));
+    .action(load(exit, async () => (await import("./workspaces.ts")).setApi));
 }
 
 function addWorkspaceCommands(program: Command, exit: Exit): void {

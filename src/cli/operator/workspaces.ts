@@ -1,7 +1,6 @@
 import { type OperatorSource, withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "#cli/options.ts";
-import { print, printAnswer, printJson } from "#cli/print.ts";
-import { createTable, plain } from "#cli/table.ts";
+import { createTable, plain, print, printAnswer, printJson, usageError } from "#cli/table.ts";
 
 export async function createWorkspace(name: string, options: DatabaseOptions): Promise<number> {
   const id = await withOperator(options, ({ workspaces }) => workspaces.create(name));
@@ -56,4 +55,28 @@ async function change(
   if (source.json) printJson({ id, ...to });
   else print(`${id} changed`);
   return 0;
+}
+
+export type ApiOptions = DatabaseOptions & {
+  ipAllowlist?: { addresses: string[] | null };
+  deleteProtection?: boolean;
+  recoverableKeys?: boolean;
+  defaultPrefix?: string;
+  defaultBytes?: Count;
+};
+
+export async function setApi(id: string, options: ApiOptions): Promise<number> {
+  const { ipAllowlist, deleteProtection, recoverableKeys, defaultPrefix, defaultBytes } = options;
+  const change = {
+    ...(ipAllowlist !== undefined && { ipAllowlist: ipAllowlist.addresses }),
+    ...(deleteProtection !== undefined && { deleteProtection }),
+    ...(recoverableKeys !== undefined && { recoverableKeys }),
+    ...(defaultPrefix !== undefined && {
+      defaultPrefix: defaultPrefix === "none" ? null : defaultPrefix,
+    }),
+    ...(defaultBytes !== undefined && { defaultBytes: defaultBytes.count }),
+  };
+  if (Object.keys(change).length === 0) throw usageError("nothing to set: see --help");
+  await withOperator(options, (operator) => operator.changeApi({ id, change }));
+  return printAnswer({ id, ...change }, options.json, () => `${id} changed`);
 }

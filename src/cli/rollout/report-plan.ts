@@ -1,11 +1,10 @@
 /** Prints what a rollout would do. */
 import { createTable, plain } from "#cli/table.ts";
-import { formatDuration } from "#kernel/duration.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
-import { whichOf } from "#kernel/selector-words.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { formatDuration, formatUtc } from "#kernel/time.ts";
+import { whichOf } from "#kernel/words.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import { evidenceLines } from "./evidence.ts";
+import { evidenceLines } from "./report.ts";
 
 export function reportPlan(plan: RolloutPlan): string {
   const hasTimes = !startsAtOnce(plan);

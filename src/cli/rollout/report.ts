@@ -1,19 +1,28 @@
 /** Prints rollouts and sentinels. */
+
 import { styleText } from "node:util";
+import type { CiEvidence } from "#ci/contract.ts";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { callerWords, stateWords } from "#kernel/words.ts";
+import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
 import {
   isLeftBehind,
   type RollbackResult,
   type RolloutHistory,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { evidenceLines } from "./evidence.ts";
 import { isStopped } from "./follow.ts";
 import { standingOf } from "./progress.ts";
+
+/** One line for each kind. */
+export function evidenceLines(evidence: readonly CiEvidence[]): string[] {
+  return evidence.map(({ kind, result, passes, detail, url }) => {
+    const link = url === undefined ? "" : ` ${plain(url)}`;
+    return `ci         ${kind} ${evidenceWords({ result, passes })}: ${plain(detail)}${link}`;
+  });
+}
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 

@@ -1,8 +1,9 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
+
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { print, printAnswer, printJson, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
+import { print, printAnswer, printJson, usageError } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
 import {
   isLeftBehind,
@@ -12,12 +13,46 @@ import {
 } from "#rollout/contract.ts";
 import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
-import { untilDetached } from "./detach.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
-import { createProgress, type Progress } from "./progress.ts";
-import { reportHistory, reportRollback, reportStatus } from "./report.ts";
+import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
+import { reportHistory, reportRollback, reportStatus, withFleetOption } from "./report.ts";
 import { reportPlan } from "./report-plan.ts";
-import { planOf, sizesOf } from "./wave-sizes.ts";
+
+// Detaching from a rollout that is followed: the rollout continues.
+
+/** The shell's exit codes for a program that a signal ended. */
+const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Follows something until its end or until Ctrl-C. On Ctrl-C it prints how to follow it again. Returns the
+ * exit code, after Ctrl-C the shell's code for it.
+ */
+export async function untilDetached(
+  follow: (signal: AbortSignal) => Promise<number>,
+  { cleanUp, fleet }: { cleanUp: () => void; fleet: string | undefined },
+): Promise<number> {
+  const controller = new AbortController();
+  let code: number | undefined;
+  const detach = (name: keyof typeof codes) => {
+    code = codes[name];
+    controller.abort();
+  };
+  const names = Object.keys(codes) as (keyof typeof codes)[];
+  // Once: a second Ctrl-C ends the program at once.
+  for (const name of names) process.once(name, detach);
+  try {
+    return await follow(controller.signal);
+  } catch (error) {
+    if (code === undefined) throw error;
+    cleanUp();
+    const watch = withFleetOption("npx vedette rollout watch", fleet);
+    process.stderr.write(`\nDetached; the rollout continues. Follow it: ${watch}\n`);
+    return code;
+  } finally {
+    cleanUp();
+    for (const name of names) process.off(name, detach);
+  }
+}
 
 export type StartOptions = GlobalOptions & {
   waves?: number[];

@@ -13,7 +13,7 @@ export function addSentinelCommands(program: Command, exit: Exit): void {
     .description("print the end of a sentinel's log: of its newest failed deploy")
     .argument("<sentinel>", "the sentinel's id")
     .option("--running", "compare with the configuration that runs there now", false)
-    .action(load(exit, async () => (await import("./log.ts")).showLog));
+    .action(load(exit, async () => (await import("./sentinels.ts")).showLog));
   withFleet(sentinels.command("confirm"))
     .description("accept the fleet's list although it suddenly lacks many sentinels")
     .argument("<count>", "the number of sentinels that the fleet lists now", parseSentinelCount)

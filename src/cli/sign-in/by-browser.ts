@@ -1,13 +1,29 @@
 /** Signs in by a browser on this machine. */
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { complain } from "#cli/print.ts";
+import type { z } from "zod";
+import { ask, type Question, refusalOf } from "#cli/answer.ts";
+import { complain } from "#cli/table.ts";
 import type { Secret } from "#cli/token.ts";
-import { BeginAnswer, SessionAnswer } from "#control/sign-in/contract.ts";
-import { portTaken } from "#kernel/listen.ts";
-import { askControl } from "./ask-control.ts";
+import { BeginAnswer, SessionAnswer, signInPath } from "#control/sign-in/contract.ts";
+import { portTaken } from "#kernel/server.ts";
+
+/** `under`: another address than those that sign in. Throws `ProblemError`, or `ConnectionError`. */
+export async function askControl<Schema extends z.ZodType>(
+  url: string,
+  { under = signInPath, ...question }: Question & { under?: string },
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  const path = `${under}/${question.path}`;
+  const { status, body = null } = await ask(url, { ...question, path });
+  if (status >= 300) throw refusalOf(url, { status, body }, "sign_in_unavailable");
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new Error("the answer is not from Vedette: is the address that of control?");
+}
 
 type BrowserOptions = { port: number | undefined; opensBrowser: boolean };
 

@@ -19,10 +19,10 @@ export function addSignInCommands(program: Command, exit: Exit): void {
     .action(load(exit, async () => (await import("./login.ts")).login));
   withAddress(program.command("logout"))
     .description("end the session of `vedette login`, here and at control")
-    .action(load(exit, async () => (await import("./logout.ts")).logout));
+    .action(load(exit, async () => (await import("./login.ts")).logout));
   withConnection(program.command("whoami"))
     .description("print your name and roles for commands")
-    .action(load(exit, async () => (await import("./whoami.ts")).whoAmI));
+    .action(load(exit, async () => (await import("./login.ts")).whoAmI));
   withConnection(program.command("console"))
     .description("print a link to the console that signs in once")
     .option("--open", "open it in a browser, too")

@@ -4,13 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { consoleUrlOf } from "#app/console-links.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, print, printJson } from "#cli/print.ts";
-import { plain } from "#cli/table.ts";
+import { complain, plain, print, printJson } from "#cli/table.ts";
 import { dataDirOf, findTarget } from "#cli/target.ts";
 import { ConsoleLink, consolePath, ticketMinutes } from "#console/contract.ts";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
-import { askControl } from "./ask-control.ts";
-import { openBrowser } from "./by-browser.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
+import { askControl, openBrowser } from "./by-browser.ts";
 
 export async function printConsole(options: GlobalOptions & { open?: boolean }): Promise<number> {
   const { url, token } = findTarget(options, process.env);

@@ -1,18 +1,38 @@
 /** `vedette login`: a session in one's own name, kept for further commands. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
 import { ConnectionError } from "#cli/answer.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, printAnswer } from "#cli/print.ts";
-import { hasEnded, prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
-import { findUrl } from "#cli/target.ts";
+import {
+  deleteSession,
+  hasEnded,
+  prepareFile,
+  readSession,
+  type SavedSession,
+  saveSession,
+} from "#cli/saved-session.ts";
+import { complain, print, printAnswer, printJson } from "#cli/table.ts";
+import { findTarget, findUrl, tokenRefused } from "#cli/target.ts";
 import { makeSecret, type Secret } from "#cli/token.ts";
-import { DeviceAnswer, PollAnswer, type SessionAnswer } from "#control/sign-in/contract.ts";
+import { DeviceAnswer, PollAnswer, type SessionAnswer, WhoAmI } from "#control/sign-in/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { askControl } from "./ask-control.ts";
-import { signInByBrowser } from "./by-browser.ts";
-import { endSession } from "./end-session.ts";
+import { askControl, signInByBrowser } from "./by-browser.ts";
+
+/** Ends a session at `control`. Returns whether it has ended there: not when `control` is away, or in trouble. */
+export async function endSession(url: string, token: string): Promise<boolean> {
+  try {
+    await askControl(url, { method: "DELETE", path: "session", token }, z.null());
+    return true;
+  } catch (error) {
+    if (error instanceof ConnectionError) return false;
+    if (error instanceof ProblemError && error.status >= 500) return false;
+    // It has ended there already.
+    if (error instanceof ProblemError && error.status === 401) return true;
+    throw error;
+  }
+}
 
 type LoginOptions = GlobalOptions & { device?: boolean; port?: number; browser: boolean };
 
@@ -107,4 +127,55 @@ function instructionsOf(begun: DeviceAnswer): string {
     ...(complete_uri === null ? [] : [`or open ${complete_uri}`, ""]),
     "Only enter a code that you have asked for yourself.",
   ].join("\n");
+}
+
+// `vedette logout`: ends the session at `control`, and deletes it here.
+
+/** Exit code 1: the session is deleted here, but `control` could not be notified, and still accepts it. */
+export async function logout(options: GlobalOptions): Promise<number> {
+  const url = findUrl(options, process.env);
+  const session = readOrDiscard(url);
+  deleteSession(url, process.env);
+  const isTold =
+    session === undefined ||
+    hasEnded(session, Date.now()) ||
+    (await endSession(url, session.token));
+  const actor = session?.actor ?? null;
+  printAnswer({ url, actor, ended: isTold }, options.json, () =>
+    actor === null ? `nobody is signed in at ${url}` : `signed out ${actor} at ${url}`,
+  );
+  if (isTold) return 0;
+  complain(
+    `${url} could not be notified: the session is deleted here, and stays valid there until ${formatUtc(session.ends_at)}`,
+  );
+  return 1;
+}
+
+/** Returns undefined for a damaged session: its file is deleted like any other, and it ends by itself. */
+function readOrDiscard(url: string): SavedSession | undefined {
+  try {
+    return readSession(url, process.env);
+  } catch (error) {
+    complain((error as Error).message.replace(": run `vedette login`", ": it is deleted"));
+    return undefined;
+  }
+}
+
+/** `vedette whoami`: in whose name commands act. */
+export async function whoAmI(options: GlobalOptions): Promise<number> {
+  const target = findTarget(options, process.env);
+  const { url, token } = target;
+  const question = { method: "GET", path: "session", token } as const;
+  const found = await askControl(url, question, WhoAmI).catch((error: unknown) => {
+    const isRefused = error instanceof ProblemError && error.status === 401;
+    throw isRefused ? tokenRefused(target) : error;
+  });
+  const { actor, roles, by, ends_at } = found;
+  if (options.json) {
+    printJson({ url, actor, roles, by, ends_at });
+    return 0;
+  }
+  const how = ends_at === null ? `by a ${by}` : `by a ${by}, until ${formatUtc(ends_at)}`;
+  print(`${actor} may ${roles.join(", ")} at ${url} (${how})`);
+  return 0;
 }

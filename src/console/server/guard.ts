@@ -3,11 +3,11 @@ import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ConsoleAccess } from "#console/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { isSameSecret } from "#kernel/crypto.ts";
 import { faultLines } from "#kernel/faults.ts";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
-import { isSameSecret } from "#kernel/same-secret.ts";
+import { noSuch } from "#kernel/text.ts";
 import { csrfOf, readCookie, type SignedSession, unseal } from "./session.ts";
 import type { Logouts } from "./stored.ts";
 

@@ -2,7 +2,7 @@
 import type { FleetColumns } from "#console/contract.ts";
 import { type Counts, countsOf } from "#console/counts.ts";
 import type { SentRollout, WholeState } from "#console/events.ts";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime } from "#kernel/async.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
 import type { RecordedRollout } from "#rollout/history/contract.ts";

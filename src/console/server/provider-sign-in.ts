@@ -8,10 +8,10 @@ import {
   type SignInChoice,
 } from "#console/contract.ts";
 import { isLoopback } from "#kernel/address.ts";
-import { cleanText, isClean } from "#kernel/clean-text.ts";
+import { createSealer } from "#kernel/crypto.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createSealer } from "#kernel/seal.ts";
+import { cleanText, isClean } from "#kernel/text.ts";
 import { type Guard, parseBody } from "./guard.ts";
 import {
   noteSeconds,

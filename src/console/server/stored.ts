@@ -1,10 +1,9 @@
 /** What the console has in Postgres: tickets of links, and sessions that ended by signing out. */
 import { createHmac, randomBytes } from "node:crypto";
 import { ticketBytes, ticketMinutes } from "#console/contract.ts";
+import { inTime, onceAtATime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { SignedSession } from "./session.ts";
 
 /** Each ticket signs its holder in once, in place of the ingress token, by the link that a start, or `vedette console`, prints. */

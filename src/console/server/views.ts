@@ -16,9 +16,9 @@ import { detailOf } from "#console/counts.ts";
 import { toStore } from "#console/events.ts";
 import { maxSentinelId } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
-import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
+import { isClean } from "#kernel/text.ts";
 import type {
   Member,
   MemberHistory,

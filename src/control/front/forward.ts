@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { reachAddress } from "#kernel/restate-address.ts";
+import { reachAddress } from "#kernel/restate.ts";
 
 export type ForwardOptions = {
   /** Address of Restate's port, with the path. */

@@ -4,21 +4,16 @@
  * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
-
-import { loggedPath } from "#control/call-log.ts";
-
-import { findForeignFleet } from "#control/fleet-access.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
-import { reusedKey } from "#control/refusal.ts";
+import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
+import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
-import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
-import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
+import { createPipelineLimit } from "#kernel/server.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
 import { type Refusal, refuseCallByGet, refuseForeign } from "./guard.ts";

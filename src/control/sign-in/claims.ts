@@ -3,9 +3,9 @@ import type { Operator } from "#control/config.ts";
 import { OperatorName } from "#control/contract.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { lowerCaseName } from "#control/person-name.ts";
-import { isClean } from "#kernel/clean-text.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import { type Caller, roles as everyRole, type Role } from "#kernel/roles.ts";
+import { isClean } from "#kernel/text.ts";
 
 /** Claims of an ID token and the UserInfo endpoint: any JSON. */
 export type Claims = Readonly<Record<string, unknown>>;

@@ -1,12 +1,11 @@
 /** The common part of every way of signing in: the provider's answers, limits, the session, the log. */
-
 import { isIPv6 } from "node:net";
 import { LRUCache } from "lru-cache";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
-import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
+import { cleanText, isClean } from "#kernel/text.ts";
 import {
   type Claims,
   identifyPerson,

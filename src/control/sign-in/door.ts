@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import type { Door } from "#control/door.ts";
+import type { Door } from "#control/short-answers.ts";
 import { bearerOf, type Identify } from "#control/token.ts";
+import { createSealer } from "#kernel/crypto.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createSealer } from "#kernel/seal.ts";
 import {
   type BeginAnswer,
   BeginRequest,

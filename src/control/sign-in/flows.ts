@@ -3,7 +3,7 @@
  * finish one, and none of them stores anything.
  */
 import { z } from "zod";
-import { createSealer } from "#kernel/seal.ts";
+import { createSealer } from "#kernel/crypto.ts";
 import type { Core } from "./core.ts";
 import type { Flow } from "./provider.ts";
 import { expired } from "./refusals.ts";

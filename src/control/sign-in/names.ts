@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { DatabaseError } from "pg";
+import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
 import { namesAway } from "./refusals.ts";
 

@@ -1,6 +1,7 @@
 /** Why a sign-in does not succeed, in words for the person who tries. */
-import { cleanText } from "#kernel/clean-text.ts";
+
 import { ProblemError } from "#kernel/problem.ts";
+import { cleanText } from "#kernel/text.ts";
 import type { ClaimRefusal } from "./claims.ts";
 
 type SignInCode =

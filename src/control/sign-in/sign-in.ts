@@ -2,7 +2,7 @@
 import type { ProviderAccess } from "#console/contract.ts";
 import { lowerCaseName } from "#control/person-name.ts";
 import { unknownAccount } from "#kernel/actor.ts";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime } from "#kernel/async.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { type Core, type CoreParts, createCore } from "./core.ts";
 import { createFlows } from "./flows.ts";

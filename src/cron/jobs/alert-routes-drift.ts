@@ -1,6 +1,5 @@
 /** Compares alert routes with their rows on a schedule. The routes' object notifies people of drift. */
-import type { Job, JobRun } from "#cron/job.ts";
-import { everyMinutes } from "#cron/schedule.ts";
+import { everyMinutes, type Job, type JobRun } from "#cron/schedule.ts";
 
 type Drift = {
   state: "in_step" | "drifted" | "unknown";

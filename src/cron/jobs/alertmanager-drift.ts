@@ -1,6 +1,5 @@
 /** Notifies people once when an alert manager drifts from the routes, and once when it is in step again. */
-import type { Job, JobRun } from "#cron/job.ts";
-import { everyMinutes } from "#cron/schedule.ts";
+import { everyMinutes, type Job, type JobRun } from "#cron/schedule.ts";
 
 type Drift = {
   environment: string;

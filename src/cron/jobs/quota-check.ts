@@ -1,6 +1,5 @@
 /** Notifies the operator of workspaces that are over their quota. It blocks no requests. */
-import type { Job, JobRun } from "#cron/job.ts";
-import { dailyAt } from "#cron/schedule.ts";
+import { dailyAt, type Job, type JobRun } from "#cron/schedule.ts";
 
 /** The usage since `sinceMs` of every workspace that has a quota and has reached it. */
 export type ReadOverQuota = (sinceMs: number) => Promise<Usage[]>;

@@ -1,9 +1,9 @@
 /** The definitions in force, for everything that reads them in this process. */
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
+import { onceAtATime } from "#kernel/async.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { DefinitionStore } from "./store.ts";
 

@@ -17,8 +17,7 @@ import { isChange, planApply } from "#definitions/rules/plan.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept, untilDone } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError, unkept, untilDone } from "#kernel/restate.ts";
 import type { Definitions, DefinitionsChange, KnownChecks } from "#monitor/contract.ts";
 import type { DefinitionStore, Revision } from "./store.ts";
 

@@ -9,10 +9,8 @@ import {
 } from "#definitions/contract.ts";
 import type { StartRequest } from "#definitions/internal.ts";
 import { readBody } from "#kernel/body.ts";
-import type { Log } from "#kernel/log.ts";
-import { cleanWords } from "#kernel/log-text.ts";
-import { requestRestate } from "#kernel/restate-address.ts";
-import { patience } from "#kernel/restate-send.ts";
+import { cleanWords, type Log } from "#kernel/log.ts";
+import { patience, requestRestate } from "#kernel/restate.ts";
 
 const timeoutMs = 60_000;
 const longestAnswerBytes = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** A mistake in a file of definitions. */
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanText } from "#kernel/text.ts";
 
 export type Place = {
   /** From 1. */

@@ -1,7 +1,7 @@
 /** One file of definitions: its data, and where each value stands. */
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { readIfThere } from "#kernel/files.ts";
 import { DefinitionsError, type Fault, Malformed, type Place } from "./fault.ts";
 import { mostPlaces, type Parsed, type Path, placeAt } from "./offsets.ts";
 import { loadCode } from "./typescript/load.ts";

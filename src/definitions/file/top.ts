@@ -1,6 +1,6 @@
 /** Reads the top of a file: sections, `extends` and `include`. */
 import { type Section, sectionNames } from "#definitions/rows/contract.ts";
-import { hintOf } from "#kernel/nearest.ts";
+import { hintOf } from "#kernel/text.ts";
 import type { Fault } from "./fault.ts";
 import type { Path } from "./offsets.ts";
 import type { Source } from "./source.ts";

@@ -9,7 +9,7 @@ import {
   isSeq,
   type Pair,
 } from "yaml";
-import { isShallow, parseYamlDocument, tooDeep } from "#kernel/depth.ts";
+import { isShallow, parseYamlDocument, tooDeep } from "#kernel/documents.ts";
 import { Malformed } from "./fault.ts";
 import { mostPlaces, Offsets, type Parsed, type Path, placeAt } from "./offsets.ts";
 

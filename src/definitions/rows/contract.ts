@@ -1,10 +1,8 @@
 /** The rows of the definitions, as a file has them: what may be left out gets its default here. */
 import { z } from "zod";
 import { AlertRoute, AlertSource } from "#routing/contract.ts";
-import { ChannelRow } from "./channel.ts";
 import { CheckRow } from "./check.ts";
-import { DrillRow } from "./drill.ts";
-import { Id, Name } from "./fields.ts";
+import { ChannelRow, DrillRow, Id, Name } from "./fields.ts";
 import { HeartbeatRow } from "./heartbeat.ts";
 
 /** A location of your own, at which `vedette monitor-runner` runs. */

@@ -1,7 +1,9 @@
 /** Fields that rows of several sections have. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
+import { channelFields } from "#alerts/rows/contract.ts";
 import { cronDialects } from "#kernel/cron-expression.ts";
+import { findCronFault } from "#kernel/cron-times.ts";
 import { text } from "#monitor/kinds/contract.ts";
 
 const slug = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -38,3 +40,60 @@ export const DependsOn = z
   .max(10)
   .default([])
   .describe("Ids of checks and heartbeats: while one of them fails, a failure here alerts nobody.");
+
+/** The alert source of an environment at the incident service. */
+const IncidentRow = z.strictObject({
+  id: Id,
+  kind: z
+    .literal("incident")
+    .describe("incident: the alert source of the environment at the incident service."),
+  environment: Environment,
+  hostedId: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Its number at the hosted monitor, for `vedette checks export checkly`."),
+});
+
+/** The row of a channel: where alerts go. */
+export const ChannelRow = z.discriminatedUnion("kind", [
+  IncidentRow,
+  z.strictObject({ id: Id, ...channelFields.slack }),
+  z.strictObject({ id: Id, ...channelFields.webhook }),
+  z.strictObject({ id: Id, ...channelFields.email }),
+  z.strictObject({ id: Id, ...channelFields.pagerduty }),
+]);
+export type ChannelRow = z.output<typeof ChannelRow>;
+
+// The row of a drill.
+
+const channelIds = z.array(Id).min(1, "is empty: name a channel").max(10);
+
+/** A test alert at times of a cron: it fails, as a heartbeat does, when not every channel has confirmed it. */
+export const DrillRow = z
+  .strictObject({
+    id: Id,
+    name: Name,
+    environment: Environment,
+    cron: text(200).describe(
+      'When the test alert is sent: minute, hour, day, month, weekday, such as "0 9 * * 1".',
+    ),
+    timezone: text(100).optional().describe("Of cron, such as Europe/Berlin. Default: UTC."),
+    cronDialect: CronDialect,
+    graceSeconds: z
+      .int()
+      .min(10)
+      .max(86_400)
+      .default(900)
+      .describe("How long the channels have to accept it."),
+    channels: channelIds.describe("Ids of the channels that are tested."),
+    alert: channelIds
+      .optional()
+      .describe("Ids of the channels that are notified when the drill fails. Default: channels."),
+  })
+  .superRefine(({ cron, timezone = "UTC", cronDialect: dialect }, { addIssue }) => {
+    const fault = findCronFault({ expression: cron, timezone, dialect });
+    if (fault !== null) addIssue({ code: "custom", path: [fault.field], message: fault.message });
+  })
+  .transform(({ name, ...row }) => ({ ...row, name: name ?? row.id }));
+export type DrillRow = z.output<typeof DrillRow>;

@@ -1,8 +1,8 @@
 /** The rows as the monitor takes them. */
-import type { ChannelRow } from "#definitions/rows/channel.ts";
+
 import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
-import type { DrillRow } from "#definitions/rows/drill.ts";
+import type { ChannelRow, DrillRow } from "#definitions/rows/fields.ts";
 import type { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import type { ApiCheck, CronSchedule, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";

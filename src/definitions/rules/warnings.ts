@@ -1,8 +1,8 @@
 /** Finds doubts about definitions that are valid. Pure. */
 import type { Environment } from "#alerts/contract.ts";
 import type { Warning } from "#definitions/contract.ts";
-import type { ChannelRow } from "#definitions/rows/channel.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { ChannelRow } from "#definitions/rows/fields.ts";
 import { findPlaceholders } from "#kernel/secrets.ts";
 
 type Known = {

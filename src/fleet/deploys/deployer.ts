@@ -6,9 +6,9 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
-import type { SaveLog } from "#fleet/logs/keep.ts";
+import type { SaveLog } from "#fleet/logs/store.ts";
 import type { FleetStore } from "#fleet/store.ts";
-import { isOfData } from "#kernel/unwritable.ts";
+import { isOfData } from "#kernel/database-faults.ts";
 import type { DeployStep, Serving } from "./contract.ts";
 import { giveOrder, type OrderParts, type PollResult, type RunOrder } from "./give-order.ts";
 

@@ -1,4 +1,5 @@
 /** `SentinelService`: one virtual object per sentinel, which replaces its image. */
+
 import {
   InvocationIdParser,
   implement,
@@ -9,8 +10,8 @@ import {
 } from "@restatedev/restate-sdk";
 import { defaultFleet, type ReasonCode } from "#fleet/contract.ts";
 import type { FleetStore } from "#fleet/store.ts";
+import { inTime } from "#kernel/async.ts";
 import { compareImages } from "#kernel/image-reference.ts";
-import { inTime } from "#kernel/in-time.ts";
 import {
   type DeployRequest,
   type DeployResult,
@@ -19,14 +20,23 @@ import {
 } from "./contract.ts";
 import type { Deployer } from "./deployer.ts";
 import type { RunOrder } from "./give-order.ts";
-import { toResult } from "./result.ts";
+
+/** Converts a deploy's last step into the result for the caller that wanted it. */
+export function toResult(step: DeployStep): DeployResult {
+  if (step.status === "ready") return { status: "ready" };
+  const reason = step.reason ?? "timeout_unknown";
+  if (step.status === "unordered") return { status: "failed", reason, ordered: false };
+  const { isOfApi, serving } = step;
+  const unasked = isOfApi === true && { unasked: true };
+  return { status: "failed", reason, ...unasked, ...(serving && { serving }) };
+}
 
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
 
 export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
 
-export type SentinelServiceParts = {
+type SentinelServiceParts = {
   /** By the fleet's name. */
   fleets: ReadonlyMap<string, Deploying>;
   /** `abandon`: records that a deploy ended without a result. */

@@ -1,9 +1,8 @@
 /** Starts several deploys at once, for a batch: those that end in a moment need no invocation of their own. */
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessLate } from "#kernel/async.ts";
 import type { DeployStart, DeployStep, StartDeploys } from "./contract.ts";
 import type { RunOrder } from "./give-order.ts";
-import { toResult } from "./result.ts";
-import type { Deploying } from "./service.ts";
+import { type Deploying, toResult } from "./service.ts";
 
 /** The limit of the order and the first poll. */
 const startLimitMs = 1_000;

@@ -1,7 +1,7 @@
 /** Cleans and bounds everything that a fleet returns, for every driver alike. */
-import { cleanText, isClean } from "#kernel/clean-text.ts";
-import type { Log } from "#kernel/log.ts";
-import { cleanLog, cleanWords } from "#kernel/log-text.ts";
+
+import { cleanLog, cleanWords, type Log } from "#kernel/log.ts";
+import { cleanText, isClean } from "#kernel/text.ts";
 import {
   type Driver,
   type DriverCall,

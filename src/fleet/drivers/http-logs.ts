@@ -1,7 +1,7 @@
 /** The optional call of the HTTP protocol that reads a log (docs/fleets.md, "Your own fleet"). */
 import { isPage, readBeginning, readEnd } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
-import { maxRawLog } from "#kernel/log-text.ts";
+import { maxRawLog } from "#kernel/log.ts";
 import { type LogPart, reachEnd } from "./calls.ts";
 import type { LogTail } from "./driver.ts";
 

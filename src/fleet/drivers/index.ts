@@ -1,13 +1,13 @@
 /** The drivers by the name that `fleet.driver` gives. */
 import path from "node:path";
 import type { FleetConfig } from "#fleet/config.ts";
+import { createKubernetesDriver } from "#fleet/drivers/kubernetes/driver.ts";
 import type { Log } from "#kernel/log.ts";
 import { boundDriver } from "./bounded.ts";
 import { createDockerDriver } from "./docker/driver.ts";
 import type { FindCredential } from "./docker/pull.ts";
 import type { Driver } from "./driver.ts";
 import { createHttpDriver } from "./http.ts";
-import { createKubernetesDriver } from "./kubernetes/driver.ts";
 import { createProcessDriver } from "./process.ts";
 
 type DriverParts = {

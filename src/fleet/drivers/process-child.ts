@@ -5,8 +5,7 @@ import { closeSync, openSync } from "node:fs";
 import { z } from "zod";
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
-import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
-import { programFile } from "#kernel/program-file.ts";
+import { identifyProcess, isAlive, programFile } from "#kernel/process.ts";
 import type { Child } from "./process-state.ts";
 
 export type ChildSettings = {

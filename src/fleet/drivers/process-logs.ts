@@ -1,6 +1,6 @@
 /** The log files of local sentinels, which grow while they are read. */
 import { type FileHandle, open } from "node:fs/promises";
-import { maxRawLog } from "#kernel/log-text.ts";
+import { maxRawLog } from "#kernel/log.ts";
 import type { LogTail } from "./driver.ts";
 import type { SentinelState, StateFiles } from "./process-state.ts";
 

@@ -1,7 +1,7 @@
 /** Replaces the process of one sentinel: starts the new one until it is healthy, then ends the old one. */
 import { setTimeout as delay } from "node:timers/promises";
-import { inTime } from "#kernel/in-time.ts";
-import { endProcess } from "#kernel/owned-process.ts";
+import { inTime } from "#kernel/async.ts";
+import { endProcess } from "#kernel/process.ts";
 import {
   activateChild,
   type Probe,

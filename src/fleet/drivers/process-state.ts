@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
-import { readIfThere } from "#kernel/read-if-there.ts";
+import { readIfThere, writeFileAtomically } from "#kernel/files.ts";
 
 const Child = z.object({
   pid: z.int().positive(),

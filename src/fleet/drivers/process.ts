@@ -1,9 +1,8 @@
 /** Sentinels as child processes of this machine: the fleet for a laptop and for tests. */
 import pLimit from "p-limit";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime, unlessAborted } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { endProcess, isAlive } from "#kernel/owned-process.ts";
-import { unlessAborted } from "#kernel/unless-aborted.ts";
+import { endProcess, isAlive } from "#kernel/process.ts";
 import {
   type DeployOrder,
   type Driver,

@@ -8,10 +8,9 @@ import {
   type SentinelLogRequest,
 } from "#fleet/contract.ts";
 import { type Driver, type LogTail, UnreachableError } from "#fleet/drivers/driver.ts";
+import { unlessLate, within } from "#kernel/async.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unlessLate, within } from "#kernel/unless-aborted.ts";
-import { hasStarted } from "./keep.ts";
-import type { FoundLog, LogStore } from "./store.ts";
+import { type FoundLog, hasStarted, type LogStore } from "./store.ts";
 
 /** `lines`: how many are read; 0: none. */
 export type FleetLogs = { name: string; driver: Pick<Driver, "readLog">; lines: number };

@@ -1,7 +1,7 @@
 /** The images and states of a fleet, counted and searched, for the page of the fleet. */
 import { z } from "zod";
 import { healths } from "#fleet/contract.ts";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 
 /** as_ordered: it runs what it was last ordered to run; differs: it does not, and nothing is in progress. */
 export const imageStates = ["as_ordered", "deploying", "failed", "differs"] as const;

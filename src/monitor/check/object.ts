@@ -1,7 +1,6 @@
 /** `ApiCheck`: the virtual object that runs one API check on its grid and alerts. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createSavedRow, type SavedRow } from "#monitor/definitions/saved-row.ts";
 import { apiCheckObject, type FailingRequest } from "#monitor/internal.ts";

@@ -1,6 +1,6 @@
 /** The durable state of one API check: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import { after, durableTimer } from "#kernel/durable-timer.ts";
+import { after, durableTimer } from "#kernel/restate.ts";
 import type { CheckResult, CheckState } from "#monitor/contract.ts";
 import { apiCheckObject, type Report } from "#monitor/internal.ts";
 import { type Grid, isTick } from "#monitor/rules/grid.ts";

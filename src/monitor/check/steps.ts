@@ -1,6 +1,6 @@
 /** The steps of the object of an API check: it ticks, takes reports and decides. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { after } from "#kernel/durable-timer.ts";
+import { after } from "#kernel/restate.ts";
 import type { ApiCheck, CheckResult, CheckState } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";

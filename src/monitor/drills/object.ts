@@ -5,8 +5,7 @@
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillOutcome } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
-import { after, durableTimer } from "#kernel/durable-timer.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { after, asTerminalError, durableTimer } from "#kernel/restate.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { refusal } from "#monitor/operations/rules.ts";

@@ -8,8 +8,7 @@ import {
   formatEventId,
   testMark,
 } from "#alerts/contract.ts";
-import { formatDuration } from "#kernel/duration.ts";
-import { formatUtc, toIso } from "#kernel/time.ts";
+import { formatDuration, formatUtc, toIso } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import type { CronSchedule, Drill, Heartbeat } from "#monitor/contract.ts";
 import { channelNames } from "#monitor/related.ts";

@@ -1,6 +1,6 @@
 /** The alarm of a heartbeat that is not plainly ok: a durable timer of its object. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { after } from "#kernel/durable-timer.ts";
+import { after } from "#kernel/restate.ts";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";

@@ -3,9 +3,9 @@
  * are in Postgres, so that every worker can poll, and killing one loses nothing.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { startBackground } from "#kernel/background.ts";
+import { startBackground } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import { type DeadlinesPassed, deadlineService } from "#monitor/internal.ts";
 import type { Deadlines } from "./deadlines.ts";
 

@@ -1,8 +1,8 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { nameOf } from "#kernel/actor.ts";
-import { inTime } from "#kernel/in-time.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { inTime } from "#kernel/async.ts";
+import { asTerminalError } from "#kernel/restate.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { createSavedRow, type SavedRow } from "#monitor/definitions/saved-row.ts";
 import { heartbeatObject } from "#monitor/internal.ts";

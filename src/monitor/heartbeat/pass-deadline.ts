@@ -1,6 +1,6 @@
 /** Handles a deadline of a heartbeat that may have passed. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { isAhead } from "#kernel/clock-fault.ts";
+import { isAhead } from "#kernel/time.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 import type { AlarmCall, DeadlinePassed } from "#monitor/internal.ts";
 import { findAway } from "#monitor/rules/absences.ts";

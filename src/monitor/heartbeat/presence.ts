@@ -4,10 +4,9 @@
  * to reach the database of pings is.
  */
 import { randomUUID } from "node:crypto";
+import { inTime, pause } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
-import { pause } from "#kernel/pause.ts";
 import { type Absences, findAbsences, goneMs, recordEveryMs } from "#monitor/rules/absences.ts";
 
 /** Resolves when the first record is written; before that no ping may be taken. */

@@ -1,6 +1,6 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import { durableTimer } from "#kernel/durable-timer.ts";
+import { durableTimer } from "#kernel/restate.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 
 type Alarm = { generation: number; atMs: number };

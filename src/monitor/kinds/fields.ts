@@ -1,8 +1,8 @@
 /** Fields of rows that several kinds have. */
 import { isIP } from "node:net";
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
 import { findPlaceholders } from "#kernel/secrets.ts";
+import { isClean } from "#kernel/text.ts";
 import type { Complain } from "./kind.ts";
 
 const label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";

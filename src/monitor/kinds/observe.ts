@@ -1,7 +1,7 @@
 /** Times one run of a probe, whatever its kind, and turns its errors into outcomes. */
 import { ContentCodingError } from "#kernel/content-coding.ts";
-import { formatDuration } from "#kernel/duration.ts";
 import type { Reach } from "#kernel/reach.ts";
+import { formatDuration } from "#kernel/time.ts";
 
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;

@@ -1,8 +1,8 @@
 /** The fields of a request, which checks of HTTP and steps have. */
 import { z } from "zod";
+import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
 import { parseJsonPath, writeJsonPath } from "#kernel/json-path.ts";
-import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/url-fault.ts";
 import {
   Assertion,
   type Extraction,

@@ -1,7 +1,7 @@
 /** The client by which a runner calls the gateway. */
 import { parseJson, readBody } from "#kernel/body.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { request } from "#kernel/http.ts";
+import { cleanText } from "#kernel/text.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { type KindName, kindNames, kinds } from "#monitor/kinds/contract.ts";
 import { reportPath, Work, workPath } from "./contract.ts";

@@ -1,8 +1,8 @@
 /** The protocol between the gateway and a runner at a further location. */
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { OwnService } from "#kernel/reach.ts";
+import { listOf } from "#kernel/setting.ts";
 import { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { ofEachPhase } from "#monitor/kinds/observe.ts";
 

@@ -2,10 +2,9 @@
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import pLimit from "p-limit";
-import { invariant } from "#kernel/invariant.ts";
-import { ProblemError } from "#kernel/problem.ts";
+import { invariant, ProblemError } from "#kernel/problem.ts";
 import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
-import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { apiCheckService } from "#monitor/operations/contract.ts";

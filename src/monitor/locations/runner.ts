@@ -1,10 +1,12 @@
 /** Runs checks at a further location, each on its own grid by the gateway's clock. */
+
+import { onceAtATime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { gridOf, isWithinReach, tickAfter } from "#monitor/rules/grid.ts";
 import { ReportRefusedError } from "./client.ts";
 import type { Work } from "./contract.ts";
+
 export type RunnerParts = {
   /** Fetches from the gateway what to run. */
   fetchWork: () => Promise<Work>;

@@ -2,11 +2,10 @@
 import { implement } from "@restatedev/restate-sdk";
 import { LRUCache } from "lru-cache";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
+import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { inTime } from "#kernel/in-time.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refusal, refuseTaken } from "#monitor/operations/rules.ts";

@@ -1,6 +1,6 @@
 /** The operations on a check's object through the gateway. Times: ISO 8601, UTC. */
 import { z } from "zod";
-import { cleanText } from "#kernel/clean-text.ts";
+import { cleanText } from "#kernel/text.ts";
 import { causes, grades } from "#monitor/contract.ts";
 
 /** Both are keyed by the check's id; its `kind` decides which one a check has. */

@@ -1,5 +1,5 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";

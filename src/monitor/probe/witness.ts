@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { isLoopback } from "#kernel/address.ts";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime } from "#kernel/async.ts";
 import type { WitnessAddress } from "#monitor/config.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";

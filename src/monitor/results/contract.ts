@@ -2,7 +2,7 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 import { Description, kindNames } from "#monitor/kinds/contract.ts";
 import { CheckReplay, CheckReplayRequest, checkId } from "#monitor/replays/contract.ts";

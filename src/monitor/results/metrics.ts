@@ -1,6 +1,6 @@
 /** Metrics of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime } from "#kernel/async.ts";
 import { checkStatuses, type Definitions, type ReadDefinitions } from "#monitor/contract.ts";
 import { phaseNames } from "#monitor/kinds/observe.ts";
 import type { CheckList } from "./contract.ts";

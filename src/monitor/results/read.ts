@@ -1,6 +1,7 @@
 /** Reads single results, charts, alerts and snapshots. */
-import { isClean } from "#kernel/clean-text.ts";
+
 import type { Database } from "#kernel/database.ts";
+import { isClean } from "#kernel/text.ts";
 import { CheckSnapshot } from "#monitor/contract.ts";
 import type {
   CheckChart,

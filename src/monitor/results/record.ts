@@ -1,8 +1,8 @@
 /** Writes results, alerts and snapshots of checks. Every write is idempotent. */
 import type { AlertTransition } from "#alerts/contract.ts";
-import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
+import { aheadInSql } from "#kernel/time.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import type { SuppressionSpan } from "#monitor/related.ts";
 import { type EpisodeRecord, saveEpisodes } from "./episodes.ts";

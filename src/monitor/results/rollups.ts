@@ -1,7 +1,7 @@
 /** Rollups of results by minute and by hour, with percentiles, for long charts. */
 import type { ClientBase } from "pg";
-import { isAhead } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
+import { isAhead } from "#kernel/time.ts";
 
 const bucketSizes = [60, 3600] as const;
 type BucketSeconds = (typeof bucketSizes)[number];

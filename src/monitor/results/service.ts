@@ -1,10 +1,9 @@
 /** The readers as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
-import { noSuch } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError, unkept } from "#kernel/restate.ts";
+import { noSuch } from "#kernel/text.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";

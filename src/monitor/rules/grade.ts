@@ -1,5 +1,5 @@
 /** Grades the observation of a probe: ok, degraded or failed. */
-import { formatDuration } from "#kernel/duration.ts";
+import { formatDuration } from "#kernel/time.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
 import type { Cause, Grade } from "#monitor/kinds/kind.ts";

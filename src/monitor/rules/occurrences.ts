@@ -1,7 +1,6 @@
 /** Computes when a ping is expected, which time of a cron it counts for, and the words for a missing one. Pure. */
 import { type CronTimes, countTimes, timeAfter, timeUpTo } from "#kernel/cron-times.ts";
-import { formatDuration } from "#kernel/duration.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { formatDuration, formatUtc } from "#kernel/time.ts";
 import type { CronSchedule, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
 
 /** The part of a heartbeat that its times and windows depend on. */

@@ -1,5 +1,5 @@
 /** Times of a heartbeat that were recorded while a clock was ahead. Pure; time is a parameter. */
-import { isAhead } from "#kernel/clock-fault.ts";
+import { isAhead } from "#kernel/time.ts";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { longestEarlyMs } from "./occurrences.ts";
 

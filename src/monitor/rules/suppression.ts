@@ -2,7 +2,7 @@
  * Decides if an alert opens although a dependency of the check fails, or may fail as well. Pure: the answers of the
  * dependencies are given; one that did not answer is left out and suppresses nothing.
  */
-import { isAhead } from "#kernel/clock-fault.ts";
+import { isAhead } from "#kernel/time.ts";
 import type { ApiCheck, CheckState, OpenAlert } from "#monitor/contract.ts";
 import type { PendingAlert, Suppression, SuppressionSpan } from "#monitor/related.ts";
 import { type Grid, gridOf, nextTick } from "./grid.ts";

@@ -3,7 +3,7 @@
  * results always lead to the same alerts, on which `vedette checks replay` relies.
  */
 import { type AlertTransition, formatEventId, type RolloutMark } from "#alerts/contract.ts";
-import { isAhead } from "#kernel/clock-fault.ts";
+import { isAhead } from "#kernel/time.ts";
 import type {
   CheckResult,
   CheckState,

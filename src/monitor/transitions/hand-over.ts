@@ -6,7 +6,7 @@ import {
   formatEventId,
   type RolloutMark,
 } from "#alerts/contract.ts";
-import { inTime } from "#kernel/in-time.ts";
+import { inTime } from "#kernel/async.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
 import { type CheckRecorder, writeEntry } from "#monitor/records.ts";

@@ -1,7 +1,7 @@
 /** The choice and the order of a rollout's sentinels. */
 import { z } from "zod";
 import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 import { instant, Limit, Reason, RowId } from "#rollout/values/contract.ts";
 
 const clean = (max: number) =>

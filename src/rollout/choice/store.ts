@@ -1,7 +1,22 @@
 /** The table `rollout_pins`. */
+import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
-import { maxPins, type Pin, type PinProblemCode } from "./contract.ts";
+import { maxPins, type Pin, type PinProblemCode, pinHandlers, pinsName } from "./contract.ts";
+
+/** The Restate service of pins. */
+export const rolloutPins = iface.service(
+  pinsName,
+  {
+    List: iface.schemas({ ...pinHandlers.List, description: "The pins, by id." }),
+    Add: iface.schemas({
+      ...pinHandlers.Add,
+      description: "Adds a pin; it holds for deploys that have not begun.",
+    }),
+    Remove: iface.schemas({ ...pinHandlers.Remove, description: "Removes a pin." }),
+  },
+  { description: "Sentinels that rollouts leave out." },
+);
 
 export type PinStore = ReturnType<typeof createPinStore>;
 

@@ -1,8 +1,8 @@
 /** Finds ids, regions and labels that no sentinel of the fleet has: they are typing errors, mostly. Pure. */
 import type { FleetMember } from "#fleet/contract.ts";
-import { hintOf, someOf } from "#kernel/nearest.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { whichOf } from "#kernel/selector-words.ts";
+import { hintOf, someOf } from "#kernel/text.ts";
+import { whichOf } from "#kernel/words.ts";
 import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
 import { leaveOut, selectorOf } from "./leave-out.ts";
 

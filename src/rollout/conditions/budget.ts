@@ -1,7 +1,7 @@
 /** The failure budget: how many deploys may fail before the rollout stops. */
 import type { MaxFailed } from "#rollout/policy/contract.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
-import { limitOf } from "#rollout/values/limit.ts";
+import { limitOf } from "#rollout/values/contract.ts";
 import { type Condition, type Stop, start } from "./condition.ts";
 
 /**

@@ -35,10 +35,9 @@ import { announce, announceAt } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
-import { type OrderStop, stopOrders } from "./order-stop.ts";
-import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
+import { pollAgain, waitFor } from "./end-wait.ts";
+import { isDue, type OrderStop, rollBackAutomatically, stopFor, stopOrders } from "./stop.ts";
 import { readRollout, type SavedRollout, statusOfForgotten } from "./superseded.ts";
-import { pollAgain, waitFor } from "./wait-step.ts";
 
 /** Ends the finished wave, if any, and returns the next instruction. */
 export async function advance(

@@ -1,7 +1,7 @@
 /** Changes outcomes that are recorded already. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
-import type { BatchStep } from "#rollout/rules/tally.ts";
+import type { BatchStep } from "#rollout/rules/progress.ts";
 import {
   type Batch,
   type Outcome,
@@ -12,8 +12,7 @@ import {
   writeHead,
   writeOutcome,
 } from "#rollout/state.ts";
-import { stamp } from "./announce.ts";
-import { sendOutcomes } from "./send-history.ts";
+import { sendOutcomes, stamp } from "./announce.ts";
 
 type Change = {
   batches: readonly SizedBatch[];

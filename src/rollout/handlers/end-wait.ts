@@ -1,20 +1,128 @@
 /** The exclusive handlers by which an operator lets a rollout that waits go on. */
-import type { ObjectContext } from "@restatedev/restate-sdk";
+import { InvocationIdParser, type ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
 import { isPersonal } from "#kernel/words.ts";
+import type { Wait } from "#rollout/conditions/condition.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
-import { withoutReason, withoutWait } from "#rollout/conditions/wait.ts";
+import { isLookDue } from "#rollout/conditions/soak.ts";
+import {
+  endedWave,
+  sleepMsOf,
+  wakeSignal,
+  withoutReason,
+  withoutWait,
+  withVerdict,
+} from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
+import type { Instruction, WindowsChange } from "#rollout/internal.ts";
+import type { WaitReason } from "#rollout/policy/contract.ts";
 import type { ApproveRequest, SkipRequest } from "#rollout/requests/contract.ts";
 import { illegalNow } from "#rollout/rules/transitions.ts";
-import type { Approval, RolloutHead } from "#rollout/state.ts";
-import { announce } from "./announce.ts";
+import {
+  type Approval,
+  type RolloutHead,
+  readHead,
+  readWindowsEpoch,
+  type WaveWait,
+  writeHead,
+  writeWindowsEpoch,
+} from "#rollout/state.ts";
+import { announce, sendAgain } from "./announce.ts";
 import { toStatus } from "./answer.ts";
-import { requireHead } from "./legal.ts";
-import { wake } from "./wake.ts";
+import { requireHead } from "./stop.ts";
+
+/** Tells a run to wait and to look again, and people what for. */
+export async function waitFor(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { verdict, nowMs }: { verdict: Wait; nowMs: number },
+): Promise<Instruction> {
+  const waiting = withVerdict(head, verdict);
+  const isTold = verdict.retryMs === undefined && isNews(waiting.wait, head.wait);
+  await writeWait(ctx, waiting, isTold);
+  return waitInstruction(ctx, waiting, { nowMs, sleepMs: sleepMsOf(waiting, verdict, nowMs) });
+}
+
+/** Nothing is said of it: it takes milliseconds. */
+export function pollAgain(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  nowMs: number,
+): Promise<Instruction> {
+  writeHead(ctx, head);
+  return waitInstruction(ctx, head, { nowMs, sleepMs: 1 });
+}
+
+async function waitInstruction(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { nowMs, sleepMs }: { nowMs: number; sleepMs: number },
+): Promise<Instruction> {
+  const finishedWave = endedWave(head);
+  const { since = head.updatedAt, round = 0 } = head.wait ?? {};
+  const isSoaked = head.wait !== undefined && isLookDue(head.wait, nowMs + sleepMs);
+  return {
+    action: "wait",
+    image: head.image,
+    ...(finishedWave !== undefined && { finishedWave }),
+    sinceMs: Date.parse(since),
+    round,
+    sleepMs,
+    windowsEpoch: await readWindowsEpoch(ctx),
+    ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
+    ...(isSoaked && { soaks: true }),
+  };
+}
+
+/** Waits that an operator may have to act on, or that take hours. */
+const announced: readonly WaitReason[] = ["approval", "window"];
+
+/** True if it waits for something else than before; an announced wait is news with another reason, too. */
+function isNews({ waitingFor, reason }: WaveWait, before: WaveWait | undefined): boolean {
+  if (waitingFor !== before?.waitingFor) return true;
+  return waitingFor !== undefined && announced.includes(waitingFor) && reason !== before?.reason;
+}
+
+async function writeWait(
+  ctx: ObjectContext,
+  head: RolloutHead & { wait: WaveWait },
+  isTold: boolean,
+): Promise<void> {
+  const { waitingFor } = head.wait;
+  if (isTold && waitingFor !== undefined && announced.includes(waitingFor)) {
+    await announce(ctx, head, "waiting");
+    return;
+  }
+  writeHead(ctx, head);
+  if (isTold) await sendAgain(ctx, head);
+}
+
+function wake(ctx: ObjectContext, { runner, wait }: RolloutHead): void {
+  if (wait === undefined) return;
+  ctx
+    .invocation(InvocationIdParser.fromString(runner))
+    .signal<null>(wakeSignal(wait.round))
+    .resolve(null);
+}
+
+/** Windows were added or removed: what was read before says nothing any more. */
+export async function windowsChanged(
+  ctx: ObjectContext,
+  { removed }: WindowsChange,
+): Promise<null> {
+  writeWindowsEpoch(ctx, (await readWindowsEpoch(ctx)) + 1);
+  const head = await readHead(ctx);
+  if (head?.state !== "in_progress" || head.wait?.waitingFor !== "window") return null;
+  wake(ctx, head);
+  if (removed === undefined) return null;
+  const { id, kind, by, reason } = removed;
+  const about = kind === "freeze" ? `the freeze ${id}` : `the allowed window ${id}`;
+  await announce(ctx, head, { event: "window removed", by, reason: `${about}: ${reason}` });
+  return null;
+}
 
 /** Ends the wait, if it is one that an operator may end. */
 export async function skip(

@@ -15,18 +15,17 @@ import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { RunHandle, StartRequest } from "#rollout/internal.ts";
 import type { ResumeRequest } from "#rollout/requests/contract.ts";
-import { withDefaults } from "#rollout/rules/defaults.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyRetry, passOverFailures } from "#rollout/rules/progress.ts";
 import { withoutFailures } from "#rollout/rules/second-try.ts";
+import { withDefaults } from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
-import { requireHead, withoutStop } from "./legal.ts";
-import { endByOperator, type OrderStop } from "./order-stop.ts";
 import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
+import { endByOperator, type OrderStop, requireHead, withoutStop } from "./stop.ts";
 import { saveSuperseded } from "./superseded.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */

@@ -5,8 +5,8 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
-import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
+import { attachOrLost } from "#kernel/restate.ts";
 import {
   findUnmatched,
   namesSentinels,
@@ -30,20 +30,22 @@ import {
 } from "#rollout/internal.ts";
 import { Policy } from "#rollout/policy/contract.ts";
 import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
-import { requireCi } from "#rollout/rules/ci.ts";
-import { withDefaults } from "#rollout/rules/defaults.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
-import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
-import { notPromoted } from "#rollout/rules/promotion.ts";
+import {
+  type GateChecks,
+  notPromoted,
+  requireCi,
+  requireGateChecks,
+  withDefaults,
+} from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
 import type { ReadWindows } from "#rollout/services/poll.ts";
 import { readHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
-import { findHindrances, type Promotions } from "./hindrances.ts";
-import { reasonOfWait } from "./reason-of-wait.ts";
+import { findHindrances, type Promotions, reasonOfWait } from "./reason-of-wait.ts";
 import { reviveRepair } from "./repair.ts";
 
 /** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */

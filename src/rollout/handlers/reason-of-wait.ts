@@ -1,10 +1,12 @@
 /** Why a rollout or rollback that runs does not get further. */
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
-import { formatDuration } from "#kernel/duration.ts";
+import { inTime } from "#kernel/async.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
-import { inTime } from "#kernel/in-time.ts";
-import { formatUtc } from "#kernel/time.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { formatDuration, formatUtc } from "#kernel/time.ts";
 import type { RolloutFleet } from "#rollout/fleets.ts";
+import { rolloutObject } from "#rollout/internal.ts";
+import { findHindrance } from "#rollout/rules/start.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
@@ -58,4 +60,37 @@ function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean
   return isOwn
     ? `waits until ${counted} in flight ${has} ended`
     : `waits until ${counted} ${has} ended that the rollout of ${shortenImage(before.image)} left in flight`;
+}
+
+/** Asks whether other fleets keep an image from this one. */
+export type Promotions = {
+  /** The fleets after which this one takes an image. */
+  before: (fleet: string) => Promise<string[]>;
+  /** True if the newest rollout of the image to the fleet has completed. */
+  hasCompleted: (fleet: string, image: string) => Promise<boolean>;
+};
+
+type PromotionQuery = { image: string; after?: string[] | undefined; lost?: string[] | undefined };
+
+const completed = databaseRead("read-completed", {
+  limitMs: 5_000,
+  problem: "the rollouts of other fleets cannot be read",
+});
+
+/** One sentence for each fleet of `after` that does, and each of `lost`, which the settings have no more. Their rollouts are asked, since history comes after them. */
+export async function findHindrances(
+  ctx: ObjectSharedContext,
+  { hasCompleted }: Promotions,
+  { image, after = [], lost = [] }: PromotionQuery,
+): Promise<string[]> {
+  const hindrances = lost.map(
+    (fleet) => `the settings have no fleet ${fleet} any more (vedette promotions remove)`,
+  );
+  for (const fleet of after) {
+    const status = await ctx.client(rolloutObject, fleet).Status({});
+    const isInHistory = await readNow(ctx, completed, () => hasCompleted(fleet, image));
+    const hindrance = findHindrance(image, { fleet, status, hasCompleted: isInHistory });
+    if (hindrance !== undefined) hindrances.push(hindrance);
+  }
+  return hindrances;
 }

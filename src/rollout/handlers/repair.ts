@@ -3,14 +3,13 @@ import { type ObjectContext, type ObjectSharedContext, rpc } from "@restatedev/r
 import { ofFleet } from "#rollout/fleets.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
-import { repairIntervalMs } from "#rollout/services/watch.ts";
+import { repairIntervalMs } from "#rollout/services/poll.ts";
 import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
+import { sendAgain } from "./announce.ts";
 import { inFlight } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import type { OrderStop } from "./order-stop.ts";
 import { armRepair } from "./runs.ts";
-import { sendAgain } from "./send-history.ts";
-import { isDue, rollBackAutomatically } from "./stop.ts";
+import { isDue, type OrderStop, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
 
 /**

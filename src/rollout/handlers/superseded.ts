@@ -1,6 +1,6 @@
 /** The state of superseded rollouts: a later one began while deploys of theirs were in flight. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import { together } from "#kernel/together.ts";
+import { together } from "#kernel/restate.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import {
   type Batch,

@@ -9,25 +9,52 @@ import type {
   RunResult,
   VersionStop,
 } from "#rollout/internal.ts";
+import { targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { toResult } from "#rollout/run-result.ts";
 import {
   type Batch,
+  inlineListLimit,
   type RolloutHead,
+  readBatch,
   readHead,
+  readOutcome,
   type SizedBatch,
   startBatch,
   writeHead,
 } from "#rollout/state.ts";
-import { withUnresolved } from "#rollout/unresolved.ts";
 import { announce, stamp } from "./announce.ts";
 import { toRollbackResult } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import type { OrderStop } from "./order-stop.ts";
 import { stopWork } from "./runs.ts";
-import { isDue, rollBackAutomatically } from "./stop.ts";
+import { isDue, type OrderStop, rollBackAutomatically } from "./stop.ts";
 import { currentRollout, readRollout, type SavedRollout, statusOfForgotten } from "./superseded.ts";
+
+/** Finds sentinels without a result at the end of a rollback: not tried, or their deploy is in flight. */
+const reason = "no result: the rollback ended without one";
+
+/** Adds them to the head's `notReverted`, because they have, or may have, the new image. */
+async function withUnresolved(
+  ctx: Pick<ObjectContext, "get">,
+  head: RolloutHead,
+): Promise<RolloutHead> {
+  const listed = new Map(head.notReverted.map((one) => [one.id, one]));
+  for (const { batch: n } of head.waves.slice(0, head.currentWave).flatMap(batchesOf)) {
+    if (listed.size >= inlineListLimit) break;
+    const batch = await readBatch(ctx, n);
+    const outcome = await readOutcome(ctx, n);
+    if (batch === null || outcome === null) continue;
+    // While the rollback still waits, open batches are the rollout's own, which deploy the new image.
+    const open = outcome.open && head.drain !== undefined;
+    const { image, includeFailed } = head;
+    const run = { kind: "rollback", image, includeFailed } as const;
+    for (const { id } of targetsOf(batch, { ...outcome, open }, run)) {
+      if (!listed.has(id)) listed.set(id, { id, reason });
+    }
+  }
+  return { ...head, notReverted: [...listed.values()].slice(0, inlineListLimit) };
+}
 
 /** Returns for what the fleet is to be frozen; null when it is frozen already, or the rollout no longer runs. */
 export async function toCapture(

@@ -5,8 +5,8 @@ import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
-import type { OutcomeChange } from "#rollout/rules/outcome.ts";
-import type { RolloutHead } from "#rollout/state.ts";
+import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
+import type { Batch, RolloutHead } from "#rollout/state.ts";
 import type { RecordedWave } from "./contract.ts";
 
 /** Writes history, one object per rollout id, so that writes keep their order. */
@@ -72,3 +72,9 @@ export type HistoryEntry = {
   | "reverted"
   | "sequence"
 >;
+
+/** A batch as history keeps it. Pure. */
+export function toPlanned(batch: Batch): PlannedBatch {
+  const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
+  return { wave: batch.wave + 1, ids: batch.ids, previousImages };
+}

@@ -1,7 +1,6 @@
 /** Metrics of each fleet's newest rollout, read from history at each scrape. */
 import { Gauge, type Registry } from "prom-client";
-import { inTime } from "#kernel/in-time.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
+import { inTime, onceAtATime } from "#kernel/async.ts";
 import { type RolloutHistory, rolloutStates } from "#rollout/contract.ts";
 import { waitReasons } from "#rollout/policy/contract.ts";
 import type { HistoryStore } from "./store.ts";

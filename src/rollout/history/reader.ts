@@ -1,9 +1,18 @@
 /** Reads everything about a rollout, from history. */
 import { defaultFleet } from "#fleet/contract.ts";
-import type { Queries } from "#kernel/database.ts";
+import type { Database, Queries } from "#kernel/database.ts";
+import { isSameContent } from "#kernel/image-reference.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { describeStanding } from "#rollout/rules/standing.ts";
-import type { Member, MessageView, Progress, RecordedRollout } from "./contract.ts";
+import type {
+  Member,
+  MemberHistory,
+  MessageView,
+  Progress,
+  RecordedRollout,
+  SeenImage,
+  SentinelDeploy,
+} from "./contract.ts";
 
 /** Each question after the one before: all may be of one transaction. */
 export function createRolloutReader(database: Queries) {
@@ -129,3 +138,126 @@ const selectProgress = `
     WHERE s.rollout_id = $1 AND s.outcome <> 'left_out'),
   pieces AS (SELECT *, ntile(200) OVER (ORDER BY done) AS piece FROM done)
   SELECT max(second) AS second, max(done) AS done FROM pieces GROUP BY piece ORDER BY piece`;
+
+const maxImages = 50;
+
+/** The number of newest rollouts that are read: older ones repeat images, or interest nobody any more. */
+const maxRollouts = 500;
+
+/** Lists the images that run, ran before on a sentinel, or were rolled out, by their newest names; newest rollout first. */
+type ReadSeenImages = (fleet: string) => Promise<SeenImage[]>;
+
+/** Reads the images that a fleet has seen, for whoever starts a rollout. */
+export function createImageReader(database: Database): ReadSeenImages {
+  return async (fleet) => {
+    const { rows } = await database.query(selectSeenImages, [fleet]);
+    const seen: SeenImage[] = [];
+    for (const { image, running, rollout } of rows) {
+      const known = seen.find((one) => isSameContent(one.image, image));
+      const at = rollout && { started_at: new Date(rollout.started_at).toISOString() };
+      if (known === undefined)
+        seen.push({ image, running, rollout: rollout && { ...rollout, ...at } });
+      else known.running += running;
+    }
+    return seen;
+  };
+}
+
+// Running images are never cut off by old rollouts.
+const selectSeenImages = `
+  WITH rolled_out AS (
+    SELECT DISTINCT ON (image) image, started_at,
+      json_build_object('id', id, 'started_at', started_at, 'state', state, 'outcome', outcome,
+        'succeeded', succeeded, 'failed', failed) AS rollout
+    FROM (SELECT * FROM rollouts WHERE fleet = $1 ORDER BY started_at DESC LIMIT ${maxRollouts}) AS newest
+    ORDER BY image, started_at DESC
+  ), members AS (
+    SELECT image, sum(running)::int AS running FROM (
+      SELECT running_image AS image, count(*) AS running FROM sentinels WHERE fleet = $1 GROUP BY 1
+      UNION ALL
+      SELECT DISTINCT previous_image, 0 FROM sentinels WHERE fleet = $1 AND previous_image <> '') AS m
+    WHERE image <> '' GROUP BY 1
+  ), seen AS (
+    SELECT image, coalesce(running, 0) AS running, rollout, started_at
+    FROM rolled_out FULL JOIN members USING (image)
+    ORDER BY coalesce(running, 0) > 0 DESC, started_at DESC NULLS LAST, image LIMIT ${maxImages}
+  )
+  SELECT image, running, rollout FROM seen ORDER BY started_at DESC NULLS LAST, running DESC, image`;
+
+const maxDeploys = 50;
+
+/** Reads what became of sentinels, in one rollout or over all of them. */
+export function createMemberReader(database: Database) {
+  return {
+    /** Every sentinel of a rollout with what became of it. */
+    async histories(rolloutId: string): Promise<MemberHistory[]> {
+      const { rows } = await database.query<HistoryRow>(selectHistories, [rolloutId]);
+      return rows.map(toHistory);
+    },
+
+    /** The newest deploys of a sentinel, over its fleet's rollouts; without those that ended before they came to it. */
+    async deploys(sentinelId: string): Promise<SentinelDeploy[]> {
+      const { rows } = await database.query(selectDeploys, [sentinelId, maxDeploys]);
+      return rows.map(({ at, started_at, ...row }) => ({
+        ...row,
+        at: at.toISOString(),
+        started_at: started_at.toISOString(),
+      }));
+    },
+  };
+}
+
+type Change = [outcome: string | null, atMs: number, orderedMs: number | null];
+
+type HistoryRow = {
+  id: string;
+  wave: number | null;
+  changes: Change[];
+};
+
+function toHistory({ id, wave, changes }: HistoryRow): MemberHistory {
+  const moments = changes.map(([outcome, atMs, orderedMs]) => ({ outcome, atMs, orderedMs }));
+  // Results may have come in another order than they were written in.
+  return { id, wave, moments: moments.toSorted(byTime) };
+}
+
+function byTime(a: { atMs: number }, b: { atMs: number }): number {
+  return a.atMs - b.atMs;
+}
+
+const selectHistories = `
+  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, changes
+  FROM rollout_sentinels WHERE rollout_id = $1`;
+
+const selectDeploys = `
+  SELECT s.rollout_id, r.started_at, r.state AS rollout_state, r.image, s.previous_image,
+    nullif(s.wave, 0) AS wave, s.outcome, s.reason, s.failure, s.updated_at AS at
+  FROM (
+    SELECT * FROM rollouts WHERE fleet = (SELECT fleet FROM sentinels WHERE id = $1)
+    ORDER BY started_at DESC LIMIT ${maxRollouts}) AS r
+  JOIN rollout_sentinels AS s ON s.rollout_id = r.id AND s.sentinel_id = $1
+  WHERE s.wave > 0 AND (s.outcome IS NOT NULL OR r.ended_at IS NULL)
+  ORDER BY r.started_at DESC, r.id DESC LIMIT $2`;
+
+type RecentRollout = Record<"rolloutId" | "fleet" | "image", string> & {
+  wave: number;
+  endedAtMs?: number;
+};
+
+/**
+ * The rollout that runs, by its history; else the last that ended within the hour before, with its last wave and when
+ * it ended; else one that is paused, perhaps for weeks, and perhaps of a fleet that serves nobody. null: there is none.
+ */
+export async function readRecentRollout(database: Database): Promise<RecentRollout | null> {
+  const { rows } = await database.query(findRecent);
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { id: rolloutId, fleet, image, current_wave: wave, ended_at: endedAt } = found;
+  const mark = { rolloutId, fleet, image, wave };
+  return endedAt === null ? mark : { ...mark, endedAtMs: endedAt.getTime() };
+}
+
+const findRecent = `
+  SELECT id, fleet, image, current_wave, ended_at FROM rollouts
+  WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'
+  ORDER BY state = 'paused', ended_at DESC NULLS FIRST, started_at DESC LIMIT 1`;

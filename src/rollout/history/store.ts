@@ -1,10 +1,34 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
+import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import type { HistoryRequest } from "#rollout/requests/contract.ts";
-import type { HistoryEntry, LeftOutEntry, OutcomesEntry, PlannedBatch } from "./interface.ts";
+import {
+  type HistoryEntry,
+  type LeftOutEntry,
+  type OutcomesEntry,
+  type PlannedBatch,
+  rolloutHistory,
+} from "./interface.ts";
+
+/** An unavailable database delays these writes, in order, and nothing else. */
+export function createHistoryObject(store: HistoryStore) {
+  const write = async (ctx: ObjectContext, name: string, action: () => Promise<void>) => {
+    await ctx.run(name, action);
+    return null;
+  };
+  return implement(rolloutHistory, {
+    handlers: {
+      save: (ctx, entry) => write(ctx, "save-rollout", () => store.save(ctx.key, entry)),
+      plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
+      leaveOut: (ctx, entry) => write(ctx, "save-left-out", () => store.leaveOut(ctx.key, entry)),
+      outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 

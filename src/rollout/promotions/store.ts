@@ -1,8 +1,29 @@
 /** The table `rollout_promotions`. */
+import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
-import { maxPromotions, type Promotion, type PromotionProblemCode } from "./contract.ts";
+import {
+  maxPromotions,
+  type Promotion,
+  type PromotionProblemCode,
+  promotionHandlers,
+  promotionsName,
+} from "./contract.ts";
+
+/** The Restate service of promotions. */
+export const rolloutPromotions = iface.service(
+  promotionsName,
+  {
+    List: iface.schemas({ ...promotionHandlers.List, description: "The promotions, by id." }),
+    Add: iface.schemas({
+      ...promotionHandlers.Add,
+      description: "Adds a promotion; it holds for rollouts that are not started yet.",
+    }),
+    Remove: iface.schemas({ ...promotionHandlers.Remove, description: "Removes a promotion." }),
+  },
+  { description: "Which fleet takes an image only after another one." },
+);
 
 export type PromotionStore = ReturnType<typeof createPromotionStore>;
 

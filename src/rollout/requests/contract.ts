@@ -1,6 +1,6 @@
 /** The requests of the rollout's handlers, but for the one that starts it. */
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
+import { isClean } from "#kernel/text.ts";
 import { waitReasons } from "#rollout/policy/contract.ts";
 import { Reason } from "#rollout/values/contract.ts";
 

@@ -1,9 +1,8 @@
 /** The answer of Plan. */
 import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
-import { formatDuration } from "#kernel/duration.ts";
-import { someOf } from "#kernel/nearest.ts";
-import { toIso } from "#kernel/time.ts";
+import { someOf } from "#kernel/text.ts";
+import { formatDuration, toIso } from "#kernel/time.ts";
 import { selectorOf } from "#rollout/choice/leave-out.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
 import { allowedUnavailable } from "#rollout/conditions/availability.ts";
@@ -12,8 +11,7 @@ import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import type { Gate, Policy } from "#rollout/policy/contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
-import type { Limit } from "#rollout/values/contract.ts";
-import { limitOf } from "#rollout/values/limit.ts";
+import { type Limit, limitOf } from "#rollout/values/contract.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { PlannedRollout, WaveMembers } from "./plan.ts";
 

@@ -2,15 +2,20 @@
 import type { FleetMember } from "#fleet/contract.ts";
 import { alreadyRuns, hasDigest, isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { capsOf, mostWaves, splitByCap } from "#rollout/choice/cap.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
-import { type LeftOut, leaveOut } from "#rollout/choice/leave-out.ts";
-import { inOrder, seatsOf } from "#rollout/choice/order.ts";
+import {
+  capsOf,
+  inOrder,
+  type LeftOut,
+  leaveOut,
+  mostWaves,
+  seatsOf,
+  splitByCap,
+} from "#rollout/choice/leave-out.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import { type Batch, batchSize, type SizedBatch, type WaveProgress } from "#rollout/state.ts";
-import { spreadOverWaves } from "./spread.ts";
-import { planWaves } from "./waves.ts";
+import { planWaves, spreadOverWaves } from "./spread.ts";
 
 /** The sentinels of one wave in the order in which they are deployed. */
 export type WaveMembers = { percentage: number; covered: number; members: FleetMember[] };

@@ -1,6 +1,6 @@
 /** Describes the images that a rollout's sentinels run now, in the same words for chat, console and command line. Pure. */
 import { compareImages, parseImageReference, shortenImage } from "#kernel/image-reference.ts";
-import { someOf } from "#kernel/nearest.ts";
+import { someOf } from "#kernel/text.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 

@@ -6,8 +6,7 @@ import type { Pin } from "#rollout/choice/contract.ts";
 import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
 import { requireMatches } from "#rollout/choice/unmatched.ts";
 import { type Fleets, keyOf } from "#rollout/fleets.ts";
-import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
-import { toPlanned } from "#rollout/history/planned.ts";
+import { type LeftOutEntry, rolloutHistory, toPlanned } from "#rollout/history/interface.ts";
 import {
   type CaptureRequest,
   type CaptureResult,

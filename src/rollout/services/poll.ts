@@ -1,15 +1,147 @@
 /** Waits before the next thing starts, and looks at what the conditions are about. */
-import { type Context, RestatePromise } from "@restatedev/restate-sdk";
-import type { FleetMember } from "#fleet/contract.ts";
+import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
+import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
+import { unlessLate } from "#kernel/async.ts";
+import { compareImages } from "#kernel/image-reference.ts";
 import { readPatiently } from "#kernel/read-now.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { endsWithin } from "#kernel/restate.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
-import type { ListFleet } from "#rollout/fleets.ts";
-import type { Advance, Readings, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
+import { type Fleets, keyOf, type ListFleet, type OfFleet } from "#rollout/fleets.ts";
+import {
+  type Advance,
+  type Readings,
+  type Run,
+  rolloutObject,
+  rolloutWatch,
+  type ServingRecord,
+  type Unhealthy,
+  type WaitInstruction,
+} from "#rollout/internal.ts";
+import type { Stray } from "#rollout/rules/second-try.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
-import type { ReadStrays } from "./strays.ts";
+
+// Detects that a run, or batches that it left, have ended without reporting it.
+
+/** The interval at which a running rollout is checked, in case every invocation that waits for it was killed. */
+export const repairIntervalMs = 30_000;
+
+/** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
+export function createWatch(fleets: Pick<Fleets, "get">, listForMs: number) {
+  return implement(rolloutWatch, {
+    handlers: {
+      run: watch,
+      batches: watchBatches,
+      paused: (ctx, paused) =>
+        listOnce(ctx, paused, { listFleet: fleets.get(keyOf(paused)).listFleet, listForMs }),
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}
+
+/** With the pauses between them an hour; then what the deploys have said counts on. */
+const mostLists = 60;
+
+async function listOnce(
+  ctx: Context,
+  { rolloutId, ids, ...of }: OfFleet & { rolloutId: string; ids: string[] },
+  { listFleet, listForMs }: { listFleet: ListFleet; listForMs: number },
+): Promise<null> {
+  const failed = new Set(ids);
+  const list = async () => {
+    const members = await readPatiently(listForMs, listFleet).catch(() => null);
+    return members?.flatMap((one) => (failed.has(one.id) ? toServing(one) : [])) ?? null;
+  };
+  let serving = await ctx.run("list-fleet", list);
+  for (let lists = 1; serving === null && lists < mostLists; lists += 1) {
+    await ctx.sleep(listForMs);
+    serving = await ctx.run("list-fleet", list);
+  }
+  if (serving === null || serving.length === 0) return null;
+  return ctx.client(rolloutObject, keyOf(of)).noteServing({ rolloutId, serving });
+}
+
+function toServing({ id, health, running_image: image }: FleetMember): ServingRecord["serving"] {
+  if (health === "unhealthy") return [[id, ""]];
+  return health === "healthy" && image !== "" ? [[id, image]] : [];
+}
+
+type WatchedRun = OfFleet & { rolloutId: string; runner: string };
+
+async function watch(ctx: Context, { fleet, ...run }: WatchedRun): Promise<null> {
+  const rollout = ctx.client(rolloutObject, keyOf({ fleet }));
+  const failure = await endOf(ctx, [run.runner]);
+  if (failure === undefined) return null;
+  const ended = { ...run, failure: `the run ended early: ${failure}` };
+  await rollout.runnerEnded({ ...ended, cause: "run" });
+  const invocations = await rollout.openInvocations({ rolloutId: run.rolloutId });
+  if (invocations.length === 0 || (await endOf(ctx, invocations)) === undefined) return null;
+  return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });
+}
+
+/** Waits for batches that no run waits for: a killed one does not close itself. */
+async function watchBatches(
+  ctx: Context,
+  { fleet, rolloutId, invocations }: OfFleet & { rolloutId: string; invocations: string[] },
+): Promise<null> {
+  const rollout = ctx.client(rolloutObject, keyOf({ fleet }));
+  if ((await endOf(ctx, invocations, longestBatchMs)) === undefined) return null;
+  return rollout.forgetBatches({ rolloutId, invocations });
+}
+
+/** Longer than the deploys of a batch take, one after the other. */
+const longestBatchMs = 7 * 24 * 3_600_000;
+
+/** The first failure's message of invocations that have all ended; undefined: some still run. */
+async function endOf(
+  ctx: Context,
+  invocations: string[],
+  withinMs = repairIntervalMs,
+): Promise<string | undefined> {
+  const ends = await endsWithin(ctx, invocations, withinMs);
+  if (ends === undefined) return undefined;
+  return ends.find(({ failure }) => failure !== undefined)?.failure ?? "without a result";
+}
+
+type Rollout = { fleet: string; rolloutId: string; image: string };
+
+/** Reads the fleet now; 1,000 sentinels at most. Throws when the fleet or the database does not answer. */
+type ReadStrays = (rollout: Rollout) => Promise<Stray[]>;
+
+type Parts = {
+  fleets: Fleets;
+  /** The sentinels whose deploy has succeeded in this rollout. */
+  readSucceeded: (rolloutId: string) => Promise<string[]>;
+};
+
+const limit = 1_000;
+
+/** Finds sentinels that took the image of a rollout and do not run it well any more. */
+export function createReadStrays({ fleets, readSucceeded }: Parts): ReadStrays {
+  return async ({ fleet, rolloutId, image }) => {
+    const members = await fleets.get(fleet).listFleet();
+    const listed = new Map(members.map((member) => [member.id, member]));
+    return (await readSucceeded(rolloutId))
+      .flatMap((id) => toStray(id, listed.get(id), image))
+      .slice(0, limit);
+  };
+}
+
+/** A running image that is not known, or only by another part of its name, is no reason to call the sentinel astray. */
+function toStray(id: string, member: FleetMember | undefined, image: string): Stray[] {
+  // The list may be wrong, or the sentinel was taken away: that says nothing about the image.
+  if (member === undefined) return [{ id, reason: gone, ofFleet: true }];
+  const { running_image, health } = member;
+  if (running_image !== "" && compareImages(running_image, image) === "other") {
+    const serves = health === "unhealthy" ? "" : running_image;
+    return [{ id, reason: `reverted: it runs ${running_image} now`, serves }];
+  }
+  return health === "unhealthy" ? [{ id, reason: unhealthy, serves: "" }] : [];
+}
+
+const gone = `${"target_gone" satisfies ReasonCode}: the fleet does not list it any more`;
+const unhealthy = `${"probe_failing" satisfies ReasonCode}: it turned unhealthy`;
 
 /** The windows that hold for this fleet. */
 export type ReadWindows = (fleet: string) => Promise<RolloutWindow[]>;

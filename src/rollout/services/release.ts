@@ -1,7 +1,7 @@
 /** Ends invocations that another version has begun and that cannot continue, and repairs the rollout. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/deploys/contract.ts";
-import { rolloutPins } from "#rollout/choice/interface.ts";
+import { rolloutPins } from "#rollout/choice/store.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutHistory } from "#rollout/history/interface.ts";
 import {
@@ -14,8 +14,8 @@ import {
   rolloutWatch,
   type WedgedCall,
 } from "#rollout/internal.ts";
-import { rolloutPromotions } from "#rollout/promotions/interface.ts";
-import { rolloutWindows } from "#rollout/windows/interface.ts";
+import { rolloutPromotions } from "#rollout/promotions/store.ts";
+import { rolloutWindows } from "#rollout/windows/store.ts";
 
 /** The services whose invocations block a rollout when they cannot continue. */
 export const releasedServices: readonly string[] = [

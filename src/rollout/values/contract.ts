@@ -1,7 +1,7 @@
 /** Values that several requests about rollouts have. */
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
-import { got } from "#kernel/fault-words.ts";
+import { got } from "#kernel/faults.ts";
+import { isClean } from "#kernel/text.ts";
 
 const aboutLimit = {
   error: ({ input }: { input?: unknown }) =>
@@ -44,3 +44,9 @@ export const Reason = z
   .max(500)
   .refine((text) => isClean(text, 500), { error: "must be one line of text" })
   .meta({ title: "Reason", examples: ["incident 4711"] });
+
+/** The limit as a count. */
+export function limitOf(limit: Limit, total: number): number {
+  if (typeof limit === "number") return limit;
+  return Math.floor((total * Number.parseInt(limit, 10)) / 100);
+}

@@ -1,6 +1,5 @@
 /** Computes when the waves of rollouts may start, from the rows of the table `rollout_windows`. Pure. */
-import { toIso } from "#kernel/time.ts";
-import { dayAt, type InDoubt, msAtClock, weekdayOf } from "#kernel/zoned-time.ts";
+import { dayAt, type InDoubt, msAtClock, toIso, weekdayOf } from "#kernel/time.ts";
 import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
 
 /** Half open: `endMs` does not belong to it. */

@@ -1,7 +1,7 @@
 /** Windows: when the waves of rollouts may start, and when they must not. */
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
-import { isTimeZone } from "#kernel/time-zone.ts";
+import { isTimeZone } from "#kernel/time.ts";
 import { instant, Reason, RowId } from "#rollout/values/contract.ts";
 
 export const maxWindows = 50;

@@ -1,7 +1,32 @@
 /** The table `rollout_windows`. */
+import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
-import { maxWindows, type RolloutWindow, type WindowProblemCode, weekdays } from "./contract.ts";
+import {
+  maxWindows,
+  type RolloutWindow,
+  type WindowProblemCode,
+  weekdays,
+  windowHandlers,
+  windowsName,
+} from "./contract.ts";
+
+/** The Restate service of windows. */
+export const rolloutWindows = iface.service(
+  windowsName,
+  {
+    List: iface.schemas({
+      ...windowHandlers.List,
+      description: "The allowed windows and freezes, and whether a wave may start now.",
+    }),
+    Add: iface.schemas({
+      ...windowHandlers.Add,
+      description: "Adds an allowed window or a freeze; it holds for the next wave.",
+    }),
+    Remove: iface.schemas({ ...windowHandlers.Remove, description: "Removes a window." }),
+  },
+  { description: "When the waves of rollouts may start, and when not." },
+);
 
 export type WindowStore = ReturnType<typeof createWindowStore>;
 

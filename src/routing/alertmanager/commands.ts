@@ -16,11 +16,10 @@ import {
   type SyncResult,
 } from "#routing/alertmanager/keep.ts";
 import { findQuoted, takesQuotes } from "#routing/alertmanager/matchers.ts";
-import { createReload } from "#routing/alertmanager/reload.ts";
-import { askVersion, connectRunning } from "#routing/alertmanager/running.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
+import { askVersion, connectRunning, createReload } from "./running.ts";
 
 /** The settings that these commands read. */
 type Settings = {

@@ -1,5 +1,5 @@
 /** The differences between two configurations of Alertmanager, by meaning, field by field. */
-import { parseYaml } from "#kernel/depth.ts";
+import { parseYaml } from "#kernel/documents.ts";
 
 /** null: the field is not set. */
 export type SettingChange = { path: string; before: string | null; after: string | null };

@@ -3,16 +3,31 @@
  * route's version. A creation is recorded before it is sent; when its outcome is unknown it is retried
  * only after the list had time to catch up (`listLagMs`) and still does not show the route.
  */
-import { backoffMs } from "#kernel/backoff.ts";
+
+import { backoffMs } from "#kernel/async.ts";
 import type { Content, OwnedRoute, RouteResult } from "./contract.ts";
-import { decide, isMadeByUs, type RouteAction, type RouteOrder } from "./decide.ts";
+import {
+  contentOver,
+  decide,
+  isMadeByUs,
+  isReached,
+  type RouteAction,
+  type RouteOrder,
+} from "./decide.ts";
 import { diffContent } from "./diff.ts";
 import { findRoute, type RouteQuery, retryWrite, retryWriteStep, toAttempt } from "./find-route.ts";
-import { contentOver, isReached } from "./goal.ts";
-import { type FoundRoute, readWritten } from "./service.ts";
-import { backoff, retryStep } from "./steps.ts";
-import type { ApplyTools } from "./tools.ts";
+import { type FoundRoute, readWritten, type Service } from "./service.ts";
+import { backoff, retryStep, type Tools } from "./steps.ts";
 import type { Reply } from "./transport.ts";
+
+/** The dependencies of an apply. */
+export type ApplyTools = Tools & {
+  service: Service;
+  /** A route may be missing in lists for so long after its creation. */
+  listLagMs: number;
+  /** Records that a route is about to be created. */
+  intend: (creation: { name: string; declared: Content }) => Promise<void>;
+};
 
 /** `owned`: the route's new record of ownership; null: no longer ours; absent: unchanged. */
 export type ApplyStep = { result: RouteResult; owned?: OwnedRoute | null };

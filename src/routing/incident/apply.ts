@@ -1,8 +1,7 @@
 /** Applies a plan: a backup first, then one route after the other. */
-
-import { backoffMs } from "#kernel/backoff.ts";
-import { invariant } from "#kernel/invariant.ts";
-import { type ApplyStep, applyRoute, failed, maxRounds } from "./apply-route.ts";
+import { backoffMs } from "#kernel/async.ts";
+import { invariant } from "#kernel/problem.ts";
+import { type ApplyStep, type ApplyTools, applyRoute, failed, maxRounds } from "./apply-route.ts";
 import type {
   ApplyRequest,
   Backup,
@@ -19,7 +18,6 @@ import type { OpenCreations } from "./internal.ts";
 import { hasChanges } from "./plan.ts";
 import { backoff, retryStep } from "./steps.ts";
 import { readRoutes } from "./survey.ts";
-import type { ApplyTools } from "./tools.ts";
 
 export type ApplyOrder = {
   request: ApplyRequest;

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { parseJson } from "#kernel/body.ts";
-import { isShallow } from "#kernel/depth.ts";
+import { isShallow } from "#kernel/documents.ts";
 import type { Content, Json } from "#routing/incident/contract.ts";
 
 /** Members of a route that the service sets itself. */

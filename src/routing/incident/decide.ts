@@ -1,16 +1,28 @@
 /** Decides what to do about one route, by its present content. Pure. */
-import type {
-  Content,
-  OwnedRoute,
-  Plan,
-  RoutePlan,
-  RouteResult,
-} from "#routing/incident/contract.ts";
+
 import { digestOf } from "./content.ts";
+import type { Content, OwnedRoute, Plan, RoutePlan, RouteResult } from "./contract.ts";
+import { newRoute } from "./declared.ts";
 import { diffThreeWays } from "./diff.ts";
-import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
-import { isInStep } from "./overlay.ts";
+import { isInStep, overlay } from "./overlay.ts";
 import type { FoundRoute } from "./service.ts";
+
+/** The wanted content of a route: a row determines the members that it manages, a backup all members. */
+export type Goal = { of: Plan["of"] } & Pick<RoutePlan, "declared" | "aliases">;
+
+/** The whole content to write in place of `current`. Members that a backup lacks are removed. */
+export function contentOver(current: Content, { of, declared, aliases }: Goal): Content {
+  return of === "backup" ? declared : overlay(current, declared, aliases);
+}
+
+export function contentOfNew(goal: Goal): Content {
+  return contentOver(newRoute, goal);
+}
+
+/** True if writing would not change what the route means. */
+export function isReached(current: Content, goal: Goal): boolean {
+  return digestOf(contentOver(current, goal)) === digestOf(current);
+}
 
 export type RouteOrder = {
   route: RoutePlan;
@@ -27,7 +39,7 @@ export type RouteOrder = {
   open: { declared: Content; leftMs: number } | null;
 };
 
-export type Situation = {
+type Situation = {
   found: FoundRoute | null;
   /** The write that this apply has tried: it may have succeeded. */
   tried: "created" | "updated" | null;

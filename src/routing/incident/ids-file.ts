@@ -1,8 +1,8 @@
 /** Reads the file with ids of names that cannot be looked up at the incident service. */
 import { existsSync } from "node:fs";
 import { z } from "zod";
+import { readToml } from "#kernel/documents.ts";
 import { faultLines } from "#kernel/faults.ts";
-import { readToml } from "#kernel/toml.ts";
 
 const Names = z.record(z.string(), z.string().min(1)).default({});
 

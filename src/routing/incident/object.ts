@@ -2,11 +2,8 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { notices } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
-import { attachOrLost } from "#kernel/attach.ts";
-import { after } from "#kernel/durable-timer.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { unkept } from "#kernel/retry-policy.ts";
-import { asTerminalError } from "#kernel/terminal.ts";
+import { after, asTerminalError, attachOrLost, unkept } from "#kernel/restate.ts";
 import { toIso } from "#kernel/time.ts";
 import type {
   ApplyRequest,
@@ -18,7 +15,6 @@ import type {
 import type { BackupStore } from "./backups.ts";
 import { announceDrift } from "./drift.ts";
 import { alertRoutesObject, alertRoutesRuns, type OpenCreations } from "./internal.ts";
-import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
   readAnnounced,
@@ -30,7 +26,7 @@ import {
   writeAnnounced,
   writeDrift,
 } from "./state.ts";
-import { finish, intend, lost, recordStep, startApply, storeBackup } from "./work.ts";
+import { finish, intend, lost, problem, recordStep, startApply, storeBackup } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */

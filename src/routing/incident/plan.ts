@@ -7,10 +7,10 @@ import type {
   SharedName,
 } from "#routing/incident/contract.ts";
 import { digestOf, toContent } from "./content.ts";
+import { contentOfNew, contentOver, type Goal, isReached } from "./decide.ts";
 import { declareRoute, findAliases } from "./declared.ts";
 import { diffContent } from "./diff.ts";
 import { findDoubled } from "./doubled.ts";
-import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
 import type { ConfiguredIds } from "./ids-file.ts";
 import { type Rows, resolveIds } from "./resolve.ts";
 import type { FoundRoute } from "./service.ts";

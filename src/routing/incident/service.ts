@@ -1,6 +1,6 @@
 /** The calls of a sync to the incident service, without retries. */
 import { z } from "zod";
-import { listOf } from "#kernel/list-of.ts";
+import { listOf } from "#kernel/setting.ts";
 import { Content } from "#routing/incident/contract.ts";
 import { toContent } from "./content.ts";
 import type { Attempt } from "./steps.ts";

@@ -1,16 +1,37 @@
 /** Creates the Restate objects of the sync of alert routes. */
+
 import type { Registry } from "prom-client";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import { createBackupStore } from "./backups.ts";
+import { alertRoutesKey, alertRoutesName } from "./contract.ts";
 import { readIdsFile } from "./ids-file.ts";
+import { alertRoutesRuns } from "./internal.ts";
 import { createShowDrift } from "./metrics.ts";
 import { createAlertRoutesObject } from "./object.ts";
 import type { Rows } from "./resolve.ts";
 import { createApplyService } from "./run.ts";
 import { createSend } from "./transport.ts";
 
-export type AlertRoutesParts = {
+/**
+ * Called whenever a worker starts, because a new version may have other rows. `ingressUrl` is Restate's
+ * own. Throws when Restate does not accept the call for half a minute.
+ */
+export async function startAlertRoutes(ingressUrl: string): Promise<void> {
+  const address = `${ingressUrl}/${alertRoutesName}/${alertRoutesKey}/start`;
+  await sendToRestate(address, {}, patience.start);
+}
+
+/** The call that checks now, and answers with the drift report. */
+export const driftCheck = {
+  service: alertRoutesRuns.name,
+  key: alertRoutesKey,
+  handler: "check",
+  request: {},
+};
+
+type AlertRoutesParts = {
   /** `url` without a slash at its end; if one of the two is empty nothing is applied or checked. */
   incident: { url: string; apiKey: string };
   idsFile: string;

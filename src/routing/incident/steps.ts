@@ -1,6 +1,6 @@
 /** Runs the steps of a sync, durably in a worker and directly in a command, and retries them. */
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs } from "#kernel/async.ts";
 
 export type Steps = {
   /** Runs the action and records its result. The action never throws. */

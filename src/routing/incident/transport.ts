@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
-import { listOf } from "#kernel/list-of.ts";
-import { cleanWords } from "#kernel/log-text.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
+import { cleanWords } from "#kernel/log.ts";
+import { listOf } from "#kernel/setting.ts";
+import { readRetryAfter } from "#kernel/time.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 

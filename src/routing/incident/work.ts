@@ -1,11 +1,12 @@
 /** The handlers that begin an apply, record its progress and end it. */
+
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { endsWithin } from "#kernel/attach.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { endsWithin } from "#kernel/restate.ts";
 import { toIso } from "#kernel/time.ts";
-import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
+import type { AlertRoutesProblemCode, ApplyRequest, ApplyResult } from "./contract.ts";
 import { alertRoutesRuns, type Creation, type RouteNote, type StartedApply } from "./internal.ts";
-import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
   readApplying,
@@ -17,6 +18,14 @@ import {
   writeEnd,
   writeOwned,
 } from "./state.ts";
+
+export function problem(
+  status: number,
+  code: AlertRoutesProblemCode,
+  detail: string,
+): ProblemError {
+  return new ProblemError<AlertRoutesProblemCode>({ status, code, detail });
+}
 
 export async function startApply(
   ctx: ObjectContext,

@@ -1,11 +1,11 @@
 /** Calls to the incident service for token rotation: read a source's token, test it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs } from "#kernel/async.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { errors, request } from "#kernel/http.ts";
-import { listOf } from "#kernel/list-of.ts";
-import { readRetryAfter } from "#kernel/retry-after.ts";
+import { listOf } from "#kernel/setting.ts";
+import { readRetryAfter } from "#kernel/time.ts";
 
 export type SourceAddress = {
   /** Part of the URL to which the source's events are posted. */

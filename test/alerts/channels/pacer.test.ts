@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createPacer, type Pace } from "#alerts/channels/pacer.ts";
+import { createPacer, type Pace } from "#alerts/channels/send.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

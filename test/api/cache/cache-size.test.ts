@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cachedKeysOf, weightOfKey } from "#api/cache/cache-size.ts";
+import { cachedKeysOf, weightOfKey } from "#api/cache/key-record.ts";
 import { buildKeyRecord } from "../../support/api/key-builders.ts";
 
 const megabytes = 1024 * 1024;

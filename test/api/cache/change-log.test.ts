@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { ChangeLog, createChangeMemory } from "#api/cache/change-log.ts";
 import type { Stale } from "#api/cache/invalidation.ts";
+import { ChangeLog, createChangeMemory } from "#api/cache/thread-invalidations.ts";
 import { inThreads } from "../../support/threads.ts";
 
 const seed = 20_261_127;
@@ -71,7 +71,7 @@ it("a reader gets the change of anything as such", () => {
 
 it("loses nothing and makes nothing up while threads write and a thread reads", async () => {
   const source = `
-    import { ChangeLog } from "#api/cache/change-log.ts";
+    import { ChangeLog } from "#api/cache/thread-invalidations.ts";
     export default ({ memory, ended }, number) => {
       const log = new ChangeLog(memory);
       if (number > 0) {

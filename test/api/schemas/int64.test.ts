@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toBigint } from "#api/schemas/int64.ts";
+import { toBigint } from "#api/schemas/schema.ts";
 
 it.each([0, 1e15, 2 ** 62, 2 ** 63 - 1_024])("%d is kept as it is", (value) => {
   expect(Number(toBigint(value))).toBe(value);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toPage } from "#api/schemas/page.ts";
+import { toPage } from "#api/schemas/resources.ts";
 
 const mebibyte = 1024 * 1024;
 const rows = (...bytes: number[]) => bytes.map((one, index) => ({ id: `id_${index}`, bytes: one }));

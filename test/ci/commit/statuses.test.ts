@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CommitStatus, gradeStatuses } from "#ci/commit/statuses.ts";
+import { type CommitStatus, gradeStatuses } from "#ci/commit/repository.ts";
 
 const required = ["build", "test"];
 

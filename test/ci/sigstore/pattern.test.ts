@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { matchesAny, normalizeSource } from "#ci/sigstore/pattern.ts";
+import { matchesAny, normalizeSource } from "#ci/sigstore/grade.ts";
 
 it.each([
   ["abc", "abc", true],

@@ -1,7 +1,7 @@
 /** Statements about how an image was built, in both versions of SLSA. */
 import { expect, it } from "vitest";
+import { slsaProvenance, slsaProvenance02 } from "#ci/sigstore/config.ts";
 import { readProvenance } from "#ci/sigstore/grade.ts";
-import { slsaProvenance, slsaProvenance02 } from "#ci/sigstore/predicates.ts";
 import {
   attach,
   createSigner,

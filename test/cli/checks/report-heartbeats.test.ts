@@ -1,11 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
-import {
-  drillsOf,
-  heartbeatsOf,
-  reportDrills,
-  reportHeartbeats,
-} from "#cli/checks/report-heartbeats.ts";
+import { drillsOf, heartbeatsOf, reportDrills, reportHeartbeats } from "#cli/checks/heartbeats.ts";
 import type { CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
 import { listChecks } from "#monitor/results/list.ts";
 import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-builders.ts";

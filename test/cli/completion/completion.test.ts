@@ -1,8 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { expect, it } from "vitest";
 import { createProgram } from "#cli/command.ts";
-import { completionScript } from "#cli/completion/completion.ts";
-import { completedCommands } from "#cli/completion/tree.ts";
+import { completedCommands, completionScript } from "#cli/completion/tree.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 

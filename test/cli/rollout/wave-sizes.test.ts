@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { waveSizes } from "#cli/rollout/wave-sizes.ts";
-import { planWaves } from "#rollout/rules/waves.ts";
+import { waveSizes } from "#cli/rollout/progress.ts";
+import { planWaves } from "#rollout/rules/spread.ts";
 
 describe("waveSizes", () => {
   it("returns the waves that the service plans, for every fleet and every list of percentages", () => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { CheckRow } from "#definitions/rows/check.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
-import { lintDependencies } from "#definitions/rules/dependencies.ts";
+import { lintDependencies } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 
 const check = (id: string, dependsOn: string[]) => CheckRow.parse({ id, path: "/", dependsOn });

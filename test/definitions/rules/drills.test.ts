@@ -1,8 +1,7 @@
 /** Drills as rows: what they say, and what the monitor makes of them. */
 import { expect, it } from "vitest";
-import { ChannelRow } from "#definitions/rows/channel.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
-import { DrillRow } from "#definitions/rows/drill.ts";
+import { ChannelRow, DrillRow } from "#definitions/rows/fields.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { lintSet } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { ChannelRow } from "#definitions/rows/channel.ts";
 import { CheckRow } from "#definitions/rows/check.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+import { ChannelRow } from "#definitions/rows/fields.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { lintSet } from "#definitions/rules/lint.ts";
 import type { AlertSource } from "#routing/contract.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { ChannelRow } from "#definitions/rows/channel.ts";
 import { CheckRow } from "#definitions/rows/check.ts";
 import { emptySet } from "#definitions/rows/contract.ts";
+import { ChannelRow } from "#definitions/rows/fields.ts";
 import { HeartbeatRow } from "#definitions/rows/heartbeat.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { ApiCheck } from "#monitor/contract.ts";

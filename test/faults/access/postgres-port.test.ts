@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { Client } from "#kernel/direct-connection.ts";
+import { Client } from "#kernel/database-connection.ts";
 
 /** Messages of the protocol: the kind, the length, and what authentication is asked for. */
 const ask = (kind: number, more = "") => {

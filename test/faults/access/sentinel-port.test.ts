@@ -2,7 +2,7 @@
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { activateChild, probeChild, startChild } from "#fleet/drivers/process-child.ts";
-import { endProcess } from "#kernel/owned-process.ts";
+import { endProcess } from "#kernel/process.ts";
 import { freePort } from "../../support/free-port.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 

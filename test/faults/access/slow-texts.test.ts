@@ -30,7 +30,7 @@ const hostile: [string, string, RegExp | string][] = [
   ],
   [
     "a provenance's source of slashes",
-    `import { normalizeSource } from "#ci/sigstore/pattern.ts";
+    `import { normalizeSource } from "#ci/sigstore/grade.ts";
      console.log(normalizeSource("https://github.com/acme/gw" + ${slashes} + "x").length);`,
     "800027",
   ],
@@ -42,7 +42,7 @@ it.each(hostile)("%s is judged in time", async (_what, script, outcome) => {
 
 it("the slashes at an address's end still make no difference", async () => {
   const script = `import { readRepository } from "#ci/commit/repository.ts";
-    import { normalizeSource } from "#ci/sigstore/pattern.ts";
+    import { normalizeSource } from "#ci/sigstore/grade.ts";
     const address = "https://github.com/acme/gw//";
     console.log(readRepository(address).url, normalizeSource(address));`;
 

@@ -1,7 +1,7 @@
 /** Callers who write another one's name, accounts or proof into their requests, in every way that HTTP has. */
 import { request } from "node:http";
 import { expect, it } from "vitest";
-import { signActor } from "#kernel/signed-actor.ts";
+import { signActor } from "#kernel/actor.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
 
 const operators = { ada: ["read", "operate", "approve"], ben: ["read", "approve"] } as const;

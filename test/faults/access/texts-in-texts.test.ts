@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readRecords, writeRecords } from "#fleet/drivers/kubernetes/members/records.ts";
 import { readRecord, writeRecord } from "#fleet/drivers/kubernetes/record.ts";
 import { createReach } from "#kernel/reach.ts";
-import { createTokenSource } from "#registry/token.ts";
+import { createTokenSource } from "#registry/client.ts";
 import { digestOf } from "#routing/incident/content.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type FastifyInstance, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
-import { limitPipelines } from "#kernel/pipelines.ts";
+import { limitPipelines } from "#kernel/server.ts";
 import { createPublicPages } from "#monitor/results/public-pages.ts";
 
 const ahead = 32;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { postToSlack } from "#kernel/slack-webhook.ts";
+import { postToSlack } from "#alerts/channels/slack.ts";
 import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 const deliverTo = async (answer: (outgoing: ServerResponse) => void) =>

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { postToSlack } from "#kernel/slack-webhook.ts";
+import { postToSlack } from "#alerts/channels/slack.ts";
 
 async function start(listener: RequestListener): Promise<string> {
   const server = createServer(listener);

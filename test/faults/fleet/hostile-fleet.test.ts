@@ -1,5 +1,4 @@
 /** Fleets that are slow, ill or hostile: what is asked of them ends, and what they say does no harm. */
-
 import { type Context, service } from "@restatedev/restate-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { fleetConfig } from "#fleet/config.ts";

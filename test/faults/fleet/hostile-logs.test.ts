@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { fleetConfig } from "#fleet/config.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createSaveLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/store.ts";
 import { createLog } from "#kernel/log.ts";
 import { startScriptedFleet } from "../../support/rollout/scripted-fleet.ts";
 

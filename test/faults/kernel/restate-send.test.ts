@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import { timed } from "../../support/servers/hang.ts";
 
 it("a call that a caller waits for is given up within ten seconds when Restate hangs", async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ProcessIdentity } from "#kernel/owned-process.ts";
+import type { ProcessIdentity } from "#kernel/process.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { hangProcesses, timed } from "../../support/servers/hang.ts";
 import { waitFor } from "../../support/wait-for.ts";

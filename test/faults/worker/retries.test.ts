@@ -7,8 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import { type Endpoint, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { createRestateAdmin } from "#worker/restate-admin.ts";
-import { resumePaused } from "#worker/resume.ts";
+import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
 import { startTestRestate, type TestRestate } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

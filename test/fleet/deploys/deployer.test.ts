@@ -6,7 +6,7 @@ import {
   UnreachableError,
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
-import type { FailedDeploy, SaveLog } from "#fleet/logs/keep.ts";
+import type { FailedDeploy, SaveLog } from "#fleet/logs/store.ts";
 import type { DeployRecord, FleetStore, RecordResult } from "#fleet/store.ts";
 
 const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };

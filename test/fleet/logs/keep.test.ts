@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createSaveLog, hasStarted } from "#fleet/logs/keep.ts";
+import { createSaveLog, hasStarted } from "#fleet/logs/store.ts";
 import { createLog } from "#kernel/log.ts";
 
 const failed = {

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import type { Limiter, LimitRequest } from "#api/limiter.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
 import { createRedisCounters } from "#api/ratelimit/limiter/redis-counters.ts";
-import { startSharedLimiter } from "#api/ratelimit/limiter/shared-limiter.ts";
-import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
+import { startLimiter, startSharedLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { startApiNode, startTestApi } from "../../support/api/api.ts";
 import { createLimitModel, limitTurns } from "../../support/api/limit-model.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";

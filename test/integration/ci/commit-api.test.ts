@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createCommitApi } from "#ci/commit/api.ts";
 import { readRepository } from "#ci/commit/repository.ts";
-import { CiTrouble } from "#ci/trouble.ts";
+import { CiTrouble } from "#ci/finding.ts";
 import { type FakeGithub, startFakeGithub } from "../../support/ci/fake-github.ts";
 import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Finding } from "#app/doctor.ts";
-import { openDataDir } from "#embedded/data-dir.ts";
+import { openDataDir } from "#embedded/data-dir-lock.ts";
 import { freePort } from "../../support/free-port.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { freePorts, startProgram } from "../../support/program/program.ts";

@@ -1,5 +1,4 @@
 /** `vedette login`, `logout` and `whoami` before the whole program and a real identity provider. */
-
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { migrationsDir, migrationsTable } from "#kernel/schema-version.ts";
+import { migrationsDir, migrationsTable } from "#kernel/database.ts";
 import { type CommandEnd, runVedette } from "../../support/program/command.ts";
 import { createTestDatabase } from "../../support/run/shared-postgres.ts";
 import { tempDir } from "../../support/temp-dir.ts";

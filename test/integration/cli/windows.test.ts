@@ -1,5 +1,4 @@
 /** `vedette windows`, and a rollout that waits, before the whole program. */
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { formatUtc } from "#kernel/time.ts";
 import { runVedette } from "../../support/program/command.ts";

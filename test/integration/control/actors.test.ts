@@ -5,9 +5,9 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
+import { isSigned } from "#kernel/actor.ts";
 import { createLog } from "#kernel/log.ts";
 import { type Role, roles } from "#kernel/roles.ts";
-import { isSigned } from "#kernel/signed-actor.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");

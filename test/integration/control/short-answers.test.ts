@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { createControl } from "#control/control.ts";
-import type { Door, ShortAnswer } from "#control/door.ts";
+import type { Door, ShortAnswer } from "#control/short-answers.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { dial } from "../../support/rollout/sentinel.ts";
 import { waitFor } from "../../support/wait-for.ts";

@@ -1,6 +1,6 @@
 /** What the monitor is told of the runs of a job. */
 import { expect, it } from "vitest";
-import type { Job } from "#cron/job.ts";
+import type { Job } from "#cron/schedule.ts";
 import { startCronBench } from "../../support/monitor/cron-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Job, JobRun } from "#cron/job.ts";
+import type { Job, JobRun } from "#cron/schedule.ts";
 import { startCronBench } from "../../support/monitor/cron-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { endLeftover, type ServerProgram, superviseServer } from "#embedded/supervised.ts";
 import { createLog } from "#kernel/log.ts";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { identifyProcess } from "#kernel/process.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

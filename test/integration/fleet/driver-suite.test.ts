@@ -3,14 +3,14 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type FleetConfig, fleetConfig } from "#fleet/config.ts";
 import { boundDriver } from "#fleet/drivers/bounded.ts";
-import type {
-  DeployOrder,
-  Driver,
-  DriverCall,
-  LogTail,
-  SentinelObservation,
+import {
+  type DeployOrder,
+  type Driver,
+  type DriverCall,
+  type LogTail,
+  type SentinelObservation,
+  UnwantedError,
 } from "#fleet/drivers/driver.ts";
-import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
 import { canRunEngines } from "../../support/docker/engine.ts";

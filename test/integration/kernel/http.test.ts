@@ -2,8 +2,8 @@
 import { createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { postToSlack } from "#alerts/channels/slack.ts";
 import { Agent, request } from "#kernel/http.ts";
-import { postToSlack } from "#kernel/slack-webhook.ts";
 import { serveAnswer, serveRaw, unaskedInterims } from "../../support/servers/answering-server.ts";
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

@@ -3,9 +3,8 @@ import { cpSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { migrate } from "#kernel/database.ts";
+import { migrate, migrationsDir } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { migrationsDir } from "#kernel/schema-version.ts";
 import { createTestDatabase } from "../../support/run/shared-postgres.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 

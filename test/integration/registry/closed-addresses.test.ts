@@ -1,7 +1,7 @@
 /** The image gate cannot be used to reach this machine's own services. */
 import { expect, it } from "vitest";
 import { createRegistryClient } from "#registry/client.ts";
-import { createPinImage as createPin } from "#registry/pin.ts";
+import { createPinImage as createPin } from "#registry/manifest.ts";
 import { type RegistryReply, startFakeRegistry } from "../../support/servers/fake-registry.ts";
 import { createPinImage } from "../../support/servers/image-gate.ts";
 

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { readRecentRollout } from "#rollout/history/recent-rollout.ts";
+import { readRecentRollout } from "#rollout/history/reader.ts";
 import { startTestDatabase } from "../../support/servers/servers.ts";
 
 async function openTestDatabase(): Promise<Database> {

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { serveOnKnownPort } from "#worker/known-port.ts";
+import { serveOnKnownPort } from "#worker/endpoint.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const log = createLog({ level: "silent", format: "json" });

@@ -5,7 +5,7 @@ import type { FleetMember } from "#fleet/contract.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import { type PlannedRollout, planRollout } from "#rollout/rules/plan.ts";
-import { limitOf } from "#rollout/values/limit.ts";
+import { limitOf } from "#rollout/values/contract.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const regions = ["ap", "eu", "us", "za"];

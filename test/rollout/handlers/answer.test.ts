@@ -1,8 +1,8 @@
 /** The answers of the handlers, from the durable state. */
 import { describe, expect, it } from "vitest";
 import { toStatus } from "#rollout/handlers/answer.ts";
-import { withoutStop } from "#rollout/handlers/legal.ts";
 import { describeSilence } from "#rollout/handlers/reason-of-wait.ts";
+import { withoutStop } from "#rollout/handlers/stop.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead, buildWave, imageV1 } from "../../support/rollout/rollout-builders.ts";
 

@@ -5,11 +5,11 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { toTerminalError } from "#kernel/restate.ts";
 import { createFleets } from "#rollout/fleets.ts";
-import type { OrderStop } from "#rollout/handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
 import { repair, reviveRepair } from "#rollout/handlers/repair.ts";
+import type { OrderStop } from "#rollout/handlers/stop.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { buildHead, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { aFleet } from "../../support/rollout/rollout-fleets.ts";

@@ -1,7 +1,7 @@
 /** The stop of a run's orders, which needs the database. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
-import { stoppingOrders } from "#rollout/handlers/order-stop.ts";
+import { stoppingOrders } from "#rollout/handlers/stop.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 

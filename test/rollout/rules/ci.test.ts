@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CiEvidence, CiResult } from "#ci/contract.ts";
-import { requireCi } from "#rollout/rules/ci.ts";
+import { requireCi } from "#rollout/rules/start.ts";
 
 const evidence = (result: CiResult, passes = result === "passed"): CiEvidence => ({
   kind: "commit",

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ProblemError } from "#kernel/problem.ts";
-import { type GateChecks, requireGateChecks } from "#rollout/rules/gate-checks.ts";
+import { type GateChecks, requireGateChecks } from "#rollout/rules/start.ts";
 
 const missing: Record<string, string[]> = {
   "verify-key": ["monitor.root_key", "monitor.key"],

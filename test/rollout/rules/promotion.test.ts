@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { refuseCircle } from "#rollout/promotions/store.ts";
-import { findHindrance, notPromoted } from "#rollout/rules/promotion.ts";
+import { findHindrance, notPromoted } from "#rollout/rules/start.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;
 const image = `registry.example.com/team/app:v2${digest("a")}`;

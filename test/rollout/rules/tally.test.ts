@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { recount } from "#rollout/rules/tally.ts";
+import { recount } from "#rollout/rules/progress.ts";
 import { buildBatch, buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 
 const batch = buildBatch(["a", "b", "c", "d", "e"]);

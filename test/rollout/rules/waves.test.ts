@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultWavePercentages } from "#rollout/contract.ts";
-import { planWaves } from "#rollout/rules/waves.ts";
+import { planWaves } from "#rollout/rules/spread.ts";
 
 describe("planWaves", () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
 import { createFleets } from "#rollout/fleets.ts";
-import { createReadStrays } from "#rollout/services/strays.ts";
+import { createReadStrays } from "#rollout/services/poll.ts";
 import { aFleet } from "../../support/rollout/rollout-fleets.ts";
 
 const digest = (letter: string) => `@sha256:${letter.repeat(64)}`;

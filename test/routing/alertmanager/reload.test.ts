@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { identifyProcess } from "#kernel/owned-process.ts";
-import { runReload } from "#routing/alertmanager/reload.ts";
+import { identifyProcess } from "#kernel/process.ts";
+import { runReload } from "#routing/alertmanager/running.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -1,5 +1,4 @@
 /** The delivery of alert events on a real Restate and a real database, in front of a receiver of ours. */
-
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pino } from "pino";

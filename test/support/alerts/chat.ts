@@ -4,7 +4,7 @@ import type { FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import { type ChannelsOf, createAlertQueue, createNotices } from "#alerts/object.ts";
 import type { EventRecord } from "#alerts/queue.ts";
-import { createAlertRecorder } from "#alerts/recorder.ts";
+import { createAlertRecorder } from "#alerts/services.ts";
 import { noLinks } from "./alert-builders.ts";
 
 export type Chat = {

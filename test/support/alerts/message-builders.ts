@@ -1,5 +1,4 @@
 /** What an alert event says, as tests need it. */
-
 import type { AlertMessage } from "#alerts/channels/message.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { newYearMs } from "./alert-builders.ts";

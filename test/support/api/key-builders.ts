@@ -1,6 +1,6 @@
 /** Keys as the database would tell them, for tests of decisions. */
 import type { KeyRecord } from "#api/cache/key-record.ts";
-import type { RatelimitRule } from "#api/schemas/ratelimit-rules.ts";
+import type { RatelimitRule } from "#api/schemas/resources.ts";
 
 type Overrides = Omit<Partial<KeyRecord>, "identity"> & {
   identity?: Partial<NonNullable<KeyRecord["identity"]>>;

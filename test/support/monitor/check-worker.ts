@@ -1,5 +1,4 @@
 /** An API check with the delivery of its alerts, in a process that can be killed. Prints its port. */
-
 import { flushCompileCache } from "node:module";
 import { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerts/services.ts";

@@ -1,7 +1,6 @@
 /** What a timed job is given, without what makes it durable. */
-
 import type { Notice } from "#alerts/contract.ts";
-import type { JobRun } from "#cron/job.ts";
+import type { JobRun } from "#cron/schedule.ts";
 
 /** `memory` and `posted` are what the runs of one test have in common. */
 export function createJobRun(given: Partial<JobRun> = {}) {

@@ -1,5 +1,4 @@
 /** The monitor on a real Restate and a real database, watching a server of ours that does as it is told. */
-
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
-import { endProcess, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
+import { endProcess, type ProcessIdentity, signalProcess } from "#kernel/process.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
 import { entry } from "./command.ts";

@@ -1,9 +1,7 @@
 /** The list of a driver's fleet, written to a database, for what is not about lists. */
-
 import { Registry } from "prom-client";
 import type { Driver } from "#fleet/drivers/driver.ts";
-import { createListMetrics } from "#fleet/list-metrics.ts";
-import { createListStore } from "#fleet/list-store.ts";
+import { createListMetrics, createListStore } from "#fleet/list-store.ts";
 import { createFleetListing } from "#fleet/listing.ts";
 import type { Database } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";

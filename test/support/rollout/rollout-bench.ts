@@ -1,5 +1,4 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
-
 import { type Context, service } from "@restatedev/restate-sdk";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
@@ -9,9 +8,9 @@ import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
 import { createLogStore } from "#fleet/logs/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
+import { signActor } from "#kernel/actor.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { signActor } from "#kernel/signed-actor.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import type { ResolveImage } from "#rollout/fleets.ts";

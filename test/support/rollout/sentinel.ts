@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createNetServer, type Socket
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { activateChild, startChild } from "#fleet/drivers/process-child.ts";
-import { endProcess, signalProcess } from "#kernel/owned-process.ts";
+import { endProcess, signalProcess } from "#kernel/process.ts";
 import { freePort } from "../free-port.ts";
 import { tempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";

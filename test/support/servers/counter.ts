@@ -1,5 +1,5 @@
 import { type ObjectContext, object } from "@restatedev/restate-sdk";
-import { requestRestate } from "#kernel/restate-address.ts";
+import { requestRestate } from "#kernel/restate.ts";
 
 /** Its state is one number: what any change of an object's state takes. */
 export const counter = object({

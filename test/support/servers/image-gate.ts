@@ -1,7 +1,7 @@
 import { createRegistryClient } from "#registry/client.ts";
 import type { RegistryConfig } from "#registry/config.ts";
 import type { FindCredential } from "#registry/credentials.ts";
-import { createPinImage as createPin } from "#registry/pin.ts";
+import { createPinImage as createPin } from "#registry/manifest.ts";
 
 type Wait = "not_found_wait_seconds";
 

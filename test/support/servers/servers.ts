@@ -7,7 +7,7 @@ import { type PostgresSettings, startPostgres } from "#embedded/postgres.ts";
 import { type RestateSettings, startRestate } from "#embedded/restate.ts";
 import type { SupervisedServer } from "#embedded/supervised.ts";
 import { createLog } from "#kernel/log.ts";
-import { identifyProcess, signalProcess } from "#kernel/owned-process.ts";
+import { identifyProcess, signalProcess } from "#kernel/process.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { freePort } from "../free-port.ts";

@@ -1,7 +1,7 @@
 /** The schemas of our procedures take and refuse the bodies that the wire contract takes and refuses. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { faultsOf } from "#api/http/faults.ts";
+import { faultsOf } from "#api/http/answering.ts";
 import type { Procedure } from "#api/procedure.ts";
 import { procedureNames, requestSchema, requestValidator } from "../../support/api/api-contract.ts";
 import { bodiesOf, breakagesOf, mutated } from "../../support/api/schema-bodies.ts";

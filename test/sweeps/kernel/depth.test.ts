@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isShallow, parseYaml, parseYamlDocument, tooDeep } from "#kernel/depth.ts";
+import { isShallow, parseYaml, parseYamlDocument, tooDeep } from "#kernel/documents.ts";
 
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskSecrets } from "#kernel/mask-secrets.ts";
+import { maskSecrets } from "#kernel/log.ts";
 
 describe("maskSecrets", () => {
   it.each([

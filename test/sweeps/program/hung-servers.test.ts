@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { isAlive, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
+import { isAlive, type ProcessIdentity, signalProcess } from "#kernel/process.ts";
 import { startProgram } from "../../support/program/program.ts";
 
 const servers = ["restate", "postgres", "analytics"];

@@ -4,12 +4,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs, pause } from "#kernel/async.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 import type { Log } from "#kernel/log.ts";
-import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
-import { pause } from "#kernel/pause.ts";
-import { programFile } from "#kernel/program-file.ts";
+import { endProcess, identifyProcess, type ProcessIdentity, programFile } from "#kernel/process.ts";
 import type { EmbeddedServerMessage } from "./embedded-server.ts";
 import type { EngineAddress } from "./engine-client.ts";
 

@@ -8,10 +8,10 @@ import {
 } from "@clickhouse/client";
 import type { Batch } from "#api/analytics/batch.ts";
 import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
+import { within } from "#kernel/async.ts";
 import { readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch } from "#kernel/hang-watch.ts";
 import { request } from "#kernel/http.ts";
-import { within } from "#kernel/unless-aborted.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
 

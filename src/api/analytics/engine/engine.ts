@@ -1,10 +1,11 @@
 /** The analytics store, embedded or remote: prepared in the background, and again after each loss. */
+
 import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Batch } from "#api/analytics/batch.ts";
 import type { Retention } from "#api/analytics/retention.ts";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs, pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { pause } from "#kernel/pause.ts";
 import { startEmbeddedEngine } from "./embedded-engine.ts";
 import {
   type EngineAddress,
@@ -16,10 +17,32 @@ import {
 } from "./engine-client.ts";
 import { engineError } from "./engine-error.ts";
 import { readerCount } from "./http-interface.ts";
-import { createLanes, type TakeLane } from "./lanes.ts";
 import { schemaStatements } from "./schema.ts";
 
-export type EngineSettings = {
+/** The longest wait for a lane: a call may take a minute in all, after which its caller gets a timeout. */
+export const laneTimeoutMs = 40_000;
+
+type TakeLane = ReturnType<typeof createLanes>;
+
+/** Throws the `EngineError` of too many queries at the same time when no lane is free within the wait. */
+export function createLanes(atOnce: number) {
+  const lanes = pLimit(atOnce);
+  return <Result>(work: () => Promise<Result>, waitAtMostMs = laneTimeoutMs): Promise<Result> =>
+    new Promise((resolve, reject) => {
+      let hasLeft = false;
+      const leave = () => {
+        hasLeft = true;
+        reject(engineError("quota"));
+      };
+      const timer = setTimeout(leave, waitAtMostMs).unref();
+      void lanes(async () => {
+        clearTimeout(timer);
+        if (!hasLeft) await work().then(resolve, reject);
+      });
+    });
+}
+
+type EngineSettings = {
   /** The URL of a ClickHouse server, with user, password and database as needed. Empty: embedded. */
   url: string;
   /** True if the embedded engine is used when there is no url. */

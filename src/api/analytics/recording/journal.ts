@@ -4,9 +4,11 @@
  * write, but without waiting for the disk (fsync): it survives a kill of the process, but perhaps not a
  * failure of the machine.
  */
+
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { performance } from "node:perf_hooks";
 import { setTimeout as delay, setImmediate as endOfTurn } from "node:timers/promises";
 import {
   batchesOf,
@@ -19,10 +21,33 @@ import {
 } from "#api/analytics/batch.ts";
 import { parseJsonText } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
-import { createIsLoopBusy } from "#kernel/loop-load.ts";
 import type { Spool } from "./spool.ts";
 
-export type JournalSettings = {
+/** A measurement costs more than what asks for it. */
+const measuredEveryMs = 100;
+
+/** The part of the time that the loop works. */
+const busyShare = 0.7;
+
+type Loop = Pick<typeof performance, "now" | "eventLoopUtilization">;
+
+/** Returns a function that is true if the event loop was nearly saturated at its last measurement. */
+export function createIsLoopBusy(loop: Loop = performance): () => boolean {
+  let last = loop.eventLoopUtilization();
+  let nextAt = loop.now() + measuredEveryMs;
+  let isBusy = false;
+  return () => {
+    const now = loop.now();
+    if (now < nextAt) return isBusy;
+    nextAt = now + measuredEveryMs;
+    const current = loop.eventLoopUtilization();
+    isBusy = loop.eventLoopUtilization(current, last).utilization >= busyShare;
+    last = current;
+    return isBusy;
+  };
+}
+
+type JournalSettings = {
   /** Folder of its files; one process at a time. */
   dir: string;
   log: Log;

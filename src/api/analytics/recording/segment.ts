@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { type Batch, recordedTables } from "#api/analytics/batch.ts";
-import { invariant } from "#kernel/invariant.ts";
+import { invariant } from "#kernel/problem.ts";
 
 export type Segment = {
   path: string;

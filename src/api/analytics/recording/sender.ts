@@ -1,8 +1,7 @@
 /** Sends the spool's batches to the store, in order, with retries. */
 import type { Batch } from "#api/analytics/batch.ts";
-import { backoffMs } from "#kernel/backoff.ts";
+import { backoffMs, onceAtATime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { onceAtATime } from "#kernel/once-at-a-time.ts";
 import { type Spool, SpoolDamagedError } from "./spool.ts";
 
 /** The store will never accept this batch: a retry is useless. */

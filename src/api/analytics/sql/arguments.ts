@@ -1,7 +1,6 @@
 /** Converts the arguments of time functions into types that these accept. */
 import type { Piece } from "./fold.ts";
-import { asMoment } from "./units.ts";
-import { requireZone, zoneArgument } from "./zones.ts";
+import { asMoment, requireZone, zoneArgument } from "./units.ts";
 
 /** These would take a time in milliseconds for one in seconds, or refuse it. */
 const momentTakers =

@@ -1,7 +1,94 @@
 /** A position in the tokens of a query. */
-import type { ApiError } from "#api/error.ts";
-import { refuse } from "./refusal.ts";
-import type { Token } from "./tokens.ts";
+import { ApiError } from "#api/error.ts";
+import type { Piece, Unit } from "./fold.ts";
+
+type QueryFault =
+  | "user/bad_request/invalid_analytics_query"
+  | "user/bad_request/invalid_analytics_query_type"
+  | "user/bad_request/invalid_analytics_table"
+  | "user/bad_request/invalid_analytics_function"
+  | "user/bad_request/query_range_exceeds_retention";
+
+const codeOf = {
+  syntax: "user/bad_request/invalid_analytics_query",
+  type: "user/bad_request/invalid_analytics_query_type",
+  table: "user/bad_request/invalid_analytics_table",
+  function: "user/bad_request/invalid_analytics_function",
+  retention: "user/bad_request/query_range_exceeds_retention",
+} as const satisfies Record<string, QueryFault>;
+
+/** The 400 of a refused query. */
+export function refuse(fault: keyof typeof codeOf, detail: string): ApiError {
+  return new ApiError(codeOf[fault], detail);
+}
+
+/** Splits a query into tokens. Refuses characters that no allowed token has. */
+export type Token =
+  /** `word`, in lower case, is compared with keywords; `text` is as it was written. */
+  | { kind: "word"; text: string; word: string; at: number }
+  /** A name in quotes: never a keyword. */
+  | { kind: "name"; text: string; at: number }
+  | { kind: "text"; text: string; at: number }
+  | { kind: "number"; text: string; at: number }
+  | { kind: "mark"; text: string; at: number }
+  | { kind: "end"; text: ""; at: number };
+
+export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
+
+/**
+ * One alternative per kind of token; sticky, so that nothing between two tokens is skipped. Comments count as
+ * space: they separate words, and are dropped.
+ */
+const pattern =
+  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|::|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
+
+export function tokenize(query: string): Token[] {
+  if (Buffer.byteLength(query) > queryBounds.bytes) {
+    throw refuse("syntax", `The query is longer than ${queryBounds.bytes} bytes.`);
+  }
+  const tokens: Token[] = [];
+  pattern.lastIndex = 0;
+  while (pattern.lastIndex < query.length) {
+    const at = pattern.lastIndex;
+    const token = toToken(pattern.exec(query)?.groups, at);
+    if (token === "strange") throw refuse("syntax", describeStrange(query, at));
+    if (token !== "space") tokens.push(token);
+    if (tokens.length > queryBounds.tokens) {
+      throw refuse("syntax", `The query has more than ${queryBounds.tokens} words.`);
+    }
+  }
+  return [...tokens, { kind: "end", text: "", at: query.length }];
+}
+
+function toToken(
+  groups: Record<string, string | undefined> | undefined,
+  at: number,
+): Token | "space" | "strange" {
+  if (groups === undefined || groups["strange"] !== undefined) return "strange";
+  const { word, number, text, name, mark } = groups;
+  if (word !== undefined) return { kind: "word", text: word, word: word.toLowerCase(), at };
+  if (number !== undefined) return { kind: "number", text: number, at };
+  if (text !== undefined) return { kind: "text", text: unquote(text), at };
+  if (name !== undefined) return checkedName(name.slice(1, -1), at);
+  if (mark !== undefined) return { kind: "mark", text: mark, at };
+  return "space";
+}
+
+function unquote(literal: string): string {
+  return literal.slice(1, -1).replace(/''|\\(['\\])/g, (_, escaped?: string) => escaped ?? "'");
+}
+
+/** Any letters, digits, spaces and signs that a column heading may need. */
+function checkedName(text: string, at: number): Token | "strange" {
+  return /^[\p{L}\p{N} _.()%-]{1,128}$/u.test(text) ? { kind: "name", text, at } : "strange";
+}
+
+function describeStrange(query: string, at: number): string {
+  const rest = query.slice(at, at + 20);
+  if (rest.startsWith("/*")) return "A comment of the query has no end.";
+  if (rest.startsWith("#")) return "Comments of a query begin with -- or stand between /* and */.";
+  return `The query cannot be read from character ${at + 1} on: ${rest}`;
+}
 
 /** Deepest nesting of expressions and subqueries. */
 const maxDepth = 40;
@@ -123,3 +210,22 @@ export class Cursor {
     return items;
   }
 }
+
+/** State shared by the readers of a query's parts. */
+export type ParsedQuery = {
+  nowMs: number;
+  /** Reads a scalar subquery `(SELECT …)`, after its opening bracket. */
+  readScalar: (cursor: Cursor) => Piece;
+  /** Reads the right side of IN: a list of constants in brackets or a subquery. */
+  readSet: (cursor: Cursor) => { items: Piece[] } | { rows: Piece };
+  /** Called for each column and each subquery in an expression; throws where only constants are allowed. */
+  recordReference: (cursor: Cursor) => void;
+  /** The unit of a column of the present query's tables; undefined: it is not a time. */
+  unitOf: (names: readonly string[]) => Unit | undefined;
+  /** The expression that a WITH has given this name. */
+  namedValue: (name: string) => Piece | undefined;
+  /** Reads the body of a lambda, whose parameter hides a WITH's name. */
+  withParameter: <Result>(name: string, read: () => Result) => Result;
+  /** Notes a lower bound of `time`, unix milliseconds; undefined: not a constant. */
+  recordLowerBound: (atMs: number | undefined) => void;
+};

@@ -1,9 +1,7 @@
 /** Reads an expression and generates its SQL, from allowed elements only. */
-import type { Cursor } from "./cursor.ts";
+import { type Cursor, type ParsedQuery, refuse } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
-import type { ParsedQuery } from "./reading.ts";
-import { refuse } from "./refusal.ts";
 import { readCastMark } from "./types.ts";
 import { asRowsAre, carriedState, inOneUnit, listInOneUnit, unitOfSum } from "./units.ts";
 

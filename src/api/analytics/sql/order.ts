@@ -1,7 +1,6 @@
 /** Reads what follows an expression of ORDER BY, and the LIMITs after them. */
-import type { Cursor } from "./cursor.ts";
+import { type Cursor, refuse } from "./cursor.ts";
 import { lengthOf, momentOf, type Piece, type Value } from "./fold.ts";
-import { refuse } from "./refusal.ts";
 
 /** Most rows that all WITH FILLs of a query may add. */
 export const maxFilledRows = 10_000;

@@ -1,12 +1,9 @@
 /** Reads the primary parts of an expression: literals, columns, calls, brackets. */
 import { argumentsFor } from "./arguments.ts";
-import type { Cursor } from "./cursor.ts";
+import { type Cursor, type ParsedQuery, refuse, type Token } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
 import { allowedFunction } from "./functions.ts";
 import { readDirection } from "./order.ts";
-import type { ParsedQuery } from "./reading.ts";
-import { refuse } from "./refusal.ts";
-import type { Token } from "./tokens.ts";
 import { readCast } from "./types.ts";
 import { carriedState, unitOfCall } from "./units.ts";
 import { writeName, writeText } from "./write.ts";

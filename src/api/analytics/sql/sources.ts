@@ -1,8 +1,7 @@
 /** Reads what follows FROM: tables, subqueries, and how they are joined. */
-import type { Cursor } from "./cursor.ts";
+import type { Cursor, ParsedQuery } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { isReserved, readIdentifier, readName } from "./primary.ts";
-import type { ParsedQuery } from "./reading.ts";
 import type { Scope } from "./scope.ts";
 import type { Units } from "./units.ts";
 import { writeName } from "./write.ts";

@@ -1,11 +1,8 @@
 /** Reads `CAST(… AS type)`, `CAST(…, 'type')` and `…::type`, with types of single values only. */
-import { Cursor } from "./cursor.ts";
+import { Cursor, refuse, tokenize } from "./cursor.ts";
 import type { Piece } from "./fold.ts";
-import { refuse } from "./refusal.ts";
-import { tokenize } from "./tokens.ts";
-import { asMoment, carriedState } from "./units.ts";
+import { asMoment, carriedState, requireZoneName } from "./units.ts";
 import { writeText } from "./write.ts";
-import { requireZoneName } from "./zones.ts";
 
 const plain = [
   ...["String", "Bool", "UUID", "Date", "Date32", "DateTime", "DateTime64", "Float32", "Float64"],

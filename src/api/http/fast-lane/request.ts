@@ -3,6 +3,37 @@
  * such a request to the last byte is none, and is left to the parser of Node, which knows the rest of HTTP.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import proxyAddr from "@fastify/proxy-addr";
+import type { StartAnswer } from "#api/http/answering.ts";
+import type { MountedRoute } from "#api/http/router.ts";
+import type { CounterOf, CountRequest } from "#api/metrics.ts";
+
+/** Proxies in front, whose X-Forwarded-For is believed; false: none. */
+export type TrustProxy = false | string[];
+
+export type AddressOf = (socket: Socket, headers: IncomingHttpHeaders) => string;
+
+export function createAddressOf(trustProxy: TrustProxy): AddressOf {
+  if (trustProxy === false) return ({ remoteAddress = "" }) => remoteAddress;
+  const isTrusted = proxyAddr.compile(trustProxy);
+  return (socket, headers) =>
+    proxyAddr({ socket, headers } as unknown as Parameters<typeof proxyAddr>[0], isTrusted) ?? "";
+}
+
+/** `count`: counts a request in the metrics; undefined: none are. */
+export type FastRoute = { start: StartAnswer; count: CountRequest | undefined };
+
+/** The routes by path. */
+export type FastRoutes = ReadonlyMap<string, FastRoute>;
+
+export function createFastRoutes(
+  routes: readonly MountedRoute[],
+  counterOf: CounterOf | undefined,
+): FastRoutes {
+  const usual = routes.filter(({ procedure }) => procedure.readUsual !== undefined);
+  return new Map(usual.map(({ path, start }) => [path, { start, count: counterOf?.(path) }]));
+}
 
 export type Head = {
   /** The text as received, without the empty line. */
@@ -26,7 +57,7 @@ const mostHeaders = 64;
 const emptyLine = Buffer.from("\r\n\r\n");
 
 /** The head, and a part of the body. */
-export type RequestPart = { head: Head; isIncomplete: true };
+type RequestPart = { head: Head; isIncomplete: true };
 
 /**
  * The request that these bytes begin with; undefined: anything else. `known`: the head before on the same connection, which

@@ -1,6 +1,9 @@
 /** Recoverable keys at rest: sealed by AES-256-GCM with a key from the settings. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import type { KeyMark } from "./ring-claim.ts";
+import type { Change, MakeChange } from "#api/changes/change.ts";
+import type { KeyResponse } from "#api/keys/schemas.ts";
+import type { Call } from "#api/procedure.ts";
+import { type KeyMark, requireOwnRing } from "./ring-claim.ts";
 
 type SealedText = { encryptionKeyId: string; sealed: Buffer };
 
@@ -75,4 +78,43 @@ function parseEntry(entry: string): [id: string, key: Buffer] {
     throw new Error("api.encryption_keys: each is <id>:<32 bytes in base64>, one is not");
   }
   return [id, key];
+}
+
+/**
+ * Records in the audit log which keys are about to be shown in clear text. Throws when it cannot be
+ * written: then they are not shown.
+ */
+export async function recordShown(
+  change: MakeChange,
+  call: Call,
+  keys: readonly KeyResponse[],
+): Promise<void> {
+  const shown = keys.filter(({ plaintext }) => plaintext !== undefined);
+  if (shown.length === 0) return;
+  await change(call, async ({ record }) =>
+    record({
+      event: "key.decrypt",
+      description: `Showed ${shown.length === 1 ? `key ${shown[0]?.keyId}` : `${shown.length} keys`} in clear text`,
+      targets: shown.map(({ keyId, name }) => ({
+        type: "key",
+        id: keyId,
+        ...(name !== undefined && { name }),
+      })),
+    }),
+  );
+}
+
+/** Stores a key sealed, so that it can be shown again. */
+export async function storeSealed(
+  { transaction }: Change,
+  call: Call,
+  of: { id: string; key: string; keyRing: KeyRing },
+): Promise<void> {
+  await requireOwnRing(transaction, of.keyRing.marks);
+  const { encryptionKeyId, sealed } = of.keyRing.seal(of.key, of.id);
+  await transaction.query(
+    `INSERT INTO encrypted_keys (key_id, workspace_id, encryption_key_id, sealed)
+     VALUES ($1, $2, $3, $4)`,
+    [of.id, call.workspaceId, encryptionKeyId, sealed],
+  );
 }

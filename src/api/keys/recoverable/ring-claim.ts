@@ -3,8 +3,8 @@
  * it. A process with other keys would seal what no other process can open.
  */
 import type { ClientBase } from "pg";
-import { cleanText } from "#kernel/clean-text.ts";
 import type { Database } from "#kernel/database.ts";
+import { cleanText } from "#kernel/text.ts";
 
 /** A key by its id, without the key itself. */
 export type KeyMark = { id: string; mark: Buffer };

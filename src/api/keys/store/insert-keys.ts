@@ -1,13 +1,46 @@
 /** Inserts new keys with their permissions, roles, limits and identities. */
+
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
+import { invalidInput } from "#api/error.ts";
 import { ensureIdentities } from "#api/identities/ensure-identities.ts";
 import { newId } from "#api/ids.ts";
-import type { NewKey } from "#api/keys/schemas.ts";
-import { toBigint } from "#api/schemas/int64.ts";
-import { checkMetaSize } from "#api/schemas/meta-size.ts";
+import type { NewKey, Refill } from "#api/keys/schemas.ts";
+import { checkMetaSize } from "#api/schemas/resources.ts";
+import { toBigint } from "#api/schemas/schema.ts";
 import { addLinks } from "./links.ts";
-import { refillColumns, requireRemaining } from "./refill-rules.ts";
+
+// Rules of credits and refills that no schema can express.
+
+/** The columns of a refill. Throws the 400 when day and interval do not match. */
+export function refillColumns(refill: Refill | null | undefined): {
+  refillAmount: number | null;
+  refillDay: number | null;
+} {
+  if (refill === null || refill === undefined) return { refillAmount: null, refillDay: null };
+  const { interval, amount, refillDay } = refill;
+  if (interval === "monthly" && refillDay === undefined) {
+    throw invalidInput(
+      "`credits.refill.refillDay` must be provided when the interval is `monthly`.",
+    );
+  }
+  if (interval === "daily" && refillDay !== undefined) {
+    throw invalidInput(
+      "`credits.refill.refillDay` must not be given when the interval is `daily`.",
+    );
+  }
+  return { refillAmount: amount, refillDay: refillDay ?? null };
+}
+
+/** Checks the credits of a new key: a refill needs limited credits. Throws the 400. */
+function requireRemaining(credits: {
+  remaining: number | null;
+  refill?: Refill | undefined;
+}): void {
+  if (credits.refill !== undefined && credits.remaining === null) {
+    throw invalidInput("`credits.remaining` must be provided when `credits.refill` is set.");
+  }
+}
 
 export type KeyToInsert = Omit<NewKey, "roles" | "permissions"> & {
   hash: string;
@@ -18,7 +51,7 @@ export type KeyToInsert = Omit<NewKey, "roles" | "permissions"> & {
   pendingMigrationId?: string;
 };
 
-export type KeyPlace = { workspaceId: string; keySpaceId: string };
+type KeyPlace = { workspaceId: string; keySpaceId: string };
 
 /** Returns the new ids by hash; a hash that exists already is left out. */
 export async function insertKeys(

@@ -1,6 +1,7 @@
 /** Lookup of a caller's keys and APIs, and the permissions that acting on them needs. */
 import type { ClientBase } from "pg";
 import { allOf, anyOf, type Requirement } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
@@ -108,4 +109,14 @@ export function requireRecoverable(space: { storesEncryptedKeys: boolean }): voi
     "unkey/application/precondition_failed",
     "This API does not store keys so that they can be recovered.",
   );
+}
+
+/** An audit entry of one key. */
+export function recordKey(
+  change: Change,
+  event: "key.update" | "key.delete",
+  of: { id: string; description: string },
+): void {
+  const { id, description } = of;
+  change.record({ event, description, targets: [{ type: "key", id }] });
 }

@@ -2,11 +2,11 @@
 import type { ClientBase } from "pg";
 import { z } from "zod";
 import { KeyRecord, keyColumns, keyTables } from "#api/cache/key-record.ts";
-import { describeIdentity } from "#api/identities/describe-identity.ts";
+import { describeIdentity } from "#api/identities/identity-store.ts";
 import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import type { CreditsResponse, KeyResponse } from "#api/keys/schemas.ts";
-import { present } from "#api/schemas/present.ts";
-import { describeRules } from "#api/schemas/ratelimit-rules.ts";
+import { describeRules } from "#api/schemas/resources.ts";
+import { present } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 
 const KeyDetails = KeyRecord.extend({

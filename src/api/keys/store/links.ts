@@ -1,7 +1,7 @@
 /** The permissions and roles that a key has directly. */
 import type { Change } from "#api/changes/change.ts";
 import { invalidInput } from "#api/error.ts";
-import { refuseTooManyByRoles } from "#api/permissions/role-permissions.ts";
+import { refuseTooManyByRoles } from "#api/permissions/permission-store.ts";
 
 export type Links = {
   keyId: string;

@@ -3,9 +3,18 @@ import type { LiveCache } from "#api/cache/live-cache.ts";
 import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
 import { adoptMigratedKey } from "#api/keys/migration.ts";
 import type { Call } from "#api/procedure.ts";
+import { bareAddress } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
-import { clientAddress } from "./client-address.ts";
 import type { VerifyInput } from "./schemas.ts";
+
+/**
+ * The address of a gateway's client: the first one that it forwards, without its port; the gateway's own
+ * when it forwards none. It is trusted, since only callers with a valid root key get here.
+ */
+export function clientAddress(forwardedFor: string | string[] | undefined, own: string): string {
+  const first = String(forwardedFor ?? "").split(",", 1)[0] ?? "";
+  return bareAddress(first.trim()) || own;
+}
 
 type FoundKey = KeyRecord | undefined;
 

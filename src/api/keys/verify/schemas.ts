@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { exampleKey, exampleStoredKey } from "#api/keys/schemas.ts";
 import { list } from "#api/schemas/list.ts";
-import { IdentityResponse } from "#api/schemas/resources.ts";
+import { exampleLimit, IdentityResponse } from "#api/schemas/resources.ts";
 import { isUsualText, Meta, text, whole } from "#api/schemas/schema.ts";
 
 const RequestedLimit = z.strictObject({
@@ -119,3 +120,35 @@ export const VerifyOutput = z.object({
     .optional(),
 });
 export type VerifyOutput = z.infer<typeof VerifyOutput>;
+
+const { keyId, name, meta, expires, permissions, roles, identity, ratelimits } = exampleStoredKey;
+
+/** An example of the reference page: a verification that asks for everything. */
+export const exampleVerification = {
+  body: {
+    key: exampleKey,
+    tags: ["path=/invoices"],
+    permissions: "invoices.read",
+    credits: { cost: 1 },
+    ratelimits: [{ name: exampleLimit.name, cost: 2 }],
+  },
+  data: {
+    valid: true,
+    code: "VALID" as const,
+    keyId,
+    name,
+    meta,
+    expires,
+    credits: 749,
+    enabled: true,
+    permissions,
+    roles,
+    identity,
+    ratelimits: ratelimits?.map((limit) => ({
+      exceeded: false,
+      ...limit,
+      reset: 1_794_139_260_000,
+      remaining: 98,
+    })),
+  },
+};

@@ -11,7 +11,7 @@ import { Link } from "#console/web/router.tsx";
 import { type Member, pinsOn, untilOf } from "#console/web/rows/pins.ts";
 import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
-import { labelWords } from "#kernel/selector-words.ts";
+import { labelWords } from "#kernel/words.ts";
 import { picked } from "./choice.ts";
 import { LogTail } from "./log-tail.tsx";
 

@@ -13,7 +13,7 @@ import { emptyPin, isOver, type PinFields, toPin, untilOf } from "#console/web/r
 import { RowForm, type RowKind, RowPage, RowTable } from "#console/web/rows/rows.tsx";
 import { localZone } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
-import { whichOf } from "#kernel/selector-words.ts";
+import { whichOf } from "#kernel/words.ts";
 import type { ListedPin } from "#rollout/choice/contract.ts";
 
 export function PinsPage() {

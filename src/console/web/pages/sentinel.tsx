@@ -14,7 +14,7 @@ import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
 import { healthWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { compareImages } from "#kernel/image-reference.ts";
-import { labelWords } from "#kernel/selector-words.ts";
+import { labelWords } from "#kernel/words.ts";
 import type { SentinelDeploy } from "#rollout/history/contract.ts";
 
 export function SentinelPage() {

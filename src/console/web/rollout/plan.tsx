@@ -3,7 +3,7 @@ import { count, duration, sentinels } from "#console/web/format.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Link } from "#console/web/router.tsx";
-import { someOf } from "#kernel/nearest.ts";
+import { someOf } from "#kernel/text.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { PlanEvidence } from "./evidence.tsx";
 import { failureWords } from "./start-question.ts";

@@ -8,7 +8,7 @@ import {
   toList,
 } from "#console/web/parts/fields.ts";
 import { toInstant } from "#console/web/times.ts";
-import { parseDuration } from "#kernel/duration.ts";
+import { parseDuration } from "#kernel/time.ts";
 import type { Choice, Selector } from "#rollout/choice/contract.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 import type { Approvals } from "#rollout/policy/contract.ts";

@@ -1,8 +1,8 @@
 /** What a rollout takes and in which order, in words. Pure. */
 import type { FleetColumns } from "#console/contract.ts";
 import { when } from "#console/web/times.ts";
-import { someOf } from "#kernel/nearest.ts";
-import { labelWords, whichOf } from "#kernel/selector-words.ts";
+import { someOf } from "#kernel/text.ts";
+import { labelWords, whichOf } from "#kernel/words.ts";
 import type { Choice } from "#rollout/choice/contract.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 

@@ -8,7 +8,7 @@ import { Image } from "#console/web/parts/image.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { FleetOverview, FoundSentinel } from "#fleet/overview/contract.ts";
-import { labelWords } from "#kernel/selector-words.ts";
+import { labelWords } from "#kernel/words.ts";
 import { type Filter, filters, pageSize, pathOfSentinel, placeOf, refine } from "./search.ts";
 import { healthWords, stateWords } from "./words.ts";
 

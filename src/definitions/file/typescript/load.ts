@@ -3,7 +3,7 @@ import path from "node:path";
 import { parse } from "acorn";
 import { Malformed, type Place } from "#definitions/file/fault.ts";
 import { Offsets, type Parsed } from "#definitions/file/offsets.ts";
-import { isShallow, tooDeep } from "#kernel/depth.ts";
+import { isShallow, tooDeep } from "#kernel/documents.ts";
 import { findOffsets, parserOptions } from "./positions.ts";
 import type { LoadResult } from "./result.ts";
 import { NoResult, runChild } from "./run-child.ts";

@@ -10,8 +10,8 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UnreachableError } from "#fleet/drivers/driver.ts";
 import { Agent, type Dispatcher } from "#kernel/http.ts";
-import { cleanWords } from "#kernel/log-text.ts";
-import { environmentOfTools } from "#kernel/run-program.ts";
+import { cleanWords } from "#kernel/log.ts";
+import { environmentOfTools } from "#kernel/process.ts";
 
 /** `url`: `unix://`, `tcp://`, `https://` or `ssh://`. The others are files; TLS is used when one of them is given. */
 export type HostAddress = { url: string; ca: string; cert: string; key: string };

@@ -2,10 +2,10 @@
 import type { z } from "zod";
 import { parseAs } from "#fleet/drivers/calls.ts";
 import { UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
+import { within } from "#kernel/async.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { type Dispatcher, request } from "#kernel/http.ts";
-import { cleanWords } from "#kernel/log-text.ts";
-import { within } from "#kernel/unless-aborted.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { type Connect, describeFailure } from "./connection.ts";
 import { Refusal } from "./schemas.ts";
 

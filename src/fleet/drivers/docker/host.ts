@@ -11,9 +11,9 @@ import {
   type SentinelObservation,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
+import { unlessAborted } from "#kernel/async.ts";
 import { hasDigest, isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
-import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createContainer } from "./changes.ts";
 import {
   createContainers,

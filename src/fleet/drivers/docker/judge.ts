@@ -1,6 +1,6 @@
 /** Grades a container by the answers of its engine. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { readyWithinLabel } from "./family.ts";
 import type { ContainerInfo } from "./schemas.ts";
 

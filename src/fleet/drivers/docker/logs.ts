@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { parseJson, readBeginning, readEnd } from "#kernel/body.ts";
-import { maxRawLog } from "#kernel/log-text.ts";
+import { maxRawLog } from "#kernel/log.ts";
 import { type Engine, messageOf } from "./engine.ts";
 import type { ContainerInfo } from "./schemas.ts";
 

@@ -1,8 +1,8 @@
 /** Brings an image to a host. */
 import type { Readable } from "node:stream";
-import { cleanText } from "#kernel/clean-text.ts";
 import { parseImageReference } from "#kernel/image-reference.ts";
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
+import { cleanText } from "#kernel/text.ts";
 import { type Engine, messageOf, RefusedError } from "./engine.ts";
 import {
   type Credential,

@@ -1,6 +1,6 @@
 /** The answers of an engine, as far as read (Docker Engine API, https://docs.docker.com/reference/api/engine/). */
 import { z } from "zod";
-import { listOf, many, Texts } from "#kernel/list-of.ts";
+import { listOf, many, Texts } from "#kernel/setting.ts";
 
 /** More containers than one host runs. */
 const maxContainers = 20_000;

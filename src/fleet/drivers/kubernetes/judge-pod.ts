@@ -2,7 +2,7 @@
 import type { ReasonCode } from "#fleet/contract.ts";
 import { classifyPull } from "#fleet/drivers/pull-failure.ts";
 import { hasDigest } from "#kernel/image-reference.ts";
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
 import type { ContainerStatus, Pod } from "./schemas.ts";
 
 /** `isFinal`: waiting longer does not help. */

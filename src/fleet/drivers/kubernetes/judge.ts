@@ -1,7 +1,7 @@
 /** Evaluates if a workload, or one pod, runs the ordered image, by the answers of the API server. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { isOtherContent } from "#kernel/image-reference.ts";
-import { cleanWords } from "#kernel/log-text.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { worstFault } from "./judge-pod.ts";
 import { countsOf } from "./kinds.ts";
 import { type ImageOwner, isAdmitted, policyReason } from "./owners.ts";

@@ -4,9 +4,8 @@
  */
 import path from "node:path";
 import { z } from "zod";
-import { cleanText } from "#kernel/clean-text.ts";
-import { parseYaml } from "#kernel/depth.ts";
-import { hintOf, noSuch } from "#kernel/nearest.ts";
+import { parseYaml } from "#kernel/documents.ts";
+import { cleanText, hintOf, noSuch } from "#kernel/text.ts";
 import { type ClusterPlace, type Login, readLogin, text, User } from "./login.ts";
 import { type Pem, pemOf } from "./pem.ts";
 

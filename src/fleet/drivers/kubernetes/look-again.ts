@@ -7,9 +7,8 @@
 import { EventEmitter, once } from "node:events";
 import { z } from "zod";
 import type { SentinelObservation } from "#fleet/drivers/driver.ts";
+import { pause, within } from "#kernel/async.ts";
 import { parseJson } from "#kernel/body.ts";
-import { pause } from "#kernel/pause.ts";
-import { within } from "#kernel/unless-aborted.ts";
 import { type Place, workloadsIn } from "./calls.ts";
 import type { Cluster } from "./client.ts";
 

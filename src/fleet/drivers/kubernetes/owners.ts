@@ -1,7 +1,7 @@
 /** Finds who has set a container's image, by the API server's own record of its fields. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
-import { cleanText } from "#kernel/clean-text.ts";
 import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
+import { cleanText } from "#kernel/text.ts";
 import type { Workload } from "./schemas.ts";
 
 /** `isApplied`: by server-side apply, again and again; otherwise it was written once. */

@@ -1,9 +1,8 @@
 /** The calls on the pods of workloads, on their logs, and on what workloads keep of their templates. */
-
 import { type LogPart, reachEnd } from "#fleet/drivers/calls.ts";
 import type { LogCall, LogTail } from "#fleet/drivers/driver.ts";
 import { parseJson } from "#kernel/body.ts";
-import { cleanWords, maxRawLog } from "#kernel/log-text.ts";
+import { cleanWords, maxRawLog } from "#kernel/log.ts";
 import { type Cluster, type ClusterAnswer, listAll, messageOf } from "./client.ts";
 import { type Generations, lasts, ownedBy, splitPods, splitPodsOfSet } from "./generations.ts";
 import { isReady } from "./judge.ts";

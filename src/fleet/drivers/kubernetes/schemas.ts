@@ -1,6 +1,6 @@
 /** The answers of an API server, as far as they are read (https://kubernetes.io/docs/reference/kubernetes-api/). */
 import { z } from "zod";
-import { listOf, many, Texts } from "#kernel/list-of.ts";
+import { listOf, many, Texts } from "#kernel/setting.ts";
 
 /** More than one page has. */
 const maxItems = 1_000;

@@ -1,6 +1,6 @@
 /** The pins of the sentinels that wait in a batch, read again every so often. */
 import type { Context, RestatePromise } from "@restatedev/restate-sdk";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessLate } from "#kernel/async.ts";
 import type { Event, Pinned } from "./events.ts";
 
 /** Returns those of these sentinels that a pin holds back now. */

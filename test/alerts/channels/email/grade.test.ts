@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { combineOutcomes, gradeMailError, type MailOutcome } from "#alerts/channels/email/grade.ts";
+import { combineOutcomes, gradeMailError, type MailOutcome } from "#alerts/channels/email/email.ts";
 
 const taken: MailOutcome = { kind: "taken" };
 const refused: MailOutcome = { kind: "refused", cause: "status 550" };

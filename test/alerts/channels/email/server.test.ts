@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { serverOf } from "#alerts/channels/email/server.ts";
+import { serverOf } from "#alerts/channels/email/email.ts";
 import { emailChannel } from "../../../support/alerts/message-builders.ts";
 
 const server = (url: string, given: { tls?: "required" | "optional"; secret?: string } = {}) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLanes } from "#api/analytics/engine/lanes.ts";
+import { createLanes } from "#api/analytics/engine/engine.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -4,7 +4,7 @@ import { Grants } from "#api/access/grants.ts";
 import type { EngineQuery, Row } from "#api/analytics/engine/engine-client.ts";
 import { engineError } from "#api/analytics/engine/engine-error.ts";
 import { analyticsProcedures } from "#api/analytics/procedures.ts";
-import { createTurns } from "#api/analytics/query/turns.ts";
+import { createTurns } from "#api/analytics/query.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import type { LimitRequest } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";

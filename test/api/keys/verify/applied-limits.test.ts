@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseLimits, toLimitRequest } from "#api/keys/verify/applied-limits.ts";
+import { chooseLimits, toLimitRequest } from "#api/keys/verify/answer.ts";
 import { buildKeyRecord, buildRule } from "../../../support/api/key-builders.ts";
 
 describe("the limits of a verification", () => {

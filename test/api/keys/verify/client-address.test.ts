@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clientAddress } from "#api/keys/verify/client-address.ts";
+import { clientAddress } from "#api/keys/verify/find-key.ts";
 
 it.each([
   ["203.0.113.7", "203.0.113.7"],

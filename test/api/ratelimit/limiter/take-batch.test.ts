@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LimitRequest } from "#api/limiter.ts";
-import { createBatches, type TakeBatch } from "#api/ratelimit/limiter/take-batch.ts";
+import { createBatches, type TakeBatch } from "#api/ratelimit/limiter/redis-counters.ts";
 
 const durationMs = 60_000;
 

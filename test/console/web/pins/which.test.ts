@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { pinsOn, untilOf } from "#console/web/rows/pins.ts";
 import { when } from "#console/web/times.ts";
-import { whichOf } from "#kernel/selector-words.ts";
+import { whichOf } from "#kernel/words.ts";
 import type { ListedPin, Selector } from "#rollout/choice/contract.ts";
 import { leaveOut } from "#rollout/choice/leave-out.ts";
 

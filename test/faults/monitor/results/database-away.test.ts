@@ -1,6 +1,6 @@
 /** What is asked of checks, alerts and places while no database is there. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAlertEvents } from "#alerts/service.ts";
+import { createAlertEvents } from "#alerts/services.ts";
 import { createEventStore } from "#alerts/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";

@@ -1,5 +1,4 @@
 /** E-mail to a real SMTP server. */
-
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { AlertMessage } from "#alerts/channels/message.ts";

@@ -1,5 +1,4 @@
 /** The channels that speak HTTP, against receivers of ours. */
-
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";

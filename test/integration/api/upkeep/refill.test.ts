@@ -1,7 +1,7 @@
 import pg from "pg";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
-import { createKeyRefill } from "#cron/jobs/key-refill.ts";
+import { createKeyRefill } from "#cron/jobs/keys.ts";
 import { insertKey, insertKeySpace } from "../../../support/api/api-rows.ts";
 import { createJobRun } from "../../../support/monitor/job-run.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";

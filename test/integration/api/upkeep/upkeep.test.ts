@@ -1,8 +1,7 @@
 import { Registry } from "prom-client";
 import { beforeAll, beforeEach, expect, it } from "vitest";
-import { createWriteLastUsed } from "#api/access/last-used.ts";
-import { createCountKeys } from "#api/upkeep/count-keys.ts";
-import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
+import { createWriteLastUsed } from "#api/access/key-uses.ts";
+import { createCountKeys, createReadOverQuota } from "#api/upkeep/quota.ts";
 import { insertKey, insertKeySpace } from "../../../support/api/api-rows.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 

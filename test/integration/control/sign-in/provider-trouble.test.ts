@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createBoundedFetch } from "#control/sign-in/bounded-fetch.ts";
+import { createBoundedFetch } from "#control/sign-in/provider.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import { freePort } from "../../../support/free-port.ts";
 import { signInAs } from "../../../support/http/form-browser.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCertificateRenewal } from "#cron/jobs/certificate-renewal.ts";
+import { createCertificateRenewal } from "#cron/jobs/keys.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { startCronBench } from "../../../support/monitor/cron-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";

@@ -1,5 +1,4 @@
 /** The local fleet's own promises: real processes, no outage, and they outlive their driver. */
-
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createProcessDriver } from "#fleet/drivers/process.ts";
 import { createLog } from "#kernel/log.ts";
-import { signalProcess } from "#kernel/owned-process.ts";
+import { signalProcess } from "#kernel/process.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

@@ -5,7 +5,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createControl } from "#control/control.ts";
-import type { Door } from "#control/door.ts";
+import type { Door } from "#control/short-answers.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createPingDoor } from "#monitor/heartbeat/pings.ts";

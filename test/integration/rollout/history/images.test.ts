@@ -1,6 +1,6 @@
 /** The images that a fleet has seen, in a real Postgres. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { createImageReader } from "#rollout/history/image-reader.ts";
+import { createImageReader } from "#rollout/history/reader.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();

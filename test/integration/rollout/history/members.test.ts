@@ -1,6 +1,6 @@
 /** What history keeps of single sentinels, in a real Postgres. */
 import { expect, it } from "vitest";
-import { createMemberReader } from "#rollout/history/member-reader.ts";
+import { createMemberReader } from "#rollout/history/reader.ts";
 import { createHistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
 import { buildHead, nothingShown } from "../../../support/rollout/rollout-builders.ts";

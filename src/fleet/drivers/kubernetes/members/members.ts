@@ -17,9 +17,8 @@ import { chooseContainer, hasMembers, unknownContainer } from "#fleet/drivers/ku
 import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
 import type { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
+import { pause, unlessAborted } from "#kernel/async.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
-import { pause } from "#kernel/pause.ts";
-import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
 import {
   buildLook,

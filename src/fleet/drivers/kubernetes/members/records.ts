@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { parseAnnotation } from "#fleet/drivers/kubernetes/record.ts";
 import type { Workload } from "#fleet/drivers/kubernetes/schemas.ts";
-import { listOf } from "#kernel/list-of.ts";
+import { listOf } from "#kernel/setting.ts";
 
 const key = "vedette.dev/members";
 /** An object's annotations have 256 KiB together. */

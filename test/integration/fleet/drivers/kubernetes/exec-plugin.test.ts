@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { runPlugin } from "#fleet/drivers/kubernetes/exec-plugin.ts";
+import { runPlugin } from "#fleet/drivers/kubernetes/identity.ts";
 import type { ExecPlugin } from "#fleet/drivers/kubernetes/login.ts";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { identifyProcess } from "#kernel/process.ts";
 import { createSelfSigned } from "../../../../support/http/self-signed.ts";
 import { tempDir } from "../../../../support/temp-dir.ts";
 import { waitFor } from "../../../../support/wait-for.ts";
@@ -217,7 +217,7 @@ describe("the limits of a plugin", () => {
     const plugin = writePlugin(`echo $$ > ${pid}.new; mv ${pid}.new ${pid}; exec sleep 600`);
     const script = `
       import { existsSync } from "node:fs";
-      const { runPlugin } = await import(${JSON.stringify(import.meta.resolve("#fleet/drivers/kubernetes/exec-plugin.ts"))});
+      const { runPlugin } = await import(${JSON.stringify(import.meta.resolve("#fleet/drivers/kubernetes/identity.ts"))});
       runPlugin(${JSON.stringify(plugin)});
       setInterval(() => existsSync(${JSON.stringify(pid)}) && process.exit(), 10);
     `;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createLogBudget } from "#fleet/logs/budget.ts";
-import { createSaveLog } from "#fleet/logs/keep.ts";
+import { createSaveLog } from "#fleet/logs/store.ts";
 import { createLog } from "#kernel/log.ts";
 import { type ApiServerSettings, adminToken } from "../../../../support/kubernetes/api-server.ts";
 import {

@@ -2,8 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { type DeployOrder, type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
 import type { KubernetesSettings } from "#fleet/drivers/kubernetes/driver.ts";
-import type { ApiServer, ApiServerSettings } from "../../../../support/kubernetes/api-server.ts";
-import { startApiServer } from "../../../../support/kubernetes/api-server.ts";
+import {
+  type ApiServer,
+  type ApiServerSettings,
+  startApiServer,
+} from "../../../../support/kubernetes/api-server.ts";
 import {
   addSet,
   createTestDriver,

@@ -1,0 +1,100 @@
+/** Files: written as a whole, read if they are there, kept from others. */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+
+/**
+ * Writes a file atomically, readable by its owner only: after a crash it has the old content or the new. Throws an error
+ * that names the file, as on a full disk.
+ */
+export function writeFileAtomically(path: string, text: string): void {
+  const draft = `${path}.${process.pid}.new`;
+  try {
+    writeDraft(draft, text);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    const { message, code } = error as NodeJS.ErrnoException;
+    const named = new Error(`${path} cannot be written: ${message}`, { cause: error });
+    throw Object.assign(named, { code });
+  }
+}
+
+function writeDraft(draft: string, text: string): void {
+  const file = openSync(draft, "w", 0o600);
+  try {
+    // Not writeSync: on an almost full disk that writes a part of the text without an error.
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * The text of a file; undefined when there is none. Throws an error that says why the file cannot be read,
+ * so that it is not mistaken for damaged content.
+ */
+export function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    const advice = code === "EACCES" ? ": run this as the user that owns it" : "";
+    throw new Error(`${file} cannot be read (${code})${advice}`, { cause });
+  }
+}
+
+// Secrets in files, as Docker and Kubernetes mount them.
+
+/** No token, password or key is longer; a whole disk must not be read. */
+const longestBytes = 65_536;
+
+/**
+ * Space and line ends around a secret are no part of it. Throws an error that says what the file is, and does not name
+ * it: where a file is expected a secret may have been given.
+ */
+export function readSecretFile(file: string): string {
+  const secret = readShortFile(file).trim();
+  if (secret === "") throw new Error("is empty");
+  return secret;
+}
+
+function readShortFile(file: string): string {
+  try {
+    const about = statSync(file);
+    if (about.isFile() && about.size <= longestBytes) return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Without the cause, which has the path.
+    throw new Error(code === "ENOENT" ? "does not exist" : `cannot be read (${code})`);
+  }
+  throw new Error(`is no file of at most ${longestBytes} bytes`);
+}
+
+/**
+ * The value of the variable `name`, or of the file that `<name>_FILE` names; undefined when neither is set. An
+ * empty variable, as compose files set it, counts as absent. Throws when both are set, or the file has no secret.
+ */
+export function readSecretVariable(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  const value = environment[name]?.trim() || undefined;
+  const file = environment[`${name}_FILE`] || undefined;
+  if (file === undefined) return value;
+  if (value !== undefined) throw new Error(`${name} and ${name}_FILE are both set: unset one`);
+  try {
+    return readSecretFile(file);
+  } catch (error) {
+    throw new Error(`${name}_FILE names a file that ${(error as Error).message}`);
+  }
+}

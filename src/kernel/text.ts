@@ -1,0 +1,108 @@
+/** Text for people: cleaned of what a terminal or a page would act on, compared, and joined. */
+
+/** Characters that are invisible, or change how the text around them is displayed, or that Postgres refuses. */
+const unfit = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+/** Cuts to `maxLength` characters, and removes control characters, direction marks and lone surrogates. */
+export function cleanText(text: string, maxLength: number): string {
+  // Cut first, so that a text of megabytes isn't scanned whole. The cut may split a surrogate pair.
+  return text.slice(0, maxLength).toWellFormed().replace(unfit, " ");
+}
+
+/** True if `cleanText` would leave a text unchanged: for ids, which must not be changed. */
+export function isClean(text: string, maxLength: number): boolean {
+  return text.length <= maxLength && cleanText(text, maxLength) === text;
+}
+
+// Suggests a name that was probably meant.
+
+type Row = { id: string } | { name: string; id?: never };
+
+/** The row of this name. Throws when there is none, with a code as the refusals of the program have it. */
+export function pick<Given extends Row>(kind: string, name: string, rows: readonly Given[]): Given {
+  const found = rows.find((row) => nameOf(row) === name);
+  if (found !== undefined) return found;
+  const code = `unknown_${kind.split(" ").at(-1)}`;
+  throw Object.assign(new Error(noSuch(kind, name, rows)), { code });
+}
+
+/** `there is no check shpo: did you mean shop?`, or else which there are. `given` may be anything. */
+export function noSuch(kind: string, given: string, rows: readonly (Row | string)[]): string {
+  return `there is no ${kind} ${cleanText(given, 60)}${hintOf(given, rows) || "; there are none"}`;
+}
+
+function nameOf(row: Row | string): string {
+  return typeof row === "string" ? row : (row.id ?? row.name);
+}
+
+/** `: did you mean checks?`, or else the nearest of those that there are; empty if there are none. */
+export function hintOf(given: string, rows: readonly (Row | string)[]): string {
+  const known = rows.map(nameOf);
+  const near = nearOf(given, known);
+  if (near.length > 0) return `: did you mean ${near.join(" or ")}?`;
+  if (known.length === 0) return "";
+  const names = rank(given, known).map(({ name }) => name);
+  return known.length === 1
+    ? `; the only one is "${names[0]}"`
+    : `; there are ${someOf(names, 10)}`;
+}
+
+/** The names that were probably meant; empty: none is near, or too many are equally near. */
+export function nearOf(given: string, known: readonly string[]): string[] {
+  const near = rank(given, known).filter(
+    ({ name, distance }, _, [first]) =>
+      distance === first?.distance && distance < Math.max(1, Math.floor(name.length / 3)) + 1,
+  );
+  return near.length > 3 ? [] : near.map(({ name }) => name);
+}
+
+/** The first `most` names, and how many more there are. */
+export function someOf(names: readonly string[], most: number, count = names.length): string {
+  const named = names.slice(0, most);
+  const more = count - named.length;
+  return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function rank(given: string, known: readonly string[]) {
+  return known
+    .map((name) => {
+      const [one, other] = [given.toLowerCase(), name.toLowerCase()];
+      // Equally near names that differ at their end come first: in a fleet, these are the neighbours.
+      const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
+      return { name, distance: sorted(one) === sorted(other) ? 1 : distanceOf(one, other) + shift };
+    })
+    .sort((a, b) => a.distance - b.distance);
+}
+
+const sorted = (name: string) => [...name].sort().join();
+
+/** Counts the letters to add, remove or change. Names are short: longer ones are not compared. */
+function distanceOf(a: string, b: string): number {
+  if (a.length > 100 || b.length > 100) return Math.max(a.length, b.length);
+  // Quick: a fleet may have 100,000 names.
+  const row = new Uint8Array(b.length + 1).map((_, index) => index);
+  for (let i = 0; i < a.length; i++) {
+    let before = row[0] ?? 0;
+    row[0] = i + 1;
+    for (let j = 0; j < b.length; j++) {
+      const changed = before + (a.charCodeAt(i) === b.charCodeAt(j) ? 0 : 1);
+      before = row[j + 1] ?? 0;
+      row[j + 1] = Math.min(changed, before + 1, (row[j] ?? 0) + 1);
+    }
+  }
+  return row.at(-1) ?? 0;
+}
+
+/**
+ * `tier=canary,kernel=5` as a record. A part without `=`, and a name that comes twice, have no value: the caller's
+ * schema refuses them.
+ */
+export function readPairs(text: string): Record<string, string | undefined> {
+  const pairs = new Map<string, string | undefined>();
+  for (const pair of text.split(",")) {
+    const [name = "", ...rest] = pair.split("=");
+    const value = rest.length === 0 ? undefined : rest.join("=").trim();
+    pairs.set(name.trim(), pairs.has(name.trim()) ? undefined : value);
+  }
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,128 @@
+/** What a request needs before its rollout starts: CI evidence, checks for its gate, a promotion, and its defaults. */
+import type { CiEvidence, CiResult } from "#ci/contract.ts";
+import { isSameImage } from "#kernel/image-reference.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { noSuch } from "#kernel/text.ts";
+import { stateWords } from "#kernel/words.ts";
+import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
+import { Approvals, type Gate, type Policy } from "#rollout/policy/contract.ts";
+import type { HeadPolicy } from "#rollout/state.ts";
+
+// Refuses an image that has not been shown to have passed CI. Pure.
+
+/**
+ * None that clients retry by themselves: the refusal is kept under the call's idempotency key, and another attempt with
+ * it gets the same. What is pending, or could not be found out, is for a new call.
+ */
+const statuses: Record<Exclude<CiResult, "passed">, number> = {
+  failed: 400,
+  missing: 400,
+  unverifiable: 400,
+  pending: 409,
+  unavailable: 424,
+};
+
+/** The order in which one of several results is named. */
+const order = ["failed", "unverifiable", "missing", "pending", "unavailable"] as const;
+
+const words: Record<Exclude<CiResult, "passed">, string> = {
+  failed: "the image has not passed CI",
+  missing: "nothing shows that the image has passed CI",
+  unverifiable: "what is to show that the image has passed CI cannot be verified",
+  pending: "CI has not ended; try again when it has",
+  unavailable: "it cannot be found out now whether the image has passed CI",
+};
+
+/** Throws a `ProblemError` (400, 409 or 424) unless all evidence passes. */
+export function requireCi(evidence: readonly CiEvidence[] = []): void {
+  const short = evidence.filter(({ passes }) => !passes);
+  const result = order.find((one) => short.some((of) => of.result === one));
+  if (result === undefined) return;
+  const details = short.map(({ kind, detail }) => `${kind}: ${detail}`);
+  throw new ProblemError<RolloutProblemCode>({
+    status: statuses[result],
+    code: `ci_${result}`,
+    detail: [`${words[result]} (rollout.require_ci)`, ...details].join("; "),
+  });
+}
+
+/** Refuses a gate that could never open, and would only time out. Pure. */
+export type GateChecks = {
+  /** The ids of the API checks that a gate may name. */
+  known: readonly string[];
+  /** The names of the settings without which this check is off; empty: it runs. */
+  whyOff: (check: string) => readonly string[];
+};
+
+/** Throws 400 `unknown_check` for a check that is not defined, 409 `check_off` for checks that are off. */
+export function requireGateChecks(gate: Gate | undefined, { known, whyOff }: GateChecks): void {
+  const { checks } = gate ?? { checks: [] };
+  const unknown = checks.find((check) => !known.includes(check));
+  if (unknown !== undefined) throw unknownCheck(unknown, known);
+  const lines = checks.flatMap((check) => {
+    const missing = whyOff(check);
+    if (missing.length === 0) return [];
+    return [
+      `gate.checks: ${check} is off, and a gate with it would never open: set ${missing.join(" and ")}, or leave it out`,
+    ];
+  });
+  if (lines.length > 0) throw checkOff(lines.join("\n"));
+}
+
+function unknownCheck(check: string, known: readonly string[]) {
+  return new ProblemError<RolloutProblemCode>({
+    status: 400,
+    code: "unknown_check",
+    detail: noSuch("API check", check, known),
+  });
+}
+
+function checkOff(detail: string) {
+  return new ProblemError<RolloutProblemCode>({ status: 409, code: "check_off", detail });
+}
+
+// Decides if an image may go on to the next fleet. Pure.
+
+/** The known state of the fleet that comes first. */
+type PrecedingFleet = {
+  fleet: string;
+  status: Pick<RolloutStatus, "state" | "image" | "total" | "left_out">;
+  /** True if its newest rollout of the image, by history, has completed. */
+  hasCompleted: boolean;
+};
+
+/**
+ * Why the fleet that comes first keeps the image from the next one; undefined: it does not. The status is ahead of
+ * history, but has the newest rollout alone.
+ */
+export function findHindrance(
+  image: string,
+  { fleet, status, hasCompleted }: PrecedingFleet,
+): string | undefined {
+  const { state, image: newest, total, left_out: leftOut = 0 } = status;
+  if (newest === null || !isSameImage(newest, image)) {
+    return hasCompleted ? undefined : `${fleet} has not completed it`;
+  }
+  if (state === "completed" && total === 0 && leftOut > 0) {
+    return `its rollout to ${fleet} has left all sentinels out`;
+  }
+  return state === "completed" ? undefined : `its rollout to ${fleet} is ${stateWords({ state })}`;
+}
+
+export function notPromoted(
+  fleet: string,
+  hindrances: readonly string[],
+): ProblemError<RolloutProblemCode> {
+  const detail =
+    `${fleet} takes an image only after other fleets: ${hindrances.join("; ")} ` +
+    "(vedette promotions list)";
+  return new ProblemError<RolloutProblemCode>({ status: 409, code: "not_promoted", detail });
+}
+
+/** Completes the request from the settings. It cannot ask for fewer approvals than they do. */
+export function withDefaults(settings: HeadPolicy, requested: Policy = {}): HeadPolicy {
+  const wanted = [settings.approvals, requested.approvals];
+  // From the fewest to the most.
+  const approvals = Approvals.options.findLast((one) => wanted.includes(one));
+  return { ...settings, ...requested, ...(approvals !== undefined && { approvals }) };
+}
