@@ -1,5 +1,4 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
-
 import type { FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { Agent } from "#kernel/http.ts";
 import { postJson } from "./channels/post.ts";

@@ -1,5 +1,4 @@
 /** Shows people where an event goes, and what is sent there. */
-
 import type { ChannelMessage, FindChannel } from "#alerts/channels/message.ts";
 import { renderSlack } from "#alerts/channels/slack.ts";
 import { renderMail } from "./channels/email/mail.ts";

@@ -1,5 +1,4 @@
 /** Creates all objects and services of the alert delivery. */
-
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { AnyChannel, FindChannel, SendToChannel } from "#alerts/channels/message.ts";

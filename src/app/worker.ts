@@ -1,5 +1,4 @@
 /** Wires the worker: the services that Restate calls. */
-
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createEventStore } from "#alerts/store.ts";

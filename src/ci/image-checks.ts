@@ -1,5 +1,4 @@
 /** The checks of one image: what each kind reads, and who judges it. */
-
 import type { CommitApi } from "#ci/commit/api.ts";
 import { checkCommit } from "#ci/commit/check.ts";
 import { unlessAborted } from "#kernel/async.ts";

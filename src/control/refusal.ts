@@ -1,5 +1,4 @@
 /** Refuses requests of the gateway: one body for every refusal, without internal details. */
-
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";

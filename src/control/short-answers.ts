@@ -2,7 +2,6 @@
  * Answers plain requests of doors before the framework sees them: its hooks, router and reply cost several times what a
  * ping does. Whatever is not recognized in full is left to the framework, which answers it the same.
  */
-
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { FastifyPluginAsync } from "fastify";

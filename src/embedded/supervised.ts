@@ -1,5 +1,4 @@
 /** Supervises a server process: starts it, restarts it when it exits, and ends it. */
-
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";

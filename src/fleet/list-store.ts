@@ -1,5 +1,4 @@
 /** Updates the table `sentinels` from the fleet's list. */
-
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";

@@ -1,5 +1,4 @@
 /** A connection to Postgres of its own, also past a pooler. */
-
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import pRetry from "p-retry";

@@ -2,7 +2,6 @@
  * `GET /metrics` for Prometheus, and `GET /livez` and `/readyz` for a container's probes: the same for every
  * role, on an address of their own so that the public one never serves them.
  */
-
 import { type FastifyInstance, fastify } from "fastify";
 import {
   AggregatorRegistry,

@@ -1,5 +1,4 @@
 /** Sends requests to registries, with limits of time and size, and follows redirects. */
-
 import { within } from "#kernel/async.ts";
 import { readBody } from "#kernel/body.ts";
 import { type Dispatcher, request as requestHttp } from "#kernel/http.ts";

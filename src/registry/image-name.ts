@@ -1,5 +1,4 @@
 /** The image of a request, as its registry knows it. */
-
 import {
   describeRequestedImage,
   type ImageReference,

@@ -1,5 +1,4 @@
 /** Finds the routes that take an alert, as the incident service decides it: every route that matches acts. */
-
 import type { Environment } from "#alerts/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";

@@ -1,5 +1,4 @@
 /** The public side of a sentinel: authenticate, forward, answer. */
-
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";

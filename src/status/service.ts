@@ -1,5 +1,4 @@
 /** `StatusReads`: reads the status of everything from those who have it. */
-
 import { type Context, implement } from "@restatedev/restate-sdk";
 import type { AlertEventList, AlertEventListRequest } from "#alerts/contract.ts";
 import { defaultFleet, fleetOption } from "#fleet/contract.ts";

@@ -1,5 +1,4 @@
 /** Describes an event for people: with the same words in every channel. */
-
 import { someOf } from "#kernel/text.ts";
 import { formatSpan, formatUtc } from "#kernel/time.ts";
 import type { AlertMessage, ChannelMessage } from "./message.ts";

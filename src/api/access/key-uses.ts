@@ -1,5 +1,4 @@
 /** Collects the uses of root keys in memory and writes them in batches, so that a call costs no write. */
-
 import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";

@@ -1,5 +1,4 @@
 /** The parts that the procedures of the namespace `analytics` are given. */
-
 import { z } from "zod";
 import type { EngineQuery, Row } from "#api/analytics/engine/engine-client.ts";
 import type { Limiter } from "#api/limiter.ts";

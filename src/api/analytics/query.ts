@@ -1,5 +1,4 @@
 /** Queries of a workspace: their answer, their share, and their turn. */
-
 import { LRUCache } from "lru-cache";
 import type { LimitFunction } from "p-limit";
 import pLimit from "p-limit";

@@ -1,5 +1,4 @@
 /** The namespace `apis`: APIs, to which keys belong. */
-
 import type { ApisParts } from "#api/parts.ts";
 import type { Procedures } from "#api/procedure.ts";
 import { createApi } from "./create-api.ts";

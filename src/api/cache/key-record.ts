@@ -1,5 +1,4 @@
 /** The facts that decide if a key may be used: one row of one query. */
-
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";

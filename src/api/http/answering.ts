@@ -1,5 +1,4 @@
 /** Answers a request by a procedure: checks the body, then the key, then the permission. */
-
 import { validateHeaderValue } from "node:http";
 import type { Schema } from "fast-json-stringify";
 import fastJsonStringify from "fast-json-stringify";

@@ -1,5 +1,4 @@
 /** The table `identities`. */
-
 import type { ClientBase, Pool } from "pg";
 import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { AuditEntry } from "#api/changes/audit.ts";

@@ -1,5 +1,4 @@
 /** Administration of workspaces, directly in the database: the contract has no procedure for it. */
-
 import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { newId } from "#api/ids.ts";

@@ -1,5 +1,4 @@
 /** The table `permissions`. */
-
 import type { ClientBase, Pool } from "pg";
 import { z } from "zod";
 import type { Stale } from "#api/cache/invalidation.ts";

@@ -1,5 +1,4 @@
 /** Why something attached to an image proves nothing. */
-
 import type { z } from "zod";
 import { isShallow, tooDeep } from "#kernel/documents.ts";
 import { cleanWords } from "#kernel/log.ts";

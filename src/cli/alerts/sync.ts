@@ -1,5 +1,4 @@
 /** Commands that keep alert routes in step: plans are made here, and applied by a running Vedette. */
-
 import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 import { type Connection, connect } from "#cli/connection.ts";

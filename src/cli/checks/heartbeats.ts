@@ -1,5 +1,4 @@
 /** `vedette heartbeats`: their status, and the ping URL that a job calls when it ran. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";

@@ -1,5 +1,4 @@
 /** `vedette runners`: which runners may report from further locations. */
-
 import { existsSync, readFileSync } from "node:fs";
 import { startMonitorRunner } from "#app/runner.ts";
 import { connect } from "#cli/connection.ts";

@@ -1,5 +1,4 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
-
 import cliProgress from "cli-progress";
 import type { Connection } from "#cli/connection.ts";
 import { plain, toJsonLine } from "#cli/table.ts";

@@ -1,5 +1,4 @@
 /** Prints rollouts and sentinels. */
-
 import { styleText } from "node:util";
 import type { CiEvidence } from "#ci/contract.ts";
 import { createTable, plain } from "#cli/table.ts";

@@ -1,5 +1,4 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
-
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { selectorOf } from "#cli/selector.ts";

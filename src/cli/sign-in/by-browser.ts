@@ -1,5 +1,4 @@
 /** Signs in by a browser on this machine. */
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

@@ -1,5 +1,4 @@
 /** `vedette login`: a session in one's own name, kept for further commands. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { ConnectionError } from "#cli/answer.ts";

@@ -1,5 +1,4 @@
 /** The identity provider: everything that is asked of it, through openid-client. */
-
 import type * as Client from "openid-client";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { isLoopback } from "#kernel/address.ts";

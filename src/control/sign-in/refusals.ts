@@ -1,5 +1,4 @@
 /** Why a sign-in does not succeed, in words for the person who tries. */
-
 import { ProblemError } from "#kernel/problem.ts";
 import { cleanText } from "#kernel/text.ts";
 import type { ClaimRefusal } from "./claims.ts";

@@ -1,5 +1,4 @@
 /** Reads the definitions of a directory: its file, what that includes, and what it extends. */
-
 import path from "node:path";
 import { z } from "zod";
 import {

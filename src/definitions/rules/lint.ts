@@ -1,5 +1,4 @@
 /** Checks the rows against each other. Pure. */
-
 import type { CheckRow } from "#definitions/rows/check.ts";
 import {
   type DefinitionSet,

@@ -1,5 +1,4 @@
 /** `SentinelService`: one virtual object per sentinel, which replaces its image. */
-
 import {
   InvocationIdParser,
   implement,

@@ -1,5 +1,4 @@
 /** Cleans and bounds everything that a fleet returns, for every driver alike. */
-
 import { cleanLog, cleanWords, type Log } from "#kernel/log.ts";
 import { cleanText, isClean } from "#kernel/text.ts";
 import {

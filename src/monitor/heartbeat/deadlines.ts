@@ -4,7 +4,6 @@
  * the allowance is 0: `due_at` is the end of the window of its next time, at which its object is called; the object
  * knows whether a ping came for it, and what the time after it is.
  */
-
 import type { Database } from "#kernel/database.ts";
 import { aheadInSql } from "#kernel/time.ts";
 import type { Heartbeat } from "#monitor/contract.ts";

@@ -1,5 +1,4 @@
 /** Runs checks at a further location, each on its own grid by the gateway's clock. */
-
 import { onceAtATime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";

@@ -1,5 +1,4 @@
 /** Reads single results, charts, alerts and snapshots. */
-
 import type { Database } from "#kernel/database.ts";
 import { isClean } from "#kernel/text.ts";
 import { CheckSnapshot } from "#monitor/contract.ts";

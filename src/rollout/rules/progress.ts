@@ -1,5 +1,4 @@
 /** Applies results and ended waves to the rollout. Pure: handlers read state, decide here, and write. */
-
 import type { SentinelReason } from "#rollout/contract.ts";
 import {
   type Batch,

@@ -3,7 +3,6 @@
  * route's version. A creation is recorded before it is sent; when its outcome is unknown it is retried
  * only after the list had time to catch up (`listLagMs`) and still does not show the route.
  */
-
 import { backoffMs } from "#kernel/async.ts";
 import type { Content, OwnedRoute, RouteResult } from "./contract.ts";
 import {

@@ -1,5 +1,4 @@
 /** Decides what to do about one route, by its present content. Pure. */
-
 import { digestOf } from "./content.ts";
 import type { Content, OwnedRoute, Plan, RoutePlan, RouteResult } from "./contract.ts";
 import { newRoute } from "./declared.ts";

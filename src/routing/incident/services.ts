@@ -1,5 +1,4 @@
 /** Creates the Restate objects of the sync of alert routes. */
-
 import type { Registry } from "prom-client";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";

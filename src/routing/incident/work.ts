@@ -1,5 +1,4 @@
 /** The handlers that begin an apply, record its progress and end it. */
-
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { endsWithin } from "#kernel/restate.ts";

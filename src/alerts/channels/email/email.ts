@@ -1,5 +1,4 @@
 /** E-mail by SMTP: a mail of its own for each recipient, so that each has an outcome of its own. */
-
 import type { Socket } from "node:net";
 import { Duplex, pipeline, Transform } from "node:stream";
 import { LRUCache } from "lru-cache";

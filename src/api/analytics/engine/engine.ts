@@ -1,5 +1,4 @@
 /** The analytics store, embedded or remote: prepared in the background, and again after each loss. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Batch } from "#api/analytics/batch.ts";

@@ -4,7 +4,6 @@
  * write, but without waiting for the disk (fsync): it survives a kill of the process, but perhaps not a
  * failure of the machine.
  */
-
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";

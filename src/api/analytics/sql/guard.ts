@@ -3,7 +3,6 @@
  * parsed by a grammar of our own, and the statement is generated from the result. No library parses
  * ClickHouse's dialect, and a parser of another one would admit what it misunderstands.
  */
-
 import type { Retention } from "#api/analytics/retention.ts";
 import { readColumns, readNamed } from "./columns.ts";
 import { Cursor, type ParsedQuery, refuse, tokenize } from "./cursor.ts";

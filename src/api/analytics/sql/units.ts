@@ -2,7 +2,6 @@
  * Units of times. Raw rows have unix milliseconds, rollups a DateTime or Date: the store compares the two as
  * plain numbers, so that a mixed comparison would match all rows or none.
  */
-
 import { isTimeZone } from "#kernel/time.ts";
 import { refuse } from "./cursor.ts";
 import type { Piece, Unit } from "./fold.ts";

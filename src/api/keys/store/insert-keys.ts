@@ -1,5 +1,4 @@
 /** Inserts new keys with their permissions, roles, limits and identities. */
-
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";

@@ -2,7 +2,6 @@
  * Counters in Redis that all processes share. The calls of one turn of the event loop go there together, and
  * those of a workspace in one script (take-batch.ts); of each call the script takes all limits or none.
  */
-
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";

@@ -1,5 +1,4 @@
 /** Creates the limiter that the settings select, with its log lines and metrics. */
-
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 import type { Log } from "#kernel/log.ts";

@@ -1,5 +1,4 @@
 /** Runs the child process that loads a file, within limits. */
-
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
