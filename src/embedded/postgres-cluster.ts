@@ -20,7 +20,7 @@ import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster; the program connects as this user. */
 export const databaseUser = "vedette";
-/** Of the address, for `Client`. */
+/** The query of the address by which `Client` requires a server that knows the password. */
 export const requireProof = "?require_auth=scram-sha-256";
 
 export type Binaries = { initdb: string; postgres: string };

@@ -1,4 +1,4 @@
-/** The caller's name, and whether the gateway has signed it. */
+/** Signs the names of callers for their way through Restate, and checks the signatures. */
 import { createHash, createHmac } from "node:crypto";
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
 import { isSameSecret } from "./crypto.ts";

@@ -1,4 +1,4 @@
-/** Addresses: of hosts and of URLs. */
+/** Parses and compares addresses of hosts and of URLs. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";

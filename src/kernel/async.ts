@@ -1,4 +1,4 @@
-/** Waiting: pauses, limits of time, backoff, and work in the background. */
+/** Helpers for waiting: pauses, limits of time, backoff, and work in the background. */
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Starts work that runs until `stop` is called, which aborts its signal and waits for its end. */
@@ -89,7 +89,7 @@ export function within(limitMs: number, signal?: AbortSignal): AbortSignal {
   return signal === undefined ? late : AbortSignal.any([late, signal]);
 }
 
-/** Lets all who ask while work is under way share it: the next who asks after its end begins it anew, also after a failure. */
+/** Lets all who ask while work is under way share it: the next who asks after its end starts anew, also after a failure. */
 export function onceAtATime<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let current: Promise<Result> | undefined;
   return () => {

@@ -42,8 +42,8 @@ export function findUnknown(codings: readonly string[]): string | undefined {
 }
 
 /**
- * The decoded body; as it is, if a coding is not known. Throws `ContentCodingError`, the errors of the body, and one with the
- * code of undici's for more than `maxBytes`, also between two codings.
+ * The decoded body; as it is, if a coding is not known. Throws `ContentCodingError`, the errors of the body, and one with
+ * the code of undici's for more than `maxBytes`, also between two codings.
  */
 export function decodeBody(
   body: Bytes,

@@ -1,4 +1,4 @@
-/** Cron expressions, as Debian's `cron` and the CronJobs of Kubernetes (robfig/cron) read them. */
+/** Parses cron expressions as Debian's `cron` and the CronJobs of Kubernetes (robfig/cron) read them. */
 
 export const cronDialects = ["debian", "kubernetes"] as const;
 /** Whose rules an expression follows: they differ in steps, in Sundays, and when the clocks change. */

@@ -1,4 +1,4 @@
-/** The times of a cron expression in a time zone. */
+/** Finds the times of a cron expression in a time zone. */
 import { type CronDialect, type CronFields, parseCron } from "./cron-expression.ts";
 import { offsetAt } from "./time.ts";
 

@@ -1,4 +1,4 @@
-/** Sealed values, comparison in constant time, and keys of identity. */
+/** Seals values, compares secrets in constant time, and generates keys of identity. */
 import {
   createCipheriv,
   createDecipheriv,

@@ -1,4 +1,4 @@
-/** A connection to Postgres of its own, also past a pooler. */
+/** Opens and prepares connections to Postgres, direct ones and those through a pooler. */
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import pRetry from "p-retry";
@@ -112,8 +112,8 @@ export async function endClient(client: pg.Client): Promise<void> {
 const wantsProof = /[?&]require_auth=scram-sha-256(?:&|$)/;
 
 /**
- * Where its address says so, the server has to prove that it knows the password, too: another one may have its port while
- * it is down. Such a one neither gets the password, as it could ask for, nor is believed without one.
+ * A client whose address says so requires the server to prove that it knows the password: another server may have its port
+ * while it is down. Such a server neither gets the password, which it could ask for, nor is believed without one.
  */
 export class Client extends pg.Client {
   constructor(settings: pg.ClientConfig = {}) {

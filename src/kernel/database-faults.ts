@@ -1,4 +1,4 @@
-/** Errors of Postgres: which one it is, and what to do about it. */
+/** Recognizes errors of Postgres, and says what to do about them. */
 import pg from "pg";
 
 // Says of an error of Postgres which setting is wrong, and what to do. Never quotes the password.

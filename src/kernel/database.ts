@@ -1,3 +1,4 @@
+/** Opens pools of connections to Postgres, migrates its schema, and runs transactions. */
 import { readdirSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -15,7 +16,6 @@ import { createHangWatch } from "./hang-watch.ts";
 import type { Log } from "./log.ts";
 import { someOf } from "./text.ts";
 
-/** Compares a database's schema with the migrations of this version, which go forward only. */
 export const migrationsDir = fileURLToPath(new URL("../../migrations", import.meta.url));
 
 export const migrationsTable = "schema_migrations";

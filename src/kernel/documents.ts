@@ -1,4 +1,4 @@
-/** Documents that people write: TOML, and a limit of depth for YAML and JSON. */
+/** Parses documents that people write, TOML and YAML, and limits the depth of YAML and JSON. */
 import { readFileSync, statSync } from "node:fs";
 import { parse, TomlError } from "smol-toml";
 import {

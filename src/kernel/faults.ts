@@ -1,4 +1,4 @@
-/** Faults of input in words that say what to do. */
+/** Describes faults of input in words that say what to do. */
 import { z } from "zod";
 import { cleanText, nearOf, someOf } from "./text.ts";
 

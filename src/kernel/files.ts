@@ -1,4 +1,4 @@
-/** Files: written as a whole, read if they are there, kept from others. */
+/** Writes files as a whole, reads them if they are there, and reads secrets from files. */
 import {
   closeSync,
   fsyncSync,

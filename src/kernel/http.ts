@@ -1,6 +1,6 @@
 /**
- * HTTP requests to other systems: undici, which everything else in src gets here, with answers as other systems really
- * send them.
+ * Sends HTTP requests to other systems by undici, which everything else in src gets here, and accepts answers as other
+ * systems really send them.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";

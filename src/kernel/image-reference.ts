@@ -1,4 +1,4 @@
-/** Image references, `[registry/]repository[:tag][@digest]`, and the one rule for "is it the same image". Pure. */
+/** Parses image references, `[registry/]repository[:tag][@digest]`, and decides if two are the same image. Pure. */
 
 /** The parts of a reference as engines complete them: Docker's registry where none is named. */
 export type ImageReference = {
@@ -125,8 +125,8 @@ export function shortenImage(image: string): string {
 }
 
 /**
- * The grammar of a request's image: a registry, a repository, and a tag or a digest or both. Of digests only sha256, which is
- * what all later steps compute; no part of a repository may be `.` or `..`, because URLs are normalized by those.
+ * The grammar of a request's image: a registry, a repository, and a tag or a digest or both. A digest is of sha256, which
+ * all later steps compute; no part of a repository may be `.` or `..`, because URLs are normalized by those.
  */
 export const requestedImage =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+(?::\w[\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$/;

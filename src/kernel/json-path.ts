@@ -1,6 +1,6 @@
 /**
- * Paths to one value of a JSON text: `data.roles[0]`, `$.data.roles.0`, `labels["app.name"]`. Those of RFC 9535 that
- * lead to one value, with and without the `$`; no wildcards, filters or scripts.
+ * Parses paths to one value of a JSON text: `data.roles[0]`, `$.data.roles.0`, `labels["app.name"]`. They are those of RFC
+ * 9535 that lead to one value, with and without the `$`; no wildcards, filters or scripts.
  */
 
 /** Names, and places in lists. Digits between dots are a place, and find a name of digits, too. */

@@ -1,4 +1,4 @@
-/** The log, and the masks that keep secrets out of it and of every text from elsewhere. */
+/** Writes the log, and masks the secrets in it and in every text from elsewhere. */
 import { type Logger, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
 import { cleanText } from "./text.ts";

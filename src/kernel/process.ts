@@ -1,4 +1,4 @@
-/** Other programs: started, bounded, ended with this one. */
+/** Starts other programs, limits them, and ends them with this one. */
 import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -48,7 +48,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
-/** True if the process has ended, or is of another boot, whose ports are not ours. Of another container nothing is certain. */
+/** True if the process has ended, or is of another boot, whose ports are not ours. Other containers are never certain. */
 export function isGone(identity: ProcessIdentity): boolean {
   const isOfOtherBoot = bootId !== undefined && (identity.bootId ?? bootId) !== bootId;
   return isOfOtherBoot || (isInSight(identity) && !isAlive(identity));

@@ -1,4 +1,4 @@
-/** Restate: addresses of its ingress, sends, timers, and errors that end an invocation. */
+/** Helpers for Restate: addresses of its ingress, sends, timers, and errors that end an invocation. */
 import {
   CancelledError,
   type Context,
@@ -127,8 +127,8 @@ export const untilDone = {
 };
 
 /**
- * Of a handler that only reads. Restate stores each answer for a day, since it gives calls without an idempotency key
- * one of its own: what whoever may read can call without end, and pages do call each second, would fill the disk.
+ * The options of a handler that only reads. By default Restate stores each answer for a day, since it gives calls without
+ * an idempotency key one of its own: readers can call without end, and pages call each second, which would fill the disk.
  */
 export const unkept = { journalRetention: 0, idempotencyRetention: 0 };
 

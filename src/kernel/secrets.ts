@@ -1,6 +1,6 @@
 /**
- * Secrets that rows name as `{{NAME}}`: their values, and the hosts to which each may go. Both are read at every use: a
- * change needs no restart.
+ * Reads the secrets that rows name as `{{NAME}}`: their values, and the hosts to which each may go. Both are read at every
+ * use: a change needs no restart.
  */
 import { globSync } from "node:fs";
 import path from "node:path";

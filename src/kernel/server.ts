@@ -1,4 +1,4 @@
-/** Servers: listening, the path of a request, pipelined requests, and a connection that ends. */
+/** Helpers for servers: listening, the path of a request, pipelined requests, and a connection that ends. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";

@@ -1,4 +1,4 @@
-/** Text in messages to Slack. */
+/** Escapes and shortens text in messages to Slack. */
 
 /** Escapes Slack's three special characters, and replaces lone surrogates, which Slack rejects. */
 export function escapeText(given: string): string {

@@ -1,4 +1,4 @@
-/** Text for people: cleaned of what a terminal or a page would act on, compared, and joined. */
+/** Cleans text for people of what a terminal or a page would act on, compares it, and joins it. */
 
 /** Characters that are invisible, or change how the text around them is displayed, or that Postgres refuses. */
 const unfit = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;

@@ -1,4 +1,4 @@
-/** Times and durations: their forms for people, zones, and faults of a clock. */
+/** Formats times and durations for people, computes with time zones, and allows for faults of a clock. */
 
 /** Unix milliseconds as ISO 8601 in UTC. */
 export function toIso(ms: number): string {

@@ -1,4 +1,4 @@
-/** The words for states and callers that people read: the same on the command line, in the console, in chat and on public pages. */
+/** The words for states and callers: the same on the command line, in the console, in chat and on public pages. */
 import { shortenImage } from "./image-reference.ts";
 import { someOf } from "./text.ts";
 import { formatSpan, formatUtc } from "./time.ts";

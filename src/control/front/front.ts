@@ -28,7 +28,7 @@ export type FrontSettings = {
   actorKey: Uint8Array;
   /** The fleets that name their operators, or not; absent: none does. */
   fleets?: readonly FleetOperators[];
-  /** Whether an idempotency key came with another body before; absent: bodies are not compared. */
+  /** Returns true if an idempotency key came with another body before; absent: bodies are not compared. */
   isKeyReused?: IsKeyReused;
   log: Log;
 };

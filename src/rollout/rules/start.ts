@@ -1,4 +1,4 @@
-/** What a request needs before its rollout starts: CI evidence, checks for its gate, a promotion, and its defaults. */
+/** Decides if a rollout may start, by CI evidence, gate and promotions, and completes its request from the settings. */
 import type { CiEvidence, CiResult } from "#ci/contract.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";

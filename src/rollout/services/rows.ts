@@ -1,4 +1,4 @@
-/** The services of pins, promotions and windows. */
+/** The Restate services that manage pins, promotions and windows. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { readPatiently } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";

@@ -22,7 +22,7 @@ export type ClusterRequest = {
   limitMs?: number;
   /** Left open: such calls have connections of their own. */
   isWatch?: boolean;
-  /** Of a page: the list that it is of. */
+  /** The list of which the call reads a page. */
   list?: List;
   /** Asked right before the call is sent; if false it throws `UnwantedError` instead. */
   isWanted?: (() => boolean) | undefined;
@@ -46,13 +46,13 @@ type TextRequest = { path: string; signal: AbortSignal; keepBytes: number; maxBy
 export class ForbiddenError extends Error {}
 
 const callLimitMs = 15_000;
-/** Of one object: etcd stores none of more than 1.5 MiB. */
+/** The limit of one object: etcd stores none of more than 1.5 MiB. */
 const maxObjectBytes = 2_097_152;
 const maxPageBytes = 33_554_432;
-/** Of all lists that are read at one time. */
+/** The limit of all lists that are read at one time. */
 const maxListBytes = 134_217_728;
 const mostParts = 1_000_000;
-/** At one time, so that an API server's own limits are not what we run into. */
+/** The limit of calls at one time, so that we do not run into an API server's own limits. */
 const mostCalls = 16;
 const mostTexts = 4;
 /** The longest pause that a server may ask for; after more than this it counts as away. */
@@ -64,7 +64,7 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
   const connection = createConnection(access, mostCalls);
   const clock = createClock();
-  /** Those that are being read. */
+  /** The lists that are being read. */
   const lists = new Set<List>();
   let pausedUntilMs = 0;
 
