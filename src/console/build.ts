@@ -26,7 +26,7 @@ export async function buildConsole(): Promise<string> {
   return target;
 }
 
-/** Of what a page was built: `shared` are the sources outside of its folder, which the server uses, too. */
+/** The stamp of a built page: `shared` are the sources outside of its folder, which the server uses, too. */
 type Stamp = { shared: string[]; hash: string };
 
 function isFresh(): boolean {
@@ -48,7 +48,7 @@ function requirePage(): string {
   );
 }
 
-/** Of all sources of the page, those that only name types aside. */
+/** The hash of all sources of the page, except those that only name types. */
 function hashOf(shared: readonly string[]): string {
   const hash = createHash("sha256");
   const files = globSync("**/*", { cwd: source, withFileTypes: true })

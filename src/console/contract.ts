@@ -9,9 +9,9 @@ import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** The gateway's functions for the console: identify operators, and call Restate. */
 export type ConsoleAccess = {
-  /** Whose token it is; undefined for an unknown token. A session of the command line is no token. */
+  /** The caller of a token; undefined for an unknown one. A session of the command line is no token. */
   identify: (token: string) => Caller | undefined;
-  /** By name, with a mark that changes with the token and the roles. */
+  /** The callers by name, with a mark that changes with the token and the roles. */
   callers: ReadonlyMap<string, Caller & { mark: string }>;
   /** Secret, the same in every process that has the same ingress token. */
   sessionKey: Uint8Array;
@@ -30,15 +30,15 @@ export type ProviderAccess = {
   /** `flow`: sealed secrets, which the browser keeps until it comes back. */
   begin: (begin: {
     redirectUri: string;
-    /** Where the browser goes in the end. */
+    /** The address to which the browser goes in the end. */
     returnTo: string;
     remote: string;
   }) => Promise<{ url: string; flow: string }>;
-  /** What a flow belongs to; undefined: it has expired, or there is none. */
+  /** Reads the address and the state of a flow; undefined: it has expired, or there is none. */
   read: (flow: string) => { returnTo: string; state: string } | undefined;
   /** The session, for the query with which the browser came back. */
   finish: (end: { flow: string; query: string; remote: string }) => Promise<ProviderSession>;
-  /** Who such a session belongs to now; undefined: it has ended because the settings, or the account's name, have changed. */
+  /** The caller of such a session now; undefined: it has ended because the settings, or the account's name, have changed. */
   find: (session: ProviderSession) => Promise<Caller | undefined>;
   /** The caller of a token, with the accounts that are the same person's. Absent: accounts are not compared. */
   link?: (caller: Caller) => Promise<Caller>;
@@ -61,7 +61,7 @@ type ConsoleCall = {
   by: Caller;
   /** Absent for a call that only reads. */
   idempotencyKey?: string;
-  /** Whether the answer may take hours. */
+  /** True if the answer may take hours. */
   blocks?: boolean;
   signal?: AbortSignal;
 };
@@ -75,10 +75,10 @@ export const livePath = "/api/events";
 
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
 
-/** Of the random part of a link that signs in: too many to be guessed in its time. */
+/** The length of the random part of a link that signs in: too many bytes to be guessed in its time. */
 export const ticketBytes = 16;
 
-/** How long such a link signs somebody in. */
+/** The time in which such a link signs somebody in. */
 export const ticketMinutes = 5;
 
 /** The console's address, for a caller with a token: `vedette console`. */
@@ -93,7 +93,7 @@ export type ConsoleLink = z.infer<typeof ConsoleLink>;
 
 export const TicketSignIn = z.strictObject({ ticket: z.base64url().length(22) });
 
-/** How to sign in, before anybody has. */
+/** The ways to sign in, before anybody has. */
 export const SignInChoice = z.object({
   /** The host of the identity provider; null: there is only a field for a token. */
   provider: z.string().nullable(),
@@ -108,11 +108,10 @@ export const ProviderSignIn = z.strictObject({ return_to: z.string().max(2_000) 
 export const Session = z.object({
   /** The operator's name, `ingress-token` for the shared one. */
   actor: z.string(),
-  /** What it may do. */
   roles: z.array(Role),
   /** The names of the fleets, the default one first. */
   fleets: z.array(z.string()),
-  /** Those of them that it may look at only. */
+  /** The fleets that it may look at only. */
   foreign_fleets: z.array(z.string()),
   /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
@@ -137,7 +136,7 @@ export const FleetColumns = z.object({
   ids: z.array(z.string()),
   /** One mark per sentinel, in the order of `ids`. */
   marks: z.string(),
-  /** From 1; 0: not part of the rollout, or not known yet. */
+  /** The wave of each sentinel, from 1; 0: not part of the rollout, or not known yet. */
   waves: z.array(z.int()),
   /** Each text once, with the sentinels that have it. */
   reasons: z.array(z.tuple([z.string(), Runs])),
@@ -170,7 +169,7 @@ export const SentinelDetail = z.object({
   deploy_status: z.string(),
   deploy_reason: z.string().nullable(),
   health: z.string(),
-  /** As the fleet lists them. */
+  /** The labels as the fleet lists them. */
   labels: z.record(z.string(), z.string()),
   updated_at: z.string(),
   wave: z.int().nullable(),
@@ -189,11 +188,11 @@ export type PastRollout = {
   past?: RolloutPast;
 };
 
-/** As the grid has them: w waits, p deploying, s new image, f failed, r reverted, n not reverted, l left out. */
+/** The marks that the grid has, too: w waits, p deploying, s new image, f failed, r reverted, n not reverted, l left out. */
 export type PastMark = Extract<SentinelMark, "w" | "p" | "s" | "f" | "r" | "n" | "l">;
 
 /**
- * What changed from moment to moment of a past rollout. Moments are equally far from each other, so that ten thousand
+ * The changes from moment to moment of a past rollout. Moments are equally far from each other, so that ten thousand
  * sentinels, each with several changes, are fewer than 200 kB.
  */
 export type RolloutPast = {
@@ -205,11 +204,11 @@ export type RolloutPast = {
   /** The marks at moment 0, as run lengths: a mark and how many have it. In the order of the fleet's `ids`. */
   initial: [PastMark, number][];
   /**
-   * How many moments after the entry before, the new mark, and whose: each index as the distance from the one
-   * before, the first one from -1.
+   * The number of moments after the entry before, the new mark, and the sentinels that have it: each index is the
+   * distance from the one before, the first one from -1.
    */
   changes: [number, PastMark, number[]][];
-  /** Of how many sentinels earlier changes are not known. */
+  /** The number of sentinels of which earlier changes are not known. */
   lost: number;
 };
 
@@ -245,7 +244,7 @@ export const RoutingView = z.object({
       labels: z.record(z.string(), z.array(z.string())),
     }),
   ),
-  /** Whom each failing check pages, and to which channels it is posted. */
+  /** Each failing check, with whom it pages, and the channels to which it is posted. */
   checks: z.array(
     z.object({
       check: z.string(),
@@ -288,7 +287,7 @@ export const KeyUsage = z.object({
       name: z.string(),
       key_space_id: z.string(),
       keys: z.int(),
-      /** By outcome, over the whole span. */
+      /** The verifications by outcome, over the whole span. */
       outcomes: z.record(z.string(), z.int()),
     }),
   ),

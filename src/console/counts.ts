@@ -4,9 +4,9 @@ import type { SentinelMark } from "./contract.ts";
 
 /**
  * A sentinel has a result once that is recorded: it has succeeded or failed, or, after a rollback, is reverted or not
- * reverted. It is in one of the four only, and all but those that failed are done. One that is deployed again, or that a rollback is just reverting, is
- * not done but deploying; one that a pin has held back was never deployed, and is not done either. `Status` and
- * History count those not reverted among the succeeded ones, because they have the new image.
+ * reverted. It is in one of the four only, and all but those that failed are done. One that is deployed again, or that a
+ * rollback is just reverting, is not done but deploying; one that a pin has held back was never deployed, and is not done
+ * either. `Status` and History count those not reverted among the succeeded ones, because they have the new image.
  */
 export type Counts = {
   total: number;
@@ -14,9 +14,9 @@ export type Counts = {
   failed: number;
   reverted: number;
   not_reverted: number;
-  /** Without those that failed, also before they were reverted. */
+  /** The sentinels that have a result and have not failed, also not before they were reverted. */
   done: number;
-  /** Of those reverted, how many had failed before. */
+  /** The number of reverted sentinels that had failed before. */
   failed_before: number;
   deploying: number;
   /** Members of a wave that a pin has held back. */
@@ -35,7 +35,7 @@ export type RolloutCounts = Counts & {
 export type Marks = {
   marks: Iterable<string>;
   waves: readonly number[];
-  /** By index; absent: nobody asks which of those reverted had failed. */
+  /** The reasons by index; absent: nobody asks which of those reverted had failed. */
   reasons?: ReadonlyMap<number, string>;
 };
 
@@ -62,7 +62,7 @@ export function countsOf(
     const mark = tallied(shown, reasons?.has(index) === true);
     const wave = waves[index++] ?? 0;
     if (mark === "l") leftOut.count += 1;
-    // In no wave: left out from the start, so no part of the total.
+    // A sentinel in no wave was left out from the start, so it is no part of the total.
     if (mark === "l" && wave === 0) continue;
     all[mark] = (all[mark] ?? 0) + 1;
     const tally = tallies[wave - 1];
@@ -75,7 +75,7 @@ export function countsOf(
   };
 }
 
-/** Of the counting alone: reverted, and failed before. */
+/** The mark of sentinels that were reverted and had failed before; only the counting has it. */
 const failedBefore = "rf";
 
 function tallied(mark: string, hasReason: boolean): string {
@@ -109,7 +109,7 @@ export function doneIn(row: {
 
 type RegionCounts = { members: number } & Pick<Counts, "done" | "failed" | "not_reverted">;
 
-/** Of one region; `members`: those of its sentinels that the rollout has. */
+/** Counts one region; `members`: those of its sentinels that the rollout has. */
 export function regionCounts({ marks, waves, first, reasons }: Cells): RegionCounts {
   const count = (wanted: string) => marks.filter((mark) => wanted.includes(mark)).length;
   const before = marks.filter((mark, i) => mark === "r" && reasons.has(first + i)).length;
@@ -151,17 +151,17 @@ function resultsOf(counts: Counts | undefined) {
 type Picture = {
   ids: readonly string[];
   marks: readonly SentinelMark[];
-  /** By the sentinel's index. */
+  /** The reasons by the sentinel's index. */
   reasons: ReadonlyMap<number, string>;
 };
 
-/** How many ids, and how many whole reasons, of each code are named. */
+/** The number of ids, and of whole reasons, that are named of each code. */
 const namedIds = 20;
 const namedReasons = 3;
 
 /**
- * Those that failed, also if a rollback has put them back, and those that it could not revert, by the code of their
- * reason.
+ * The sentinels that failed, also if a rollback has put them back, and those that it could not revert, by the code of
+ * their reason.
  */
 export function failuresOf({ ids, marks, reasons }: Picture): Failure[] {
   const isHit = (mark: SentinelMark | undefined, index: number) =>

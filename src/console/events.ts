@@ -33,9 +33,9 @@ export type FleetChanges = {
   reasons: [string | null, Runs][];
 };
 
-/** What has changed since the event before; absent: nothing. */
+/** The changes since the event before; what is absent has not changed. */
 export type Changes = {
-  /** Its parts that are others now. */
+  /** The rollout's parts that are others now. */
   rollout?: Partial<SentRollout>;
   /** Single waves that are others now, by their number. */
   waves?: RecordedWave[];

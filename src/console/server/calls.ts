@@ -15,7 +15,7 @@ import type { Live } from "./live.ts";
 type Parts = {
   access: ConsoleAccess;
   guard: Guard;
-  /** By fleet. */
+  /** The live state of each fleet, by its name. */
   lives: ReadonlyMap<string, Live>;
   log: Log;
 };
@@ -30,7 +30,7 @@ const isOffered = (role: string, path: string) =>
 export function serveCalls(app: FastifyInstance, parts: Parts): void {
   const { access, guard, log } = parts;
   app.post(`/api${prefix}*`, async (request) => {
-    // As it is, not decoded: the allow-list is compared with nothing else.
+    // The path is used as it is, not decoded: the allow-list is compared with nothing else.
     const url = pathOf(request);
     const path = url.slice(url.indexOf(prefix));
     const handler = access.findHandler(path);

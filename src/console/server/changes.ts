@@ -51,7 +51,7 @@ function changedParts(before: SentRollout, after: SentRollout): Partial<SentRoll
   return Object.fromEntries(Object.entries(after).filter(([name]) => names.has(name)));
 }
 
-/** Without what changes with every result: the page counts it by the marks. */
+/** Leaves out what changes with every result: the page counts it by the marks. */
 function steady({ status, ...others }: SentRollout): SentRollout {
   return {
     ...others,

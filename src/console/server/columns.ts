@@ -14,7 +14,7 @@ export type FleetRow = {
   running_image: string;
   deploy_status: string;
   deploy_reason: string | null;
-  /** Whether its last order was given since the rollout started. */
+  /** True if its last order was given since the rollout started. */
   is_ordered: boolean;
   wave: number | null;
   outcome: string | null;
@@ -26,7 +26,7 @@ export type FleetRow = {
 export type ShownRollout = {
   image: string | null;
   state: RolloutStateName;
-  /** How many sentinels it has; 0: not known yet. */
+  /** The number of its sentinels; 0: not known yet. */
   total: number;
 };
 
@@ -35,7 +35,7 @@ type Shown = ShownRollout & { hasMore: boolean };
 
 const activeStates: readonly RolloutStateName[] = ["in_progress", "paused", "rolling_back"];
 
-/** With more reasons than this only their codes are sent; the details of a sentinel have all of it. */
+/** The limit of reasons that are sent whole: of more only the codes are; the details of a sentinel have all of it. */
 const mostReasons = 1_000;
 const longestReason = 200;
 
@@ -61,7 +61,7 @@ function isOf(row: FleetRow, image: string | null): boolean {
   return image !== null && compareImages(row.image, image) !== "other";
 }
 
-/** Whether a rollback is giving it its previous image. */
+/** True if a rollback is giving the sentinel its previous image. */
 function isReverting(row: FleetRow, { image, state }: Shown): boolean {
   if (state !== "rolling_back" || isOf(row, image)) return false;
   return row.outcome === "succeeded" || row.deploy_status === "progressing";

@@ -30,7 +30,7 @@ export type ConsoleParts = ViewSources & {
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 
-/** In whose name is read what no single operator has requested. */
+/** The caller in whose name the console reads what no single operator has requested. */
 const itself: Caller = { actor: "console", roles: ["read"] };
 
 export function createConsole(parts: ConsoleParts): ConsolePlugin {

@@ -1,4 +1,4 @@
-/** The console's checks of requests: sessions, writes from our own page only, bodies, the fleet; and the headers of pages. */
+/** Checks requests to the console: sessions, writes from our own page only, bodies, the fleet; has the headers of pages. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ConsoleAccess } from "#console/contract.ts";
@@ -49,7 +49,7 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
     return { ...session, ...caller };
   };
 
-  /** undefined: the token was replaced since, or the settings of the identity provider or the account's name have changed. */
+  /** undefined: the token was replaced, or the settings of the identity provider or the account's name have changed. */
   const findCaller = async ({ roles, ...session }: SignedSession): Promise<Caller | undefined> => {
     if (roles !== undefined) return access.provider?.find({ ...session, roles });
     const { actor, mark } = session;

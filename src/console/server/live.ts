@@ -28,14 +28,14 @@ const oldAfterMs = 5_000;
 /** `build`: of the page, which finds out by it that it is an older one. */
 export function createLive(parts: ObserveParts & { log: Log; build: string }) {
   const listeners = new Set<Send>();
-  /** Those who are sent nothing before a poll has ended, because what is known is old; with their last event. */
+  /** Clients that are sent nothing before a poll has ended, because what is known is old; with their last event. */
   const newcomers = new Map<Send, string | undefined>();
   const replay = createReplay(randomBytes(6).toString("hex"));
   const observe = createObserve(parts);
   let known: WholeState = { rollout: null, fleet: null, trouble: [] };
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
-  /** Whether something was changed since the poll that is under way has begun. */
+  /** True if something was changed since the poll that is under way has begun. */
   let isDue = false;
   let beats: NodeJS.Timeout | undefined;
   let polledAtMs = Number.NEGATIVE_INFINITY;
@@ -92,13 +92,13 @@ export function createLive(parts: ObserveParts & { log: Log; build: string }) {
   return {
     /**
      * Sends what has changed since the event `lastId` if it is known, else the whole state, and then every new event.
-     * What nobody looked at for a while is read anew before. Returns a function that ends this.
+     * If nobody has listened for a while, it polls first. Returns a function that ends this.
      */
     listen(send: Send, lastId: string | undefined): () => void {
       const isOld = listeners.size === 0 && performance.now() - polledAtMs > oldAfterMs;
       if (isOld) newcomers.set(send, lastId);
       else welcome(send, lastId);
-      // By a timer of their own: a poll may take as long as a page waits for a sign of life.
+      // Beats have a timer of their own: a poll may take as long as a page waits for a sign of life.
       beats ??= setInterval(() => broadcast(beat()), beatEveryMs);
       if (!isPolling) poll();
       return () => {
@@ -120,7 +120,7 @@ function paceOf({ rollout }: WholeState): keyof typeof everyMs {
   return state === "in_progress" || state === "rolling_back" ? "active" : "idle";
 }
 
-/** Of JSON. With more than this the whole state is sent: it is not much longer, even for a large fleet. */
+/** The limit of stored JSON: a client that missed more gets the whole state, not much longer even for a large fleet. */
 const keptLength = 512 * 1024;
 
 type Entry = { number: number; event: LiveEvent; length: number };
@@ -179,18 +179,18 @@ export function createReplay(epoch: string) {
   };
 }
 
-/** How soon a browser reconnects after a lost connection. */
+/** The time until a browser reconnects after a lost connection. */
 const retryMs = 1_000;
 /** A client with so much unread data is disconnected; it reconnects and gets the newest state. */
 const behindLimitBytes = 8 * 1024 * 1024;
 /** Limit of streams per session: far more than the tabs that a person uses. Each stream is sent all events. */
 const mostStreams = 16;
-/** How often the session is checked again. */
+/** The interval at which the session is checked again. */
 const recheckEveryMs = 5_000;
 
 type Parts = {
   guard: Guard;
-  /** By fleet. */
+  /** The live state of each fleet, by its name. */
   lives: ReadonlyMap<string, Live>;
   /** Absent: the default. */
   recheckMs?: number;

@@ -1,4 +1,4 @@
-/** Which moment a page shows: that of history, because all numbers are counted from its rows. Pure. */
+/** Selects the moment that a page shows: that of history, because all numbers are counted from its rows. Pure. */
 import type { Counts } from "#console/counts.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { Member, RecordedRollout } from "#rollout/history/contract.ts";
@@ -41,7 +41,7 @@ export function withKnownFleet(status: RolloutStatus, members: readonly Member[]
   return { ...status, total: 0, total_waves: 0 };
 }
 
-/** Whether history is at the step at which the rollout is. */
+/** True if history is at the step at which the rollout is. */
 export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolean {
   // A rollback that is due is told as soon as it begins.
   const isDue = live.state === "rolling_back" && recorded.state === "paused";
@@ -51,7 +51,7 @@ export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolea
 
 type Results = Pick<Counts, "succeeded" | "failed">;
 
-/** Whether the rollout waits, which says that a wave is over, while results of the wave are still on their way. */
+/** True if the rollout waits, which says that a wave is over, while results of the wave are still on their way. */
 export function hasEarlyWait(status: RolloutStatus, { succeeded, failed }: Results): boolean {
   const isWaiting = status.waiting_for != null || status.gate !== undefined;
   if (status.state !== "in_progress" || !isWaiting) return false;

@@ -23,7 +23,7 @@ export type ObserveParts = {
   readStatus: (signal: AbortSignal) => Promise<RolloutStatus>;
   readMoment: ReadMoment;
   legalOperations: (state: RolloutStateName) => Operation[];
-  /** Of a clock that only ever goes forward. */
+  /** The time of a clock that only ever goes forward. */
   nowMs: () => number;
 };
 
@@ -32,7 +32,7 @@ const statusTimeoutMs = 4_000;
 const momentTimeoutMs = 6_000;
 /** After it Postgres ends a read that nobody waits for any more. */
 const readLimitMs = 5_000;
-/** For so long history's words hold while the rollout itself is a step further. */
+/** The longest time for which history's words hold while the rollout itself is a step further. */
 const mayLagMs = 5_000;
 /** Longer than from one poll to the next while somebody looks, even if both sides hang. */
 const forgottenAfterMs = 15_000;

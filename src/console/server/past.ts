@@ -8,10 +8,10 @@ type Span = { fromMs: number; toMs: number };
 const maxMoments = 1_000;
 const minStepMs = 100;
 
-/** Of all sentinels together: bounds the answer, however often a rollout was resumed. */
+/** The limit of all sentinels together: bounds the answer, however often a rollout was resumed. */
 const maxChanges = 40_000;
 
-/** Of one sentinel, even in the largest fleet: its deploy, and the end of it. */
+/** The lowest limit of one sentinel, in the largest fleet: its deploy, and the end of it. */
 const fewestChanges = 2;
 
 type Change = { atMs: number; mark: PastMark };

@@ -34,7 +34,7 @@ type Parts = {
   publicUrl: string;
 };
 
-/** Below it the provider sends the browser back. */
+/** The path to which the provider sends the browser back, below the public address. */
 const callbackPath = `${signInCookiePath}/callback`;
 
 const longestNote = 500;
@@ -121,7 +121,7 @@ function elsewhere(detail: string): ProblemError {
   return new ProblemError({ status: 409, code: "no_public_url", detail });
 }
 
-/** Only to resolve paths. */
+/** This address only serves to resolve paths. */
 const base = "http://console.invalid";
 
 const longest = 500;

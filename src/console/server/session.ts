@@ -15,7 +15,7 @@ const SignedSession = z.object({
   subject: z.string().optional(),
   /** The mark of the token that was used to sign in, or of the settings of the identity provider. */
   mark: z.string(),
-  /** What the provider's groups allow, when the person signed in there; absent: a token was used. */
+  /** The roles that the provider's groups allow, when the person signed in there; absent: a token was used. */
   roles: z.array(Role).optional(),
   endsAtMs: z.number(),
 });
@@ -75,7 +75,7 @@ export function writeCookie(
   return isSecure ? `${base}; Secure` : base;
 }
 
-/** Where the browser begins a sign-in at the provider, and where it comes back. */
+/** The path below which the browser begins a sign-in at the provider, and comes back. */
 export const signInCookiePath = "/console/api/sign-in";
 
 export function readSignInCookie(header: string | undefined): string {
@@ -91,10 +91,10 @@ export function readNoteCookie(header: string | undefined): string {
   return read(header, noteName);
 }
 
-/** How long the page may take to read why a sign-in failed. */
+/** The time that the page has to read why a sign-in failed. */
 export const noteSeconds = 60;
 
-/** Why a sign-in failed, until the page has read it; an empty `value` deletes it. */
+/** The cookie that says why a sign-in failed, until the page has read it; an empty `value` deletes it. */
 export function writeNoteCookie(value: string, { isSecure }: CookieOptions): string {
   return writeLax(`${noteName}=${value}`, { isSecure, seconds: value === "" ? 0 : noteSeconds });
 }

@@ -1,6 +1,6 @@
 /**
- * Signing in by a token or a link, signing out, and reading the session. The ticket of a link is behind `#`, which browsers send to
- * no server: the page posts it. So whoever only fetches the address, as a preview of it does, does not use the ticket up.
+ * Serves signing in by a token or a link, signing out, and reading the session. The ticket of a link is behind `#`, which
+ * browsers send to no server: the page posts it. So a preview, which only fetches the address, does not use the ticket up.
  */
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

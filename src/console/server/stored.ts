@@ -1,4 +1,4 @@
-/** What the console has in Postgres: tickets of links, and sessions that ended by signing out. */
+/** Stores in Postgres the tickets of links, and the sessions that ended by signing out. */
 import { createHmac, randomBytes } from "node:crypto";
 import { ticketBytes, ticketMinutes } from "#console/contract.ts";
 import { inTime, onceAtATime } from "#kernel/async.ts";
@@ -6,7 +6,7 @@ import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { SignedSession } from "./session.ts";
 
-/** Each ticket signs its holder in once, in place of the ingress token, by the link that a start, or `vedette console`, prints. */
+/** Each ticket signs its holder in once, in place of the ingress token, by the link of a start or of `vedette console`. */
 export type Tickets = {
   /** undefined: Postgres did not store one in time. */
   issue: () => Promise<string | undefined>;
@@ -46,13 +46,13 @@ const insertTicket = `
   WITH old AS (DELETE FROM console_tickets WHERE ends_at < now())
   INSERT INTO console_tickets (digest, ends_at) VALUES ($1, now() + make_interval(mins => $2))`;
 
-// Of two at the same time one waits for the other, and then finds no row.
+// The second of two at the same time waits for the first, and then finds no row.
 const useTicket = "DELETE FROM console_tickets WHERE digest = $1 AND ends_at > now()";
 
-/** Sessions that ended by signing out, also those of the command line: cached here, and stored for other processes and restarts. */
+/** Sessions that ended by signing out, also on the command line: cached, and stored for other processes and restarts. */
 export type Logouts = ReturnType<typeof createLogouts>;
 
-/** How long it takes at most until another process knows of a sign-out. */
+/** The longest time until another process knows of a sign-out. */
 const freshForMs = 5_000;
 
 type Session = Pick<SignedSession, "id" | "endsAtMs">;

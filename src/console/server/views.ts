@@ -37,14 +37,14 @@ import { chosenFleet, type Guard, missing, parseBody } from "./guard.ts";
 import type { ReadMoment } from "./moment.ts";
 import { encodePast } from "./past.ts";
 
-/** What the views read. */
+/** The sources that the views read. */
 export type ViewSources = {
   /** The tables of the fleet and of rollouts. */
   fleet: { one: (id: string) => Promise<Omit<SentinelDetail, keyof Part> | undefined> };
   rollouts: {
     member: (rolloutId: string, id: string) => Promise<Member | undefined>;
     progress: (rolloutId: string) => Promise<Progress>;
-    /** What became of each of its sentinels, and when. */
+    /** The outcomes of each of its sentinels, with their times. */
     histories: (rolloutId: string) => Promise<MemberHistory[]>;
   };
   readMoment: ReadMoment;
@@ -100,7 +100,7 @@ const SentinelId = z.string().refine((id) => isClean(id, maxSentinelId), "must b
 const RolloutId = z.string().refine((id) => isClean(id, 100), "must be a rollout id");
 const PastRequest = z.strictObject({
   rollout_id: RolloutId,
-  /** Whether the answer is to have `past`: what changed from moment to moment. */
+  /** True if the answer is to have `past`: the changes from moment to moment. */
   moments: z.boolean().default(false),
 });
 const SentinelRequest = z.strictObject({ id: SentinelId, rollout_id: RolloutId.nullable() });
@@ -141,7 +141,7 @@ const mostKept = 20;
 type Read<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 /**
- * Those who ask the same within moments share one answer of a read that costs much. `atOnce`: how many different ones
+ * Callers that ask the same within moments share one answer of a read that costs much. `atOnce`: how many different reads
  * may be under way; others wait.
  */
 export function shareReads<Args extends unknown[], Answer extends object>(
@@ -159,7 +159,7 @@ export function shareReads<Args extends unknown[], Answer extends object>(
 
 type PastAsked = z.infer<typeof PastRequest>;
 
-/** Of its own fleet, whichever the page shows: a link to a rollout need not name it. */
+/** Reads a rollout with its own fleet, whichever the page shows: a link to a rollout need not name it. */
 async function readPast(
   { rollouts, readMoment }: ViewSources,
   { rollout_id: rolloutId, moments }: PastAsked,
@@ -176,7 +176,7 @@ async function readPast(
   return { detail, fleet: columns, progress, ...(past !== undefined && { past }) };
 }
 
-/** Also of a rollout that goes on: until its last change. */
+/** The span of a rollout; that of one that goes on ends with its last change. */
 function spanOf({ status, ended_at: endedAt }: RolloutDetail): { fromMs: number; toMs: number } {
   const fromMs = Date.parse(status.started_at ?? "");
   const toMs = Date.parse(endedAt ?? status.updated_at ?? "");
