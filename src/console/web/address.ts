@@ -5,7 +5,7 @@
 import { batch, signal } from "@preact/signals";
 
 /*
- * How far each entry of the browser's history was scrolled is kept here: the browser's own restoration comes too early,
+ * The scroll position of each entry of the browser's history is kept here: the browser's own restoration comes too early,
  * because a page has its height only when it has read what it shows.
  */
 const storeKey = "vedette-scroll";
@@ -32,7 +32,7 @@ function stateOfNewEntry(): { entry: string } {
   return { entry: `${Date.now()}-${Math.random()}` };
 }
 
-/** To be called when another entry is shown. */
+/** Sets `entry` to the one that is shown: must be called whenever that is another one. */
 function noteEntry(): void {
   restoring?.abort();
   const known = (history.state as { entry?: unknown } | null)?.entry;
@@ -97,7 +97,7 @@ function pathOf({ pathname }: Pick<Location, "pathname">): string {
 
 /** The path below `/console`, `/` for the first page. */
 export const path = signal(pathOf(location));
-/** What is behind `?`. It is replaced, never changed in place. */
+/** The query of the address, behind `?`. It is replaced, never changed in place. */
 export const query = signal<Readonly<URLSearchParams>>(new URLSearchParams(location.search));
 
 function noteAddress(): void {

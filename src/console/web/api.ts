@@ -42,7 +42,7 @@ export function statusOf(problem: unknown): number | undefined {
   return problem instanceof Refusal && problem.status > 0 ? problem.status : undefined;
 }
 
-/** Whether the same question may be answered later. */
+/** True if the same question may be answered later. */
 export function isUnanswered(problem: unknown): boolean {
   const status = statusOf(problem);
   return status === undefined || status === 408 || status === 429 || status >= 500;
@@ -50,7 +50,7 @@ export function isUnanswered(problem: unknown): boolean {
 
 type Handlers = Record<string, { input: z.ZodType; output: z.ZodType }>;
 
-/** By the path of a call, what each handler of a service takes and answers. */
+/** The input and the output of each handler of a service, by the path of a call. */
 type Calls<Service extends string, Of extends Handlers> = {
   [Name in keyof Of & string as Service extends `vedette.v1.${infer Short}`
     ? `${Short}/${Name}`
@@ -103,7 +103,7 @@ export async function signIn(token: string): Promise<void> {
   tellOtherTabs();
 }
 
-/** How people sign in here, and why the last sign-in at the identity provider failed. */
+/** Reads how people sign in here, and why the last sign-in at the identity provider failed. */
 export function readSignInChoice(): Promise<SignInChoice> {
   return call<SignInChoice>("GET", "sign-in");
 }
@@ -174,7 +174,7 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
 const handedOver =
   "Somebody else has signed in in this browser. Nothing was done; look again before you repeat it.";
 
-/** Whether this page's session is another one by now: then it is shown from here on. */
+/** True if this page's session is another one by now: then it is shown from here on. */
 async function hasChangedHands(): Promise<boolean> {
   const before = session.value?.csrf;
   await readSession().catch(() => {});

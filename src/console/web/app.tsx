@@ -106,7 +106,7 @@ function leaveUnknownFleet({ fleets = [] }: Session): void {
   if (!fleets.includes(chosenFleet.peek())) chooseFleet(defaultName);
 }
 
-/** Who is signed in, and what they may do if that is not everything. */
+/** Shows who is signed in, and what they may do if that is not everything. */
 function SignOut({ signedIn }: { signedIn: Session }) {
   const { actor } = signedIn;
   const limits = limitWords(signedIn);

@@ -39,7 +39,7 @@ export function ofChosenFleet(): { fleet?: string } {
   return hasSeveralFleets() ? { fleet: chosenFleet.value } : {};
 }
 
-/** For people. */
+/** The name of a fleet for people. */
 export function titleOf(fleet: string): string {
   return fleet === defaultName ? "default" : fleet;
 }

@@ -18,7 +18,7 @@ export const rollout = signal<LiveRollout | undefined>(undefined);
 export const trouble = signal<Trouble>([]);
 /** lost: the server cannot be reached, and the page shows the last known state. */
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
-/** When the last event arrived, in ms since 1970. */
+/** The time at which the last event arrived, in ms since 1970. */
 export const lastEventAtMs = signal(Date.now());
 /** The current time, updated every second, so that relative times such as "4 min ago" advance. */
 export const nowMs = signal(Date.now());
@@ -46,7 +46,7 @@ export function onCells(draw: OnCells): () => void {
   return () => drawers.delete(draw);
 }
 
-/** What the server has sent of the rollout; `rollout` has the numbers too. */
+/** The rollout as the server has sent it; `rollout` has the numbers too. */
 let sent: SentRollout | undefined;
 
 function takeState(state: WholeState): void {
@@ -75,7 +75,7 @@ function changeFleet(changes: NonNullable<Changes["fleet"]>): void {
   redraw(applyCells(current, changes));
 }
 
-/** To be called after sentinels have changed in place. */
+/** Draws sentinels again that have changed in place. */
 export function redraw(indexes: readonly number[]): void {
   for (const draw of drawers) draw(indexes);
   fleetTick.value += 1;
@@ -99,7 +99,7 @@ function uncounted({ waves }: SentRollout) {
 const silentForMs = 13_000;
 const reopenAfterMs = 2_000;
 
-/** What was shown is of another fleet, or of nobody any more. */
+/** Forgets the shown data, which belongs to a fleet that is no longer selected, or to an operator who has signed out. */
 function forget(): void {
   sent = undefined;
   rollout.value = undefined;
@@ -108,7 +108,7 @@ function forget(): void {
   connection.value = "connecting";
 }
 
-/** Listens to a fleet until the returned function is called. Browsers reconnect by themselves and send their last event id. */
+/** Listens to a fleet until the returned function is called. Browsers reconnect by themselves, with their last event id. */
 export function listen(fleetName: string): () => void {
   let source: EventSource | undefined;
   let reopening: number | undefined;

@@ -1,4 +1,4 @@
-/** What the operator who is signed in may do. The server decides; the page only offers what it would not refuse. */
+/** The permissions of the operator who is signed in. The server decides; the page only offers what it would not refuse. */
 import type { Session } from "#console/contract.ts";
 import type { Role } from "#kernel/roles.ts";
 import { session } from "./session.ts";

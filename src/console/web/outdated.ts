@@ -1,12 +1,12 @@
 /** A page that stays open over an upgrade: it loads the new one by itself, unless that would take something away. */
 import { signal } from "@preact/signals";
 
-/** Whether the server has another build of this page, which is not loaded by itself. */
+/** True if the server has another build of this page, which is not loaded by itself. */
 export const isOutdated = signal(false);
 
 const storeKey = "vedette.reloaded-for";
 
-/** To be called with the build of the page that the server has. */
+/** Compares this page with the build that the server has, and loads that one, or says that there is one. */
 export function noteBuild(theirs: string): void {
   const own = document.querySelector<HTMLMetaElement>('meta[name="build"]')?.content;
   const key = `${storeKey}.${theirs}`;
@@ -21,7 +21,7 @@ export function noteBuild(theirs: string): void {
 type Builds = {
   own: string | undefined;
   theirs: string;
-  /** Whether this tab was loaded again for it before. */
+  /** True if this tab was loaded again for it before. */
   wasReloaded: boolean;
   isBusy: boolean;
 };
@@ -32,9 +32,9 @@ export function whatNext({ own, theirs, wasReloaded, isBusy }: Builds): "stay" |
   return isBusy || wasReloaded ? "tell" : "reload";
 }
 
-/** Whether somebody types, or is asked something. */
+/** True if somebody types, or is asked something. */
 function isBusy(): boolean {
-  // Beside its form also the plan, which was asked for.
+  // The page of a new rollout also has the plan that was asked for, beside its form.
   if (location.pathname === "/console/start") return true;
   if (document.querySelector("form, dialog[open]") !== null) return true;
   return document.activeElement?.matches("input, textarea, select") ?? false;

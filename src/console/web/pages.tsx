@@ -17,12 +17,12 @@ import { WindowsPage } from "./pages/windows.tsx";
 
 type Route = {
   title: string;
-  /** Which entry of the navigation it belongs to. */
+  /** The entry of the navigation that it belongs to. */
   section: string;
   matches: (path: string) => boolean;
   /** Its address in the navigation; absent: it is reached from another page. */
   nav?: string;
-  /** Only where there are several fleets. */
+  /** True if the navigation has it only where there are several fleets. */
   needsFleets?: true;
   Page: FunctionComponent;
 };

@@ -1,10 +1,10 @@
-/** When what was not answered is tried again: after a pause that grows, and at once when an answer has become likely. */
+/** Tries again what was not answered: after a pause that grows, and at once when an answer has become likely. */
 import { connection } from "./live.ts";
 
 const firstMs = 1_000;
 const mostMs = 30_000;
 
-/** How long to wait after so many failures in a row, from 1 on. Pure. */
+/** The pause after so many failures in a row, from 1 on. Pure. */
 export function pauseMs(failures: number): number {
   return Math.min(mostMs, firstMs * 2 ** (failures - 1));
 }

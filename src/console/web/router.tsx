@@ -7,7 +7,7 @@ import { withFleet } from "./chosen-fleet.ts";
 
 export { path } from "./address.ts";
 
-/** To a path below `/console`, maybe with `?`. The fleet stays the same from page to page. */
+/** Leads to a path below `/console`, maybe with `?`. The fleet stays the same from page to page. */
 export function go(to: string): void {
   push(withFleet(to));
   scrollTo(0, 0);
@@ -38,7 +38,7 @@ export function Link(props: {
   );
 }
 
-/** What the page that is shown calls itself; undefined: as its route does. */
+/** The title that the shown page gives itself; undefined: it has that of its route. */
 export const ownTitle = signal<string | undefined>(undefined);
 
 /** The beginning of the document's title while the caller is shown, such as the name of a check. */

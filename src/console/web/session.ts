@@ -19,7 +19,7 @@ export function onOtherTab(callback: () => void): () => void {
 
 let noted: string | undefined;
 
-/** Whether the address had one. It is removed from there at once, so that it stays in no history of this tab. */
+/** True if the address had a ticket. It is removed from there at once, so that it stays in no history of this tab. */
 export function noteTicket(): boolean {
   const found = /^#ticket=([\w-]+)$/.exec(location.hash)?.[1];
   if (found === undefined) return false;

@@ -4,7 +4,7 @@ type Part = Intl.DateTimeFormatOptions;
 
 const dayParts: Part = { day: "numeric", month: "short" };
 
-/** What has just happened may be ahead of a clock that is updated every second, and of one that is a little slow. */
+/** Times that have just passed may be ahead of a clock that is updated every second, and of one that is a little slow. */
 const clockSkewMs = 5_000;
 
 export type Times = ReturnType<typeof createTimes>;
@@ -36,7 +36,7 @@ export function createTimes(locale?: string, timeZone?: string) {
     return atMs <= nowMs + clockSkewMs ? clockWithSeconds(atMs) : clock(atMs);
   };
 
-  /** With the year, the seconds and the time zone. */
+  /** The time with the year, the seconds and the time zone. */
   const exact = (iso: string) => {
     const atMs = Date.parse(iso);
     return Number.isNaN(atMs) ? iso : exactly(atMs);

@@ -2,11 +2,11 @@
 import { count, duration, ms } from "#console/web/format.ts";
 import { browserTimes, type Times } from "#console/web/times.ts";
 
-/** What the lines of a chart have in common. */
+/** The properties that the lines of a chart have in common. */
 export type Unit = {
-  /** One value. */
+  /** The words for one value. */
   words: (value: number) => string;
-  /** Between two labels of the axis. */
+  /** The possible distances between two labels of the axis. */
   steps: readonly number[];
   /** The labels of an axis, of which each is one of `steps` after the one before. */
   labels: (values: readonly number[]) => string[];
@@ -27,7 +27,7 @@ export const counts: Unit = {
 
 const secondMs = 1_000;
 
-/** In seconds as soon as the highest label has some of them. */
+/** Durations are in seconds as soon as the highest label has some of them. */
 export const durations: Unit = {
   words: ms,
   steps: [0.1, 0.2, 0.5, ...stepsFrom(1)],
@@ -42,7 +42,7 @@ export const durations: Unit = {
 
 const [minute, hour, day] = [60, 3_600, 86_400];
 
-/** Of seconds since a start. */
+/** The unit of seconds since a start. */
 export const elapsed: Unit = {
   words: duration,
   steps: [
@@ -55,8 +55,8 @@ export const elapsed: Unit = {
 };
 
 /**
- * Of Unix seconds: the clock, to the second if a step is less than a minute, with the day below the first one of each day; for steps of a day and more the day, with
- * the year below the first one of each year.
+ * The labels of Unix seconds: the clock, to the second if a step is less than a minute, with the day below the first one
+ * of each day; for steps of a day and more the day, with the year below the first one of each year.
  */
 export function timeLabels(
   seconds: readonly number[],

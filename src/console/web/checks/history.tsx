@@ -133,7 +133,7 @@ function reasonOf({ reason, rollout, missed_pings: missed, opened_at: at }: Chec
 
 type OfRolloutProps = NonNullable<CheckEpisode["rollout"]> & { openedAt: string };
 
-/** Which rollout may have caused an alert, and its page. */
+/** The rollout that may have caused an alert, with a link to its page. */
 export function OfRollout({ openedAt, rollout_id: id, fleet, ...mark }: OfRolloutProps) {
   const to = addressOf(withFleet(`/history/${id}`, fleet));
   return [

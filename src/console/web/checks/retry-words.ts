@@ -1,9 +1,9 @@
-/** What sending an alert event again does, before somebody does it. */
+/** Says what sending an alert event again does, before somebody does it. */
 import type { AlertEventView } from "#alerts/contract.ts";
 
 type Event = Pick<AlertEventView, "event_id" | "environment" | "channel" | "kind">;
 
-/** Only an event of a channel that is sent to directly has an `@` in its id. */
+/** The id of an event has an `@` only if it is sent to a channel directly. */
 export function retryWords({ event_id, environment, channel, kind }: Event): string[] {
   const isDirect = event_id.includes("@");
   const receiver = isDirect ? `the channel ${channel}` : `the incident service (${environment})`;

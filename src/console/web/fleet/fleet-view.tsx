@@ -13,7 +13,7 @@ import { SentinelPanel } from "./sentinel-panel.tsx";
 type Props = {
   fleet: Fleet;
   rolloutId: string | null;
-  /** What sentinels have is of now: of a past rollout it may be that of a later one. */
+  /** True if the rollout is a past one: what its sentinels have now may be that of a later one. */
   isPast?: boolean;
 };
 

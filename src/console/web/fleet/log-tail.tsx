@@ -85,7 +85,7 @@ function Lines({ lines, label }: { lines: readonly string[]; label: string }) {
 
 function Copy({ text }: { text: string }) {
   const [words, setWords] = useState("Copy");
-  // Without TLS a browser has no clipboard for a page, except on this machine.
+  // A browser has no clipboard for a page without TLS, except on this machine.
   if (navigator.clipboard === undefined) return null;
   const copy = () =>
     navigator.clipboard.writeText(text).then(

@@ -189,12 +189,12 @@ function Row({ name, values: [a, b], show }: RowProps) {
   );
 }
 
-/** Which of the two a value is of; the chart has the same colours. */
+/** The letter of the rollout that a value is of; the chart has the same colours. */
 function Letter({ of }: { of: "A" | "B" }) {
   return <b class={`letter l-${of.toLowerCase()}`}>{of}</b>;
 }
 
-/** What is compared of two rollouts, in words. Pure. */
+/** A property that is compared of two rollouts, in words. Pure. */
 type Property = { name: string; of: (rollout: PastRollout) => string };
 
 const properties: readonly Property[] = [
@@ -222,7 +222,7 @@ function approvals({ detail }: PastRollout): string {
   return needed === undefined ? "none" : approvalNames[needed];
 }
 
-/** Of a rollout from history only those are known that a pin has held back while it ran. */
+/** The number of sentinels left out; history only knows those that a pin has held back while the rollout ran. */
 function leftOut({ detail, fleet }: PastRollout): string {
   const heldBack = countHeldBack(fleet)
     .values()

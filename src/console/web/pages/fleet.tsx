@@ -127,7 +127,7 @@ function ListProblem({ list: { problem, problem_at: at } }: Pick<FleetOverview, 
 
 type Difference = FleetOverview["differences"][number];
 
-/** What was ordered and is not what runs, over the whole fleet. */
+/** Lists what was ordered and is not what runs, over the whole fleet. */
 function Differences({ differences }: Pick<FleetOverview, "differences">) {
   if (differences.length === 0) return null;
   return (
@@ -200,7 +200,7 @@ function Tiles({ overview, show }: Props) {
 
 type TileProps = { name: string; tone: Tone; value: number; show: () => void };
 
-/** What is wrong has its colour only where there is something. */
+/** A tile has the colour of its tone only where there is something to count. */
 function Tile({ name, tone, value, show }: TileProps) {
   return (
     <li>

@@ -59,7 +59,7 @@ export function KeysPage() {
   );
 }
 
-/** Without a workspace in the address it is the oldest one, if there is any. */
+/** True if there is no such workspace; an address without one has the oldest one, if there is any. */
 function isUnknown(id: string, usage: KeyUsage | undefined): boolean {
   if (id === "" || usage === undefined) return false;
   // The list ends with the 200th.

@@ -1,4 +1,4 @@
-/** Which fleet takes an image only after another one. */
+/** Shows which fleet takes an image only after another one. */
 import { fleetNames, titleOf } from "#console/web/chosen-fleet.ts";
 import { may, mayRollOut } from "#console/web/may.ts";
 import { Waiting } from "#console/web/parts/blocks.tsx";
@@ -63,7 +63,7 @@ function PromotionForm({ reload }: { reload: () => void }) {
   return <RowForm kind={promotion} reload={reload} />;
 }
 
-/** Whose rollouts the operator may change. */
+/** The fleets whose rollouts the operator may change. */
 const ownFleets = () => fleetNames().filter(mayRollOut);
 
 const namesOf = (fleets: readonly string[]) => fleets.map((name) => [name, titleOf(name)] as const);

@@ -1,4 +1,4 @@
-/** Who is notified of which alert, and whether the routes of the incident service match the rows. */
+/** Shows who is notified of which alert, and whether the routes of the incident service match the rows. */
 import type { RoutingView } from "#console/contract.ts";
 import { query, setQuery } from "#console/web/address.ts";
 import { Missing, Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";

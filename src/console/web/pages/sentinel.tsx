@@ -114,7 +114,7 @@ function Facts({ sentinel, newest }: FactsProps) {
   );
 }
 
-/** Of the failed deploy, if the last one failed, and of what runs. */
+/** The logs of the failed deploy, if the last one failed, and of what runs. */
 function Log({ sentinel: { id, deploy_status: status } }: { sentinel: SentinelDetail }) {
   return (
     <Panel title="Log">

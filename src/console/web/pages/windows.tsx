@@ -1,4 +1,4 @@
-/** When the waves of rollouts may start, and when they must not. */
+/** Shows when the waves of rollouts may start, and when they must not. */
 import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";

@@ -22,7 +22,7 @@ export function Waiting({ error }: { error?: string | undefined }) {
 
 type Props = {
   title: string;
-  /** What is missing, and why that may be. */
+  /** Says what is missing, and why that may be. */
   children: ComponentChildren;
   back: { to: string; words: string };
 };
@@ -42,7 +42,7 @@ export function Missing({ title, children, back }: Props) {
 
 type PanelProps = {
   title: string;
-  /** Beside the title. */
+  /** The text beside the title. */
   note?: string;
   beside?: ComponentChildren;
   children: ComponentChildren;
@@ -65,11 +65,11 @@ export function Panel({ title, note, beside, children }: PanelProps) {
 
 type TableProps = {
   class?: string;
-  /** Of the columns. */
+  /** The names of the columns. */
   names: readonly string[];
-  /** Those of them with numbers. */
+  /** The names of the columns with numbers. */
   numbers?: readonly string[];
-  /** What the buttons of the last column do; undefined: there are none. */
+  /** Says what the buttons of the last column do; undefined: there are none. */
   action?: string | undefined;
   children: ComponentChildren;
 };

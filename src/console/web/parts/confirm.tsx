@@ -6,7 +6,7 @@ import { session } from "#console/web/session.ts";
 
 export type Question = {
   title: string;
-  /** What will happen, one sentence each. */
+  /** The sentences that say what will happen. */
   lines: string[];
   /** The label of the button. */
   verb: string;
@@ -18,7 +18,7 @@ export type Question = {
   run: (given: Given) => Promise<unknown>;
 };
 
-/** What the operator has given in the field. */
+/** The answer that the operator has given in the field. */
 export type Given = { isTicked: boolean; text: string };
 
 const question = signal<Question | undefined>(undefined);

@@ -10,7 +10,7 @@ export function toLabels(text: string): Record<string, string> | undefined {
   return text.trim() === "" ? undefined : Object.fromEntries(pairsOf(text));
 }
 
-/** What is wrong with pairs, where the record made of them does not show it. */
+/** The fault of pairs, where the record made of them does not show it; undefined: there is none. */
 export function faultOfLabels(text: string): string | undefined {
   const parts = partsOf(text);
   const names = pairsOf(text).map(([name]) => name);
@@ -41,7 +41,7 @@ function partsOf(text: string): string[] {
 
 export type Faults<Name extends string> = {
   fields: Partial<Record<Name, string>>;
-  /** What is about no field. */
+  /** The faults that are about no field. */
   rest: string;
 };
 
@@ -70,7 +70,7 @@ function isAbout(line: string, path: string): boolean {
   return line.startsWith(`${path}: `) || line.startsWith(`${path}.`);
 }
 
-/** With the label that it is about, without the place in a list. */
+/** The words of a fault, with the label that it is about, without the place in a list. */
 function wordsAfter(line: string, path: string): string {
   return line.slice(path.length + 1).replace(/^(?:\d*:)? /, "");
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Faults } from "./fields.ts";
 
-/** What the parts of a form are given. */
+/** The properties that each part of a form gets. */
 export type FormPart<Fields extends object> = {
   fields: Fields;
   faults: Faults<keyof Fields & string>["fields"];
@@ -85,7 +85,7 @@ function EntryField<Fields extends object>({ part, entry }: EntryProps<Fields>) 
 type Props = {
   name: string;
   hint?: string;
-  /** What is wrong with the value; the control names `id` in its `aria-describedby`. */
+  /** The fault of the value; the control names `id` in its `aria-describedby`. */
   fault?: { id: string; words: string } | undefined;
   children: ComponentChildren;
 };
@@ -114,7 +114,7 @@ export function Fault({ fault }: Pick<Props, "fault">) {
   );
 }
 
-/** What is wrong with the field, for `Field` and `Fault`. */
+/** The fault of the field, for `Field` and `Fault`; undefined: there is none. */
 export function faultOf<Name extends string>(of: Name, faults: Faults<Name>["fields"]) {
   const words = faults[of];
   return words === undefined ? undefined : { id: `${of}-fault`, words };
@@ -130,7 +130,7 @@ type FormProps = {
   faults: Faults<string>;
   button: ComponentChildren;
   submit: () => void;
-  /** Whether its first field gets the focus, because the operator has opened it to type. */
+  /** True if its first field gets the focus, because the operator has opened it to type. */
   isOpened?: true;
   children: ComponentChildren;
 };

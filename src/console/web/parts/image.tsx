@@ -2,7 +2,7 @@ import { shortImage, splitImage } from "#console/web/format.ts";
 
 /** The name of an image with its version in bold; the whole name on hover. */
 export function Image({ image }: { image: string }) {
-  // Of a sentinel: nothing runs.
+  // The sentinel runs nothing.
   if (image === "") return <span class="quiet">nothing</span>;
   const { place, name, version } = splitImage(image);
   return (
@@ -14,7 +14,7 @@ export function Image({ image }: { image: string }) {
   );
 }
 
-/** Without its registry; the whole name on hover. */
+/** The name without its registry; the whole name on hover. */
 export function ShortImage({ image }: { image: string }) {
   return <span title={image}>{image === "" ? "nothing" : shortImage(image)}</span>;
 }

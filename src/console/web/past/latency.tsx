@@ -11,7 +11,7 @@ import { placeOf } from "./timeline.tsx";
 type Props = {
   past: Past;
   moment: number;
-  /** Those of the rollout's gate. */
+  /** The ids of the checks of the rollout's gate. */
   gate: readonly string[];
 };
 
@@ -73,13 +73,13 @@ type LinesProps = {
   check: CheckView;
   chart: CheckChart;
   span: { from: number; to: number };
-  /** Where the shown moment is, as CSS has it. */
+  /** The place of the shown moment, as a value of CSS. */
   now: string;
 };
 
 function Lines({ check, chart, span, now }: LinesProps) {
   const { bucket_seconds: seconds, points } = chart;
-  // What is outside the picture has no part in its range of values.
+  // A bucket outside of the picture has no part in its range of values.
   const times = bucketsOf(span, seconds).filter((time) => time >= span.from);
   const found = points.map((point) => ({ at: point.starts_at, point }));
   const along = (value: (point: CheckChart["points"][number]) => number) =>

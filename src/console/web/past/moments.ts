@@ -1,4 +1,4 @@
-/** What was so at one moment of a rollout's past, and from moment to moment. Pure. */
+/** Computes the state at one moment of a rollout's past, and from moment to moment. Pure. */
 import type { PastMark, RolloutPast } from "#console/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
@@ -6,7 +6,7 @@ export type Past = Pick<RolloutPast, "last" | "lost"> & {
   fromMs: number;
   stepMs: number;
   initial: PastMark[];
-  /** Rising by moment. */
+  /** The changes rise by moment. */
   changes: { moment: number; mark: PastMark; indexes: number[] }[];
 };
 
@@ -36,7 +36,7 @@ export function marksAt({ initial, changes }: Past, moment: number): PastMark[] 
   return marks;
 }
 
-/** What a sentinel runs, or what became of it; from the bottom of the picture to its top. */
+/** The layers of the picture from bottom to top: what a sentinel runs, or what became of it. */
 export const layers = ["fresh", "stuck", "failed", "deploying", "reverted", "previous"] as const;
 export type Layer = (typeof layers)[number];
 export type LayerCounts = Record<Layer, number>;
@@ -71,7 +71,7 @@ export function countAlong({ initial, changes }: Past): CountedMoment[] {
   return along;
 }
 
-/** Those of the last moment that is not after the given one. */
+/** The counts of the last moment that is not after the given one. */
 export function countsAt(along: readonly CountedMoment[], moment: number): LayerCounts {
   const found = along.findLast((one) => one.moment <= moment) ?? along[0];
   return (found as CountedMoment).counts;
@@ -82,7 +82,7 @@ const leastMarginMs = 5_000;
 /** Beside a rollout of a few minutes: response times come by the minute. */
 const minuteMs = 60_000;
 
-/** What the slider and the charts span: the rollout, and some time before and after it. */
+/** The span of the slider and the charts: the rollout, and some time before and after it. */
 export function spanOf({ last, stepMs }: Past): { first: number; end: number } {
   const lengthMs = last * stepMs;
   const short = Math.min(minuteMs, lengthMs / 2);

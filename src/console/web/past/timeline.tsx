@@ -1,4 +1,4 @@
-/** What ran over the time of a rollout, with a slider that moves through it. */
+/** Shows what ran over the time of a rollout, with a slider that moves through it. */
 import { useMemo } from "preact/hooks";
 import { count, duration, sentinels } from "#console/web/format.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
@@ -150,7 +150,7 @@ function Areas({ past, along, moment, messages }: AreasProps) {
   );
 }
 
-/** Where a moment is between the edges of the charts. */
+/** The place of a moment between the edges of the charts, in percent. */
 export function placeOf(past: Past, moment: number): string {
   const { first, end } = spanOf(past);
   return `${((moment - first) * 100) / (end - first)}%`;
@@ -181,7 +181,7 @@ function wordsOf(counts: LayerCounts | undefined): string {
     .join(", ");
 }
 
-/** Of the layers that there are at any time, so that it does not jump while the slider moves. */
+/** The legend has all layers that there are at any time, so that it does not jump while the slider moves. */
 function Legend({ along, counts }: { along: readonly CountedMoment[]; counts: LayerCounts }) {
   const used = layers.filter((layer) => along.some((one) => one.counts[layer] > 0));
   return (

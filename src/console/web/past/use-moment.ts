@@ -12,7 +12,7 @@ const playSeconds = 20;
 export type MomentControl = {
   moment: number;
   isPlaying: boolean;
-  /** By the operator, which ends playing. */
+  /** Moves to the moment that the operator chose, which ends playing. */
   move: (moment: number) => void;
   play: () => void;
   pause: () => void;
@@ -41,7 +41,7 @@ export function useMoment(past: Past): MomentControl {
       setMoment(Math.min(end, Math.max(first, to)));
     },
     play: () => {
-      // From the end it begins anew: nobody wants to see how nothing happens.
+      // At the end it starts anew: nobody wants to see how nothing happens.
       if (moment >= past.last) setMoment(first);
       setPlaying(true);
     },

@@ -20,7 +20,7 @@ export function awaitedWave({ current_wave: current, total_waves: total }: Rollo
   return current === 0 ? "the first wave" : `wave ${current + 1} of ${total}`;
 }
 
-/** What the request says of the wave that the operator saw. */
+/** The wave that the operator saw, as the request names it. */
 export function seenWave({ rollout_id: id, current_wave: current }: RolloutStatus): ApproveRequest {
   return { ...(id !== null && { rollout_id: id }), wave: current + 1 };
 }

@@ -1,4 +1,4 @@
-/** What shows that an image has passed CI. */
+/** Shows the evidence that an image has passed CI. */
 import type { CiEvidence, CiKind } from "#ci/contract.ts";
 import { Notice, Panel } from "#console/web/parts/blocks.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
@@ -7,7 +7,7 @@ import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
 
 type Evidence = RolloutPlan["ci"][number];
 
-/** Of a plan: a rollout of the image is refused while one of them does not pass. */
+/** The evidence of a plan: a rollout of the image is refused while any of it does not pass. */
 export function PlanEvidence({ plan: { ci = [] } }: { plan: RolloutPlan }) {
   if (ci.length === 0) return null;
   return (

@@ -81,7 +81,7 @@ function timeLeft(rollout: LiveRollout): string {
 
 type Moving = Pick<LiveRollout, "status" | "per_second">;
 
-/** In seconds; undefined while there is no throughput. Does not include waiting at gates between waves. */
+/** The remaining seconds; undefined while there is no throughput. Does not include waiting at gates between waves. */
 function secondsLeft(
   { status: { state }, per_second: perSecond }: Moving,
   { succeeded, deploying, waiting }: Counts,
@@ -112,7 +112,7 @@ export function ChoicePanel({ policy = {} }: Pick<RolloutStatus, "policy">) {
 
 type Given = NonNullable<RolloutStatus["approved"]>[number];
 
-/** So many are listed, the newest first; the messages have all of them. */
+/** The number of approvals that are listed, the newest first; the messages have all of them. */
 const mostApprovals = 10;
 
 /** Nothing for a rollout that needs none. */

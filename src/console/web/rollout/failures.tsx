@@ -9,7 +9,7 @@ import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
 import type { Failure, RolloutDetail } from "#rollout/history/contract.ts";
 
-/** How many ids are written out; the others are counted. */
+/** The number of ids that are written out; the others are counted. */
 const namedIds = 8;
 
 type Props = {
@@ -76,7 +76,7 @@ function GroupLog({ ids: [first], isOpen }: { ids: readonly string[]; isOpen: bo
   );
 }
 
-/** Only a few are kept of those that failed alike: if it is not this one's, that of one of them. */
+/** Shows the sentinel's log; as only a few are stored of those that failed alike, it may be that of another one. */
 function KeptLog({ id }: { id: string }) {
   const { data, error } = useRead("FleetService/Log", { sentinel: id, which: "failed" });
   if (data === undefined && error === undefined) return <p class="quiet">Reading the log…</p>;

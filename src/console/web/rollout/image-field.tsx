@@ -6,7 +6,7 @@ import { useRead } from "#console/web/use-read.ts";
 import type { StartFields } from "./request.ts";
 import { type Suggestion, sightOf, suggest } from "./suggestions.ts";
 
-/** As W3C's "ARIA Authoring Practices Guide" has a combobox: the focus stays in the field, keys walk over the list. */
+/** A combobox as in W3C's "ARIA Authoring Practices Guide": the focus stays in the field, keys walk over the list. */
 export function ImageField({ fields, faults, change }: FormPart<StartFields>) {
   const { data } = useRead("images", {});
   const images = data?.images ?? [];
@@ -91,7 +91,7 @@ function useList(options: readonly Suggestion[], choose: (option: Suggestion) =>
   return { id, isOpen, options, active, take, open, field };
 }
 
-/** From no option to the first or the last one, and around from there. */
+/** The option that a step leads to: from none to the first or the last one, and around from there. */
 function nextIndex(active: number | undefined, step: 1 | -1, length: number): number {
   const from = active ?? (step === 1 ? -1 : 0);
   return (from + step + length) % length;

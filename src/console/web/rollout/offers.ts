@@ -1,4 +1,4 @@
-/** Which operations the page of a rollout offers, and which of them is the safe one. Pure. */
+/** Selects the operations that the page of a rollout offers, and the safe one of them. Pure. */
 import type { LiveRollout } from "#console/contract.ts";
 import type { Operation } from "#rollout/contract.ts";
 import { isSkippable } from "./questions.ts";
@@ -6,7 +6,7 @@ import { isSkippable } from "./questions.ts";
 /** `main`: the safe one; at most one is. `grave`: it changes sentinels, and nothing asks for it. */
 export type Offer = { operation: Operation; tone: "main" | "grave" | "" };
 
-/** In the order in which they are shown, the safe one before all of them. */
+/** The order in which operations are shown, the safe one before all of them. */
 const order: readonly Operation[] = ["Resume", "RollbackAll", "Skip", "Pause", "Cancel", "Rollout"];
 
 export function offersOf(rollout: LiveRollout): Offer[] {
@@ -16,7 +16,7 @@ export function offersOf(rollout: LiveRollout): Offer[] {
   return offers.toSorted((a, b) => Number(b.tone === "main") - Number(a.tone === "main"));
 }
 
-/** Whether it is legal in this state, and has something to do. */
+/** True if the operation is legal in this state, and has something to do. */
 function isOffered(operation: Operation, { legal, status, previous_images }: LiveRollout): boolean {
   if (!legal.includes(operation)) return false;
   if (operation === "RollbackAll") {

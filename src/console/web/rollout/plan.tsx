@@ -1,4 +1,4 @@
-/** What a rollout would do, wave by wave. */
+/** Shows what a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
@@ -81,7 +81,7 @@ function regionWords(regions: Record<string, number>): string {
     .join(" · ");
 }
 
-/** So many ids are named of each cause. */
+/** The number of ids that are named of each cause. */
 const mostIds = 10;
 
 /** The sentinels that a plan leaves out, by what leaves them out. */

@@ -97,7 +97,7 @@ function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]):
   return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
 }
 
-/** Of a rollout whose image no sentinel has: there is nothing to restore. */
+/** The question for a rollout whose image no sentinel has: there is nothing to restore. */
 function rollbackOfNone({ status }: LiveRollout, isTicked: boolean): Words {
   const ends = "the rollout ends as cancelled.";
   return {
@@ -179,7 +179,7 @@ export function situationOf({ status }: { status: RolloutStatus }): StandingPart
   const { state, outcome, total, standing = [] } = status;
   const where = total === 0 ? [nothingRuns] : standing;
   if (state === "paused") return [...where, nothingStarts];
-  // Of one that was rolled back only those that serve nothing are known.
+  // After a rollback only the sentinels that serve nothing are known.
   if (outcome === "rolled_back") return standing.length > 0 ? standing : undefined;
   return state === "cancelled" ? where : undefined;
 }
@@ -196,7 +196,7 @@ export function downOf({ standing = [] }: RolloutStatus): StandingPart | undefin
   return standing.find(({ down }) => down > 0);
 }
 
-/** Whether it waits for something that an operator may skip: an approval has to be given. */
+/** True if the rollout waits for something that an operator may skip: an approval has to be given. */
 export function isSkippable({ waiting_for: what }: RolloutStatus): boolean {
   return what != null && what !== "approval";
 }
@@ -205,7 +205,7 @@ export function skipLabel({ waiting_for: what }: RolloutStatus): string {
   return what === "window" ? "Start all the same…" : "Skip the wait…";
 }
 
-/** What the request says of the wait that the operator saw. */
+/** The wait that the operator saw, as the request names it. */
 export function seenWait({ waiting_for: what, current_wave: wave }: RolloutStatus) {
   return { waiting_for: what ?? undefined, wave };
 }

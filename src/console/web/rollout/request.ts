@@ -134,7 +134,7 @@ function selectorIn(fields: ChoiceFields, of: "exclude" | "only"): Selector | un
   return Object.keys(selector).length === 0 ? undefined : selector;
 }
 
-/** What is wrong with the text of labels, as a refusal says it; undefined: nothing that the server would not see. */
+/** The faults of the text of labels, as a refusal says them; undefined: there are none that the server would not see. */
 export function refusalOfLabels(fields: ChoiceFields): string | undefined {
   const faults = (["canaries", "onlyLabels", "excludeLabels"] as const).flatMap((name) => {
     const fault = faultOfLabels(fields[name]);
@@ -143,7 +143,7 @@ export function refusalOfLabels(fields: ChoiceFields): string | undefined {
   return faults.length === 0 ? undefined : faults.join("\n");
 }
 
-/** How many of the fields are filled in. */
+/** The number of fields that are filled in. */
 export function countFilled(fields: ChoiceFields): number {
   return names.filter((name) => fields[name].trim() !== "").length;
 }

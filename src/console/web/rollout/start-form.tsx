@@ -124,7 +124,7 @@ const choice = [
   ],
 ] as const;
 
-/** Which sentinels it takes, and in which order; folded, as most rollouts need none of it. */
+/** The fields that choose the sentinels and their order; folded, as most rollouts need none of them. */
 function ChoiceFields(part: Part) {
   const filled = countFilled(part.fields);
   return (

@@ -1,4 +1,4 @@
-/** What the start of a planned rollout does, in the words of its confirmation. Pure. */
+/** Describes what the start of a planned rollout does, in the words of its confirmation. Pure. */
 import { sentinels, shortImage } from "#console/web/format.ts";
 import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
 import type { Words } from "./questions.ts";

@@ -8,8 +8,8 @@ import type { SeenImage } from "#rollout/history/contract.ts";
 export type Suggestion = { text: string; note: string; isStart: boolean };
 
 /**
- * Those that contain every word of the text, in their order. A repository comes first, for a new tag of it, as long as
- * the text is not longer.
+ * The images that contain every word of the text, in their order. A repository comes first, for a new tag of it, as long
+ * as the text is not longer.
  */
 export function suggest(text: string, images: readonly SeenImage[]): Suggestion[] {
   const words = text.toLowerCase().split(/\s+/);
@@ -24,7 +24,7 @@ export function suggest(text: string, images: readonly SeenImage[]): Suggestion[
   return [...starts, ...seen];
 }
 
-/** In the order of their newest image. */
+/** The repositories in the order of their newest image. */
 function repositoriesOf(images: readonly SeenImage[]): string[] {
   return [...new Set(images.map(({ image }) => repositoryOf(image)))];
 }
@@ -44,7 +44,7 @@ export function noteOf({ running, rollout }: SeenImage): string {
   return [...runs, `rolled out ${when(rollout.started_at)}, ${end}${failed}`].join("; ");
 }
 
-/** What is to be said of the typed image; undefined: nothing yet, because it is no whole one. */
+/** The words about the typed image; undefined: there are none yet, because it is no whole one. */
 export function sightOf(
   text: string,
   images: readonly SeenImage[],
@@ -59,7 +59,7 @@ export function sightOf(
   return { isSeen: false, words: `This image was never seen in this fleet. ${which}` };
 }
 
-/** Without tag and digest. */
+/** The name without tag and digest. */
 function repositoryOf(image: string): string {
   return image.replace(/@.*$/, "").replace(/:[^/]*$/, "");
 }

@@ -17,7 +17,7 @@ export function titleOf(detail: Shown): string {
   return status.state === "completed" && status.failed > 0 ? `${name}, with failures` : name;
 }
 
-/** Of the browser's tab: what has to be seen without opening it comes first. */
+/** The title of the browser's tab: what has to be seen without opening it comes first. */
 export function tabTitleOf(detail: Shown): string {
   const { status } = detail;
   if (status.image === null) return "Rollout";

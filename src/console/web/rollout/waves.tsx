@@ -9,7 +9,7 @@ type Props = {
   waves: readonly RecordedWave[];
   current: number;
   isRunning: boolean;
-  /** Of each wave. */
+  /** The counts of each wave. */
   counts: readonly Counts[];
 };
 

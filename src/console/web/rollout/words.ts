@@ -1,4 +1,4 @@
-/** What a rollout takes and in which order, in words. Pure. */
+/** Describes what a rollout takes and in which order. Pure. */
 import type { FleetColumns } from "#console/contract.ts";
 import { when } from "#console/web/times.ts";
 import { someOf } from "#kernel/text.ts";
@@ -8,7 +8,7 @@ import type { RolloutPlan } from "#rollout/contract.ts";
 
 type Fact = readonly [name: string, words: string];
 
-/** Only what the request or the settings say. */
+/** Describes only what the request or the settings say. */
 export function choiceFacts(choice: Choice): Fact[] {
   const { canary_labels: canaries, regions, exclude = [] } = choice;
   const { max_per_region: perRegion, max_unavailable: unavailable } = choice;
@@ -57,12 +57,12 @@ export function percentWords({ wave, percentage }: Wave, waves: readonly Wave[])
 
 type Named = Pick<RolloutPlan, "left_out" | "left_out_count">;
 
-/** What leaves sentinels out: a pin, or the request (`pin` is null), and those that it leaves out. */
+/** The cause that leaves sentinels out, a pin or the request (`pin` is null), and the ids that it leaves out. */
 export type Cause = { pin: string | null; reason: string; ids: string[] };
 
 const mostCauses = 20;
 
-/** By cause, in the order of the plan; `unnamed`: how many more there are. */
+/** Groups the sentinels by cause, in the order of the plan; `unnamed`: how many more there are. */
 export function causesOf({ left_out: named, left_out_count: total }: Named): {
   causes: Cause[];
   unnamed: number;
@@ -79,7 +79,7 @@ export function causesOf({ left_out: named, left_out_count: total }: Named): {
 
 type Marked = { marks: Iterable<string>; waves: FleetColumns["waves"] };
 
-/** How many sentinels of each wave a pin has held back while the rollout ran. */
+/** The number of sentinels of each wave that a pin has held back while the rollout ran. */
 export function countHeldBack({ marks, waves }: Marked): Map<number, number> {
   const counts = new Map<number, number>();
   for (const [index, mark] of [...marks].entries()) {

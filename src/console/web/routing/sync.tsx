@@ -1,4 +1,4 @@
-/** Whether the routes of the incident service match the rows, and the result of the last apply. */
+/** Shows whether the routes of the incident service match the rows, and the result of the last apply. */
 import type { ComponentChildren } from "preact";
 import type { RoutingView } from "#console/contract.ts";
 import { Notice, Panel } from "#console/web/parts/blocks.tsx";

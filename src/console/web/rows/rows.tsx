@@ -1,4 +1,4 @@
-/** Pages of rows: windows, pins or promotions. Each has a table with a button that removes a row, and the form of a new one. */
+/** Pages of rows: windows, pins or promotions. Each has a table with buttons that remove a row, and a form for a new one. */
 import type { ComponentChildren, ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { send } from "#console/web/api.ts";
@@ -21,7 +21,7 @@ type PageProps = {
   title: string;
   about: string;
   error: string | undefined;
-  /** Above the table and the form. */
+  /** The part above the table and the form. */
   now?: ComponentChildren;
   children: ComponentChildren;
 };
@@ -42,7 +42,7 @@ export function RowPage({ title, about, error, now, children }: PageProps) {
   );
 }
 
-/** What a row is called, and the service that has such rows. */
+/** The word for each kind of row, and the service that has such rows. */
 const services = {
   pin: "RolloutPins",
   window: "RolloutWindows",
@@ -61,12 +61,12 @@ type Listed = {
 type Props<Row> = {
   word: Word;
   title: string;
-  /** What is so without any. */
+  /** The words that are shown when there are no rows. */
   none: string;
   rows: readonly Row[];
-  /** Between the name and the reason. */
+  /** The columns between the name and the reason. */
   columns: { name: string; isLong?: boolean; of: (row: Row) => ComponentChildren }[];
-  /** What is asked before a row is removed. */
+  /** The question that is asked before a row is removed. */
   removal: (row: Row) => { title: string; lines: string[] };
   reload: () => void;
 };
@@ -94,7 +94,7 @@ export function RowTable<Row extends Listed>(props: Props<Row>) {
   );
 }
 
-/** With that of the fleet, where there are several. */
+/** Adds the column of the fleet, where there are several. */
 function columnsOf<Row extends Listed>({ columns }: Props<Row>): Props<Row>["columns"] {
   if (!hasSeveralFleets()) return columns;
   const ofRow = ({ fleet }: Row) => (fleet === undefined ? "every one" : titleOf(fleet));
@@ -159,20 +159,20 @@ const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice
 export type RowKind<Fields extends object, Row> = {
   word: Word;
   about: string;
-  /** By the names of the request. */
+  /** The fields of a new row, by the names of the request. */
   empty: Fields;
   inputs: ComponentType<FormPart<Fields>>;
   /** Throws what is wrong with the fields that the server would not see. */
   toRow: (fields: Fields) => object;
   /** The row that was added, in words. */
   describe: (row: Row) => string;
-  /** Whether its own fields name the fleet. */
+  /** True if its own fields name the fleet. */
   namesItsFleet?: true;
 };
 
 type FormProps<Fields extends object, Row> = { kind: RowKind<Fields, Row>; reload: () => void };
 
-/** For the operators of the chosen fleet; whoever else may operate is told why it is missing. */
+/** The form of a new row, for operators of the chosen fleet; others who may operate read why it is missing. */
 export function RowForm<Fields extends object, Row extends { id: string }>(
   props: FormProps<Fields, Row>,
 ) {

@@ -3,7 +3,7 @@ import { filled, textIn } from "#console/web/parts/fields.ts";
 import { toInstant, when } from "#console/web/times.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 
-/** By the names of the request. */
+/** The fields of a window, by the names of the request. */
 export type WindowFields = {
   id: string;
   kind: RolloutWindow["kind"];
@@ -36,7 +36,7 @@ export type Weekday = NonNullable<RolloutWindow["days"]>[number];
 
 type Times = Pick<RolloutWindow, "time_zone" | "days" | "from" | "to" | "starts" | "ends">;
 
-/** From Monday on. */
+/** The days of a week, from Monday on. */
 export const dayNames: readonly (readonly [Weekday, string])[] = [
   ["mon", "Mon"],
   ["tue", "Tue"],

@@ -1,8 +1,8 @@
-/** What the list of sentinels is refined by, as the address and the request have it. Pure. */
+/** Reads and writes what the list of sentinels is refined by, as the address and the request have it. Pure. */
 import { count } from "#console/web/format.ts";
 import type { FleetSearch } from "#fleet/overview/contract.ts";
 
-/** In the order of their fields. */
+/** The filters in the order of their fields. */
 export const filters = ["region", "image", "state", "health"] as const;
 export type Filter = (typeof filters)[number];
 
@@ -10,7 +10,7 @@ export const pageSize = 50;
 
 type Refinement = Partial<FleetSearch>;
 
-/** By the query of the address. What no request may have is left out: the address may come from anywhere. */
+/** The search of an address's query. Other names and impossible pages are left out: an address may come from anywhere. */
 export function searchOf(query: Readonly<URLSearchParams>): Refinement & { page: number } {
   const asked: Record<string, string> = {};
   for (const name of ["search", ...filters]) {

@@ -15,9 +15,9 @@ import { healthWords, stateWords } from "./words.ts";
 type Props = {
   overview: FleetOverview;
   page: number;
-  /** Whether the overview is the answer to what is asked, not to the question before. */
+  /** True if the overview is the answer to what is asked, not to the question before. */
   isCurrent: boolean;
-  /** After another page was asked for. */
+  /** Called after another page was asked for. */
   onTurn: () => void;
 };
 

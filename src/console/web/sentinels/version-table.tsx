@@ -1,4 +1,4 @@
-/** How many sentinels of each region run which image. */
+/** Shows how many sentinels of each region run which image. */
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
 import { Panel } from "#console/web/parts/blocks.tsx";
