@@ -185,7 +185,8 @@ describe("the program", () => {
   it("accepts only signed requests at the worker", async () => {
     const { worker = "" } = program.endpoints();
 
-    const answer = await requestHttp2(worker, "/discover");
+    const ca = readFileSync(path.join(program.dataDir, "restate", "worker.pem"));
+    const answer = await requestHttp2(worker, { path: "/discover", ca });
 
     expect(answer).toBe(401);
   });
@@ -224,10 +225,10 @@ describe("the program", () => {
   });
 });
 
-async function requestHttp2(url: string, requestPath: string): Promise<number> {
+async function requestHttp2(url: string, of: { path: string; ca: Buffer }): Promise<number> {
   const { connect } = await import("node:http2");
-  const session = connect(url);
-  const stream = session.request({ ":path": requestPath, accept: "application/json" });
+  const session = connect(url, { ca: of.ca });
+  const stream = session.request({ ":path": of.path, accept: "application/json" });
   const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
   session.destroy();
   return Number(headers[":status"]);
