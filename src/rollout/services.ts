@@ -13,12 +13,13 @@ import type { OrderStop } from "#rollout/handlers/stop.ts";
 import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
 import type { GateChecks } from "#rollout/rules/start.ts";
-import { createReadStrays, createWatch, type ReadWindows } from "#rollout/services/poll.ts";
+import { createReadStrays, type ReadWindows } from "#rollout/services/poll.ts";
 import {
   createPinService,
   createPromotionService,
   createWindowService,
 } from "#rollout/services/rows.ts";
+import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
 import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";

@@ -1,4 +1,4 @@
-/** Writes a transition: the state, the chat message, the row of history. */
+/** Announces what happens: the state is written, channels get a message, history gets rows. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { notices, topicKey } from "#alerts/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";

@@ -1,4 +1,4 @@
-/** The exclusive handlers by which an operator lets a rollout that waits go on. */
+/** Waits of a rollout: starts one, polls again, and ends it, by an operator or because windows have changed. */
 import { InvocationIdParser, type ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";

@@ -3,7 +3,7 @@ import { type ObjectContext, type ObjectSharedContext, rpc } from "@restatedev/r
 import { ofFleet } from "#rollout/fleets.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
-import { repairIntervalMs } from "#rollout/services/poll.ts";
+import { repairIntervalMs } from "#rollout/services/watch.ts";
 import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
 import { sendAgain } from "./announce.ts";
 import { inFlight } from "./answer.ts";

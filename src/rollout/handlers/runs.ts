@@ -9,7 +9,7 @@ import {
   rolloutRuns,
   rolloutWatch,
 } from "#rollout/internal.ts";
-import { repairIntervalMs } from "#rollout/services/poll.ts";
+import { repairIntervalMs } from "#rollout/services/watch.ts";
 import {
   type HeadPolicy,
   type RolloutHead,

@@ -1,4 +1,4 @@
-/** Stops a rollout because a condition failed, and starts the rollback that is to follow. */
+/** Stops a rollout, by an operator or because a condition failed: no order leaves any more, and a rollback may follow. */
 import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { together } from "#kernel/restate.ts";
