@@ -22,11 +22,11 @@ const renamed = (file: string, step: string): Edit => ({
 const edits = {
   event: renamed("alerts/object.ts", "post-event"),
   watch: renamed("monitor/heartbeat/commit.ts", "release"),
-  eventRecords: renamed("alerts/recorder.ts", "save-events"),
+  eventRecords: renamed("alerts/services.ts", "save-events"),
   checkRecords: renamed("monitor/records.ts", "write-records"),
   tick: renamed("monitor/check/steps.ts", "look-around"),
   probe: renamed("monitor/probe/service.ts", "probe"),
-  job: { file: "cron/jobs/count-keys.ts", from: 'step("count-keys"', to: 'step("sum-keys"' },
+  job: { file: "cron/jobs/keys.ts", from: 'step("count-keys"', to: 'step("sum-keys"' },
 } satisfies Record<string, Edit>;
 
 /** The heartbeats that page somebody: a test takes the next one. */
