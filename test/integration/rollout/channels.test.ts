@@ -1,5 +1,5 @@
 /** The channels of the definitions that get messages of rollouts. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { webhookChannel } from "../../support/alerts/message-builders.ts";
 import { startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../support/rollout/rollout-builders.ts";
@@ -18,6 +18,7 @@ it("a channel gets the messages that it wants, in order, and the webhook of the 
       },
     },
   });
+  onTestFinished(() => bench.stop());
 
   await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
 
