@@ -31,10 +31,12 @@ export type Servers = {
 export function startServers(base: Base, stops: Stops): Servers {
   const launched = Promise.withResolvers<void>();
   const database = failing(base, launchPostgres(base, stops, launched.resolve));
+  // Made while Postgres starts.
+  const workerTls = failing(base, createWorkerTls(base.config));
   return {
     database,
     launched: Promise.race([launched.promise, database.catch(() => {})]),
-    startRestate: () => failing(base, launchRestate(base, stops)),
+    startRestate: () => failing(base, launchRestate(base, stops, workerTls)),
   };
 }
 
@@ -52,23 +54,30 @@ async function launchPostgres(base: Base, stops: Stops, onLaunch: () => void): P
   return (await stops.start("Postgres", () => startPostgres(settings))).url;
 }
 
-async function launchRestate(base: Base, stops: Stops): Promise<Restate> {
+async function launchRestate(
+  base: Base,
+  stops: Stops,
+  tls: ReturnType<typeof createWorkerTls>,
+): Promise<Restate> {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
   const identityKeyFile = writeIdentityKey(dataDir, credentials);
-  const workerTls = await createWorkerTls(config.worker);
+  const workerTls = await tls;
   const keys = { identityKeyFile, workerCertificate: workerTls?.cert };
   const settings = { ...keys, dataDir, log, signal: stops.signal };
   return { ...(await stops.start("Restate", () => startRestate(settings))), workerTls };
 }
 
 /**
- * Makes the certificate of this start, which is stored nowhere: other users of the machine may listen at the worker's port while it does not, and
- * would be called in its place. undefined: the settings say where Restate calls, or it trusts what this platform does.
+ * Makes the certificate of this start, which is stored nowhere: other users of the machine may listen at the worker's port
+ * while it does not, and would be called in its place. undefined: Restate is another's, or the settings say where it calls, or
+ * it trusts what this platform does.
  */
-async function createWorkerTls({ host, advertised_url }: Config["worker"]) {
-  if (advertised_url !== "" || process.platform !== "linux") return undefined;
+async function createWorkerTls({ restate, worker: { host, advertised_url } }: Config) {
+  if (restate.ingress_url !== "" || advertised_url !== "" || process.platform !== "linux") {
+    return undefined;
+  }
   await import("reflect-metadata");
   const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import(
     "@peculiar/x509"
