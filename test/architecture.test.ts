@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import {
   findCircle,
   foldersOf,
+  packagesOf,
   readImports,
   specifiersOf,
 } from "./support/repository/import-graph.ts";
@@ -151,3 +152,7 @@ it.each(globSync("src/**/*.ts", { exclude: ["src/console/web/**"] }))(
     );
   },
 );
+
+it("a local sentinel loads no package but undici: a machine runs many of them", () => {
+  expect(packagesOf("src/sentinel/main.ts")).toEqual(["undici"]);
+});

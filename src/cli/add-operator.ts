@@ -1,7 +1,7 @@
 /** `vedette operators add`: a token for a person or a program, and the setting that lets it in. */
 import { OperatorName } from "#control/contract.ts";
 import { roles as everyRole, type Role } from "#kernel/roles.ts";
-import { complain, print, printJson } from "./table.ts";
+import { complain, print, printJson } from "./print.ts";
 import { makeToken } from "./token.ts";
 
 type Options = { roles?: Role[]; json: boolean };

@@ -14,11 +14,11 @@ import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
+import { complain, printJson } from "./print.ts";
 import { addPromotionCommands } from "./promotions/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
 import { addSignInCommands } from "./sign-in/commands.ts";
-import { complain, printJson } from "./table.ts";
 import { addWindowCommands } from "./windows/commands.ts";
 
 /**

@@ -2,7 +2,8 @@
 import { styleText } from "node:util";
 import { examine, type Finding } from "#app/doctor.ts";
 import type { DatabaseOptions } from "./options.ts";
-import { plain, printAnswer } from "./table.ts";
+import { printAnswer } from "./print.ts";
+import { plain } from "./table.ts";
 
 const colours = { ok: "green", warning: "yellow", fault: "red", unknown: "cyan" } as const;
 

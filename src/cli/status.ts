@@ -5,7 +5,8 @@ import { checkWords, stateWords } from "#kernel/words.ts";
 import { type StatusView, statusHandlers, statusReads } from "#status/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
-import { createTable, plain, printAnswer } from "./table.ts";
+import { printAnswer } from "./print.ts";
+import { createTable, plain } from "./table.ts";
 
 /** Exit code 0: nothing is wrong; 2: something is. */
 export async function showStatus(options: GlobalOptions): Promise<number> {

@@ -8,8 +8,8 @@ import { readToml } from "#kernel/documents.ts";
 import { readIfThere, readSecretVariable } from "#kernel/files.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { isGone } from "#kernel/process.ts";
+import { complain, usageError } from "./print.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
-import { complain, usageError } from "./table.ts";
 
 export type TargetOptions = {
   url?: string | undefined;

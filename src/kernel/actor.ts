@@ -1,7 +1,7 @@
 /** Signs the names of callers for their way through Restate, and checks the signatures. */
 import { createHash, createHmac } from "node:crypto";
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
-import { isSameSecret } from "./crypto.ts";
+import { isSameSecret } from "./same-secret.ts";
 
 // The name and the accounts of a caller on their way through Restate. Any client that reaches Restate's own ingress can
 // send any header, so the gateway signs them, and a signature is valid for one request only.

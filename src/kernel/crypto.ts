@@ -1,4 +1,4 @@
-/** Seals values, compares secrets in constant time, and generates keys of identity. */
+/** Seals values and makes keys of identity. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -8,7 +8,6 @@ import {
   type Decipheriv,
   generateKeyPairSync,
   randomBytes,
-  timingSafeEqual,
 } from "node:crypto";
 import bs58 from "bs58";
 import { z } from "zod";
@@ -73,12 +72,6 @@ function finish(opening: Decipheriv, content: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Compares two texts; takes as long for others of the same length. */
-export function isSameSecret(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** A new private key: ed25519, PKCS #8, PEM. */

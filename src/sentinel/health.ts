@@ -1,6 +1,6 @@
 /** A sentinel's private port, by which the driver checks its health and activates it. */
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { isSameSecret } from "#kernel/crypto.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 
 export type Health = {
   id: string;

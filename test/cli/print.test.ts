@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { forTerminal, toJsonLine } from "#cli/table.ts";
+import { forTerminal, toJsonLine } from "#cli/print.ts";
 
 const esc = "\u001b";
 

@@ -1,6 +1,7 @@
 /** Commands about the metrics alert manager, and tokens. They never print a token. */
 import type { Environment } from "#alerts/contract.ts";
-import { complain, plain, print, printAnswer, printJson } from "#cli/table.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
 import { readFileRows } from "#definitions/commands.ts";

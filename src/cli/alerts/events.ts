@@ -12,7 +12,8 @@ import {
 import { ConnectionError } from "#cli/answer.ts";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { complain, createTable, plain, printAnswer, usageError } from "#cli/table.ts";
+import { complain, printAnswer, usageError } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { pick } from "#kernel/text.ts";
 import { formatDuration, formatUtc } from "#kernel/time.ts";
 import { callerWords, eventWords } from "#kernel/words.ts";

@@ -1,5 +1,6 @@
 /** Commands that read the rows of alert routes. */
-import { complain, createTable, plain, print, printAnswer, printJson } from "#cli/table.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";
 import { readFileChecks, readFileRows } from "#definitions/commands.ts";
 import { lintAlertRoutes, simulateAlert, walkAll } from "#routing/commands.ts";

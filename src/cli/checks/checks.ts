@@ -1,7 +1,7 @@
 /** Commands that read the status and the results of checks. */
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
 import { reportChecks, reportHistory, reportReplay } from "./report.ts";
 
 export async function listChecks(options: GlobalOptions): Promise<number> {

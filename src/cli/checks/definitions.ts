@@ -1,5 +1,5 @@
 /** Commands about the definitions of checks; they need no running program. */
-import { print, printJson } from "#cli/table.ts";
+import { print, printJson } from "#cli/print.ts";
 import { writeExport } from "#cli/write-export.ts";
 import { readConfig } from "#config.ts";
 import { readFileChecks } from "#definitions/commands.ts";

@@ -1,5 +1,5 @@
 /** `vedette heartbeats next`: the times at which a heartbeat by cron expects pings. */
-import { printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import type { CronDialect } from "#kernel/cron-expression.ts";

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { createTable, plain, print, printAnswer, printJson } from "#cli/table.ts";
+import { print, printAnswer, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { pick } from "#kernel/text.ts";
 import { formatDuration, formatUtc } from "#kernel/time.ts";

@@ -1,7 +1,8 @@
 /** Commands that run a check, mute or acknowledge its alerts, or set maintenance windows. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { plain, printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
 import { pick } from "#kernel/text.ts";
 import { formatDuration, formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";

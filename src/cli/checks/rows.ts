@@ -1,5 +1,5 @@
 /** Appends rows to the file of definitions, or prints them to be pasted there, and says what to do next. */
-import { printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { type AddedRow, addRowToFile } from "#definitions/commands.ts";
 

@@ -1,7 +1,7 @@
 /** `vedette completion`: what a shell needs to complete the commands. */
 import { Argument, type Command } from "commander";
 import { type Exit, load } from "#cli/load.ts";
-import { print } from "#cli/table.ts";
+import { print } from "#cli/print.ts";
 import type { Shell } from "./tree.ts";
 
 const shells: Shell[] = ["bash", "zsh", "fish"];

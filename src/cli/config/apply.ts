@@ -1,7 +1,7 @@
 /** Compares the definitions of a file with those of a running program, and applies them. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { readFileDefinitions } from "#definitions/commands.ts";
 import {

@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import { findUnknownChannels } from "#app/fleets.ts";
 import { findOff, findSilent } from "#app/monitor-secrets.ts";
-import { printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
 import { emptySet, type Section, sectionNames } from "#definitions/rows/contract.ts";

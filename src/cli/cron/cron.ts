@@ -1,6 +1,7 @@
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
-import { createTable, plain, printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { type CronJobName, type CronStatus, cronJobs } from "#cron/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";

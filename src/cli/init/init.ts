@@ -1,7 +1,7 @@
 /** `vedette init`: the files that a directory begins with. */
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { print } from "#cli/table.ts";
+import { print } from "#cli/print.ts";
 import { findDefinitions } from "#definitions/commands.ts";
 import { definitionsText, settingsText } from "./texts.ts";
 

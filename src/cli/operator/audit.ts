@@ -1,7 +1,8 @@
 /** `vedette audit`: who did what. */
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
-import { complain, createTable, plain, print, printJson } from "#cli/table.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 
 export type AuditOptions = DatabaseOptions & {

@@ -1,6 +1,7 @@
 import { type Operator, withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
-import { complain, createTable, plain, print, printAnswer, printJson } from "#cli/table.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 
 export type RootKeyOptions = DatabaseOptions & {

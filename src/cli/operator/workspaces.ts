@@ -1,6 +1,7 @@
 import { type OperatorSource, withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "#cli/options.ts";
-import { createTable, plain, print, printAnswer, printJson, usageError } from "#cli/table.ts";
+import { print, printAnswer, printJson, usageError } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 
 export async function createWorkspace(name: string, options: DatabaseOptions): Promise<number> {
   const id = await withOperator(options, ({ workspaces }) => workspaces.create(name));

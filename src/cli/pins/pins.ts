@@ -1,8 +1,9 @@
 /** The commands on pins. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
+import { complain, printAnswer, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
-import { complain, createTable, plain, printAnswer, usageError } from "#cli/table.ts";
+import { createTable, plain } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, whichOf } from "#kernel/words.ts";

@@ -1,7 +1,8 @@
 /** The commands on promotions. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { createTable, plain, printAnswer } from "#cli/table.ts";
+import { printAnswer } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { callerWords } from "#kernel/words.ts";
 import {

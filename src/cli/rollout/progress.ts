@@ -1,7 +1,8 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
 import cliProgress from "cli-progress";
 import type { Connection } from "#cli/connection.ts";
-import { plain, toJsonLine } from "#cli/table.ts";
+import { toJsonLine } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutRequest, RolloutStatus, StandingPart } from "#rollout/contract.ts";

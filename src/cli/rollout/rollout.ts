@@ -1,8 +1,8 @@
 /** The commands that start, follow and control a rollout. Each returns its exit code. */
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
+import { print, printAnswer, printJson, usageError } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
-import { print, printAnswer, printJson, usageError } from "#cli/table.ts";
 import type { Labels } from "#fleet/contract.ts";
 import {
   isLeftBehind,

@@ -1,7 +1,8 @@
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { reportSentinels } from "#cli/rollout/report.ts";
-import { complain, plain, print, printAnswer, printJson } from "#cli/table.ts";
+import { plain } from "#cli/table.ts";
 import {
   ConfirmedList,
   defaultFleet,

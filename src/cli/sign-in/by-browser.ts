@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { z } from "zod";
 import { ask, type Question, refusalOf } from "#cli/answer.ts";
-import { complain } from "#cli/table.ts";
+import { complain } from "#cli/print.ts";
 import type { Secret } from "#cli/token.ts";
 import { BeginAnswer, SessionAnswer, signInPath } from "#control/sign-in/contract.ts";
 import { portTaken } from "#kernel/server.ts";

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { ConnectionError } from "#cli/answer.ts";
 import type { GlobalOptions } from "#cli/options.ts";
+import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import {
   deleteSession,
   hasEnded,
@@ -11,7 +12,6 @@ import {
   type SavedSession,
   saveSession,
 } from "#cli/saved-session.ts";
-import { complain, print, printAnswer, printJson } from "#cli/table.ts";
 import { findTarget, findUrl, tokenRefused } from "#cli/target.ts";
 import { makeSecret, type Secret } from "#cli/token.ts";
 import { DeviceAnswer, PollAnswer, type SessionAnswer, WhoAmI } from "#control/sign-in/contract.ts";

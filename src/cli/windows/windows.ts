@@ -1,7 +1,8 @@
 /** The commands on windows. Each returns its exit code. */
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
-import { createTable, plain, printAnswer, usageError } from "#cli/table.ts";
+import { printAnswer, usageError } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import {

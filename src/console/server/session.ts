@@ -5,8 +5,8 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
-import { isSameSecret } from "#kernel/crypto.ts";
 import { Role } from "#kernel/roles.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 
 const SignedSession = z.object({
   id: z.string(),

@@ -4,9 +4,10 @@ import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { rowAccounts } from "#control/token.ts";
-import { createSealer, isSameSecret } from "#kernel/crypto.ts";
+import { createSealer } from "#kernel/crypto.ts";
 import { secretPrefixes } from "#kernel/log.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 import { findLinked } from "./claims.ts";
 import { accountId } from "./names.ts";
 

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
 import type { Session } from "chdb";
-import { isSameSecret } from "#kernel/crypto.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 import {
   hardLimitMs,
   maxStatementBytes,
