@@ -30,7 +30,7 @@ export function databaseRead(
 export function readNow<Answer>(
   ctx: Pick<Context, "run" | "console">,
   { name, limitMs, describe }: ReadSettings,
-  read: () => Promise<Answer>,
+  read: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
   return ctx.run(name, async () => {
     try {
@@ -54,11 +54,14 @@ const attempts = {
   shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError || isHung(error)),
 };
 
-/** Retried for some seconds. An attempt still running at the limit is abandoned; its own timeout ends it. */
+/** Retried for some seconds. An attempt still running at the limit is abandoned: its signal, or its own timeout, ends it. */
 export function readPatiently<Answer>(
   limitMs: number,
-  read: () => Promise<Answer>,
+  read: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
   const late = new Error(`no answer within ${limitMs / 1_000} seconds`);
-  return unlessLate((signal) => pRetry(read, { ...attempts, signal }), { limitMs, late });
+  return unlessLate((signal) => pRetry(() => read(signal), { ...attempts, signal }), {
+    limitMs,
+    late,
+  });
 }

@@ -7,7 +7,11 @@ import type { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.
 import { regrade } from "#monitor/rules/grade.ts";
 import { decide, newCheckState } from "#monitor/rules/verdict.ts";
 
-export type ReplayCheck = (request: CheckReplayRequest) => Promise<CheckReplay>;
+/** Throws before its next read once the signal is aborted. */
+export type ReplayCheck = (
+  request: CheckReplayRequest,
+  signal: AbortSignal,
+) => Promise<CheckReplay>;
 
 type Parts = {
   database: Database;
@@ -23,7 +27,7 @@ const maxEpisodes = 100;
 
 /** Returns what would have alerted under the rules of the request, and what does under those defined. */
 export function createReplayCheck(parts: Parts): ReplayCheck {
-  return async (request) => {
+  return async (request, signal) => {
     const { apiChecks } = await parts.readDefinitions();
     const check = apiChecks.find(({ id }) => id === request.check);
     if (check === undefined) throw new Error(`${request.check} is no API check`);
@@ -32,7 +36,7 @@ export function createReplayCheck(parts: Parts): ReplayCheck {
     const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };
     const requested = withRequest(defined, request);
     const replays = [defined, requested].map((rules) => ({ rules, ...createReplay(rules) }));
-    const span = { checkId: check.id, fromMs, toMs };
+    const span = { checkId: check.id, fromMs, toMs, signal };
     let runs = 0;
     for await (const run of readRuns(parts.database, span)) {
       runs += 1;
@@ -57,12 +61,13 @@ function withRequest(rules: Rules, request: CheckReplayRequest): Rules {
   };
 }
 
-type Span = { checkId: string; fromMs: number; toMs: number };
+type Span = { checkId: string; fromMs: number; toMs: number; signal: AbortSignal };
 
-async function* readRuns(database: Database, { checkId, fromMs, toMs }: Span) {
+async function* readRuns(database: Database, { checkId, fromMs, toMs, signal }: Span) {
   const span = [checkId, new Date(fromMs), new Date(toMs)];
   const locations = await database.query(selectLocations, span);
   for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
+    signal.throwIfAborted();
     const endMs = Math.min(startMs + stepMs, toMs);
     const { rows } = await database.query(selectResults, [
       checkId,

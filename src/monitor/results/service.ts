@@ -37,10 +37,10 @@ export function createCheckReads(parts: Parts) {
   const { readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
   /** Within the read, whose time limit also holds for this one. */
   const ofKnown =
-    <Answer>(check: string | undefined, read: () => Promise<Answer>) =>
-    async () => {
+    <Answer>(check: string | undefined, read: (signal: AbortSignal) => Promise<Answer>) =>
+    async (signal: AbortSignal) => {
       if (check !== undefined) requireKnown(await readDefinitions(), check);
-      return read();
+      return read(signal);
     };
   return implement(checkReads, {
     handlers: {
@@ -70,9 +70,9 @@ export function createCheckReads(parts: Parts) {
           ofKnown(request.check, () => reader.episodes(request)),
         ),
       Replay: (ctx, request) => {
-        const read = async () => {
+        const read = async (signal: AbortSignal) => {
           requireApiCheck(await readDefinitions(), request.check);
-          return replayCheck(request);
+          return replayCheck(request, signal);
         };
         return readNow(ctx, reads.replay, ofKnown(request.check, read));
       },
