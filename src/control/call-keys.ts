@@ -29,7 +29,7 @@ export function createIsKeyReused(database: Database, log: Log): IsKeyReused {
     inTime(
       () =>
         ask(call).catch((error: Error) => {
-          log.warn({ detail: error.message }, "idempotency key not looked up");
+          log.warn({ err: error }, "idempotency key not looked up");
           return false;
         }),
       { limitMs: timeoutMs, otherwise: false },

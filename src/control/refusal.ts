@@ -5,9 +5,8 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { defaultFleet, type FleetOperators, isOperatorOf, notOperatorOf } from "#fleet/contract.ts";
 import { clientOf, hopsOf } from "#kernel/address.ts";
-import { isUnavailable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
-import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
+import { describeProblem, isUnavailable, ProblemError, toProblem } from "#kernel/problem.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { endWith, pathOf } from "#kernel/server.ts";
 import { cleanText, noSuch } from "#kernel/text.ts";
@@ -101,7 +100,7 @@ export function createRefuse(log: Log) {
 }
 
 /** Callers of Restate read `message`; it says the same as `detail`. */
-function bodyOf(problem: Problem, requestId: string): string {
+function bodyOf(problem: ReturnType<typeof toProblem>, requestId: string): string {
   return JSON.stringify({ ...problem, message: problem.detail, requestId });
 }
 

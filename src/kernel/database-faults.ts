@@ -77,16 +77,6 @@ export function isConnectionLost(error: unknown): boolean {
 /** No class of Postgres begins with E, as the codes of the system do: EPIPE. */
 const sqlState = /^(?!E)[0-9A-Z]{5}$/;
 
-/**
- * True if a caller should try again in a moment: Postgres cannot be reached, hangs or is overloaded (SQLSTATE
- * classes 08, 53, 57), or there was no connection at all.
- */
-export function isUnavailable({ code, message }: Error & { code?: unknown }): boolean {
-  return unavailable.test(String(code ?? "")) || /timeout|terminat/i.test(message);
-}
-
-const unavailable = /^(08|53|57)|^E[A-Z]+$/;
-
 /** Why the data can never be written; null: it was written. Throws errors that may be temporary. */
 export async function whyUnwritable(write: () => Promise<unknown>): Promise<string | null> {
   try {

@@ -1,7 +1,8 @@
 /** Writes the log, and masks the secrets in it and in every text from elsewhere. */
-import { type Logger, pino, stdSerializers } from "pino";
+import { type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
-import { cleanText } from "./text.ts";
+import { isOutage } from "./problem.ts";
+import { cleanText, escapeJson, forTerminal } from "./text.ts";
 
 /** PEM (RFC 7468), OpenSSH and PGP (RFC 9580) write it so. */
 const edge = /-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
@@ -241,7 +242,7 @@ const wordFields = ["detail", "reason", "cause", "fault", "line", "last_words"];
 /** One JSON object per line on stdout; on a terminal the same lines in a readable form. */
 export function createLog(settings: LogSettings): Log {
   const options = {
-    ...{ level: settings.level, base: null, redact: secretPaths },
+    ...{ level: settings.level, base: null, redact: secretPaths, hooks: limitOutages() },
     formatters: { log: (fields: object) => maskIn(fields, wordFields) },
     serializers: {
       err: (error: unknown) =>
@@ -250,16 +251,36 @@ export function createLog(settings: LogSettings): Log {
   };
   const isPretty =
     settings.format === "pretty" || (settings.format === "auto" && process.stdout.isTTY === true);
-  return isPretty
-    ? pino(options, pretty({ sync: true, translateTime: "HH:MM:ss" }))
-    : pino(options, pino.destination({ fd: 1, sync: true }));
+  const format = isPretty ? pretty.prettyFactory({ translateTime: "HH:MM:ss" }) : escapeJson;
+  const output = pino.destination({ fd: 1, sync: true });
+  const write = (line: string) => output.write(isPretty ? forTerminal(format(line)) : format(line));
+  return pino(options, { write });
+}
+
+const ofRequest = new Set(["err", "requestId", "path", "step"]);
+
+/** Leaves out lines that say of a request what one of the last ten seconds said: that the same server is away. */
+function limitOutages(): NonNullable<LoggerOptions["hooks"]> {
+  const loggedAtMs = new Map<string, number>();
+  return {
+    logMethod(line, method) {
+      const [fields, message] = line as unknown as [{ err?: unknown; step?: unknown }?, string?];
+      if (isOutage(fields?.err) && Object.keys(fields).every((name) => ofRequest.has(name))) {
+        const kind = [message, fields.step, fields.err.code].join();
+        if (performance.now() - (loggedAtMs.get(kind) ?? -1e9) < 10_000) return;
+        loggedAtMs.set(kind, performance.now());
+      }
+      method.apply(this, line);
+    },
+  };
 }
 
 /** Other members may have anything: of Postgres' errors the values of a row. */
 function describeError(error: Error): Record<string, unknown> {
   const { type, message, stack, code, aggregateErrors } = stdSerializers.err(error);
   const causes = aggregateErrors?.map((one: Error) => one.message).join("; ");
-  const words = { type, message, stack, ...(code !== undefined && { code }) };
+  const where = isOutage(error) ? {} : { stack };
+  const words = { type, message, ...where, ...(code !== undefined && { code }) };
   return maskIn({ ...words, ...(causes !== undefined && { causes }) }, [
     ...Object.keys(words),
     "causes",

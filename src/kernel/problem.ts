@@ -71,3 +71,20 @@ export function describeProblem(init: ProblemInit<string>): Problem {
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }
+
+/**
+ * True if a caller should try again in a moment: Postgres cannot be reached, hangs or is overloaded (SQLSTATE
+ * classes 08, 53, 57), or there was no connection at all.
+ */
+export function isUnavailable({ code, message }: Error & { code?: unknown }): boolean {
+  return unavailable.test(String(code ?? "")) || /timeout|terminat/i.test(message);
+}
+
+const unavailable = /^(08|53|57)|^E[A-Z]+$/;
+
+/** True if a server is away: where in the code that was noticed says nothing. */
+export function isOutage(error: unknown, depth = 0): error is Error & { code?: unknown } {
+  if (!(error instanceof Error) || depth > 5) return false;
+  const isAnswer = error instanceof ProblemError && error.status > 500;
+  return isAnswer || isUnavailable(error) || isOutage(error.cause, depth + 1);
+}

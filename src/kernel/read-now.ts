@@ -59,9 +59,6 @@ export function readPatiently<Answer>(
   limitMs: number,
   read: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
-  const late = new Error(`no answer within ${limitMs / 1_000} seconds`);
-  return unlessLate((signal) => pRetry(() => read(signal), { ...attempts, signal }), {
-    limitMs,
-    late,
-  });
+  const limit = { limitMs, late: new Error(`no answer within ${limitMs / 1_000} seconds`) };
+  return unlessLate((signal) => pRetry(() => read(signal), { ...attempts, signal }), limit);
 }

@@ -9,6 +9,22 @@ export function cleanText(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed().replace(unfit, " ");
 }
 
+/** Keeps line breaks and colours; removes everything else that controls a terminal or changes text direction. */
+export function forTerminal(text: string): string {
+  return text.replace(unfitOrColour, (found) => (colour.test(found) ? found : " "));
+}
+
+/** Matches the colours that are used here: none that could hide text. */
+const colour = /\[(?:[0-2]|2[0-9]|3[1-79])m$/;
+
+const unfitOrColour = new RegExp(`\\u001b\\[\\d{1,2}m|(?![\\n\\t])${unfit.source}`, unfit.flags);
+
+/** Escapes what `JSON.stringify` leaves: control characters beyond ASCII, and marks of text direction. Keeps line breaks. */
+export function escapeJson(json: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(unfit, (unit) => (unit === "\n" ? unit : escaped(unit)));
+}
+
 /** True if `cleanText` would leave a text unchanged: for ids, which must not be changed. */
 export function isClean(text: string, maxLength: number): boolean {
   return text.length <= maxLength && cleanText(text, maxLength) === text;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { forTerminal, toJsonLine } from "#cli/print.ts";
+import { escapeJson, forTerminal } from "#kernel/text.ts";
 
 const esc = "\u001b";
 
@@ -25,11 +25,11 @@ describe("forTerminal", () => {
   });
 });
 
-describe("toJsonLine", () => {
+describe("escapeJson", () => {
   it("contains nothing that controls a terminal, and parses to the same value", () => {
     const value = { reason: `${esc}[2J\u009b2J\u202e\u2028` };
 
-    const line = toJsonLine(value);
+    const line = escapeJson(JSON.stringify(value));
 
     expect(line).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(line)).toEqual(value);

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 
 const module_ = fileURLToPath(new URL("../../src/kernel/log.ts", import.meta.url));
 
-function logFromChild(call: string): string {
+function logFromChild(call: string, format = "auto"): string {
   const script = `import { createLog } from ${JSON.stringify(module_)};
-    const log = createLog({ level: "info", format: "auto" }); ${call}`;
+    const log = createLog({ level: "info", format: "${format}" }); ${call}`;
   const args = ["--input-type=module-typescript", "--eval", script];
   return execFileSync(process.execPath, args, { timeout: 20_000 }).toString();
 }
@@ -57,4 +57,59 @@ it("masks secrets in whatever else an error has, and in words of child processes
   expect(lines).not.toContain("s1a");
   expect(lines).toContain('"causes":"***; refused"');
   expect(lines).toContain('"code":"23505"');
+});
+
+/** As a registry, a check's server or a caller could send it. */
+const hostile = "\u202egnp.exe\u2066 \u200e\u061c\u001b[2J\u009b2J\u2028";
+const logsHostile = `const hostile = ${JSON.stringify(hostile)};
+  log.warn({ detail: hostile, other: hostile, [hostile]: { a: [hostile] }, err: new Error(hostile) }, hostile);`;
+
+it("a readable log contains nothing of others that changes text direction or controls a terminal", () => {
+  const lines = logFromChild(logsHostile, "pretty");
+
+  expect(lines).toContain("gnp.exe");
+  expect(lines.replaceAll("\n", "")).not.toMatch(/\p{C}|\u2028/u);
+});
+
+it("a JSON log escapes direction marks, and parses to the same text", () => {
+  const line = logFromChild(logsHostile);
+
+  expect(line).toMatch(/^[\x20-\x7e]+\n$/);
+  expect(JSON.parse(line)).toMatchObject({ detail: hostile, [hostile]: { a: [hostile] } });
+});
+
+const parse = (lines: string) =>
+  lines
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+const away = 'Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })';
+
+it("requests that fail because the database is away are logged once in some seconds, without a stack", () => {
+  const lines = logFromChild(`for (let i = 0; i < 100; i += 1) {
+    log.error({ err: ${away}, requestId: "r" + i, path: "/status/" + i }, "call failed");
+    log.error({ err: new AggregateError([], "", { cause: ${away} }), step: "list-checks" }, "not read");
+  }`);
+
+  expect(parse(lines)).toMatchObject([
+    { msg: "call failed", requestId: "r0", err: { code: "ECONNREFUSED" } },
+    { msg: "not read", step: "list-checks" },
+  ]);
+  expect(lines).not.toContain('"stack"');
+});
+
+it("requests that fail because of a bug are all logged, with their stacks", () => {
+  const lines = logFromChild(`for (let i = 0; i < 3; i += 1)
+    log.error({ err: new TypeError("x is undefined"), requestId: "r" + i }, "call failed");`);
+
+  expect(parse(lines).map(({ requestId }) => requestId)).toEqual(["r0", "r1", "r2"]);
+  expect(lines.match(/"stack":"TypeError: x is undefined/g)).toHaveLength(3);
+});
+
+it("lines about an object that cannot be reached are all logged", () => {
+  const lines = logFromChild(`for (const sentinel of ["gw-1", "gw-2"])
+    log.error({ err: ${away}, sentinel }, "sentinel not replaced");`);
+
+  expect(parse(lines).map(({ sentinel }) => sentinel)).toEqual(["gw-1", "gw-2"]);
 });

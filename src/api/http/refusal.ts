@@ -1,8 +1,8 @@
 /** Turns any thrown error into an answer of the wire contract. */
 import type { FastifyError, FastifyInstance } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
-import { isUnavailable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
+import { isUnavailable } from "#kernel/problem.ts";
 import { pathOf } from "#kernel/server.ts";
 import { type Refuse, type RefusedRequest, send, unreadableBody } from "./answering.ts";
 

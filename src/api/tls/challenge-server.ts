@@ -42,7 +42,7 @@ export function createChallengeServer({ store, log }: ChallengeParts): FastifyIn
   app.setNotFoundHandler((_request, reply) => answer(reply, 404));
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 503;
-    if (status >= 500) log.warn({ detail: error.message }, "challenge not answered");
+    if (status >= 500) log.warn({ err: error }, "challenge not answered");
     return answer(reply, status);
   });
   return app;

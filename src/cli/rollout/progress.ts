@@ -1,8 +1,8 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
 import cliProgress from "cli-progress";
 import type { Connection } from "#cli/connection.ts";
-import { toJsonLine } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
+import { escapeJson } from "#kernel/text.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutRequest, RolloutStatus, StandingPart } from "#rollout/contract.ts";
@@ -70,7 +70,7 @@ export function createProgress(
 
 function createJsonLines(output: Output): Progress {
   return onChange(
-    (status) => output.write(`${toJsonLine(status)}\n`),
+    (status) => output.write(`${escapeJson(JSON.stringify(status))}\n`),
     () => {},
   );
 }

@@ -54,7 +54,7 @@ export function createTakePing({ inbox, log, nowMs, ...parts }: Parts): TakePing
       if (error instanceof TooManyCalls) return { status: 429, body: "too many pings\n" };
       // A success may count all the same: its row is one commit, what is recorded of it another. The job's next try is
       // a later ping, which does no harm.
-      log.error({ detail: (error as Error).message }, "ping not taken");
+      log.error({ err: error }, "ping not taken");
       return { status: 503, body: "try again\n" };
     }
   };

@@ -8,10 +8,7 @@ import { regrade } from "#monitor/rules/grade.ts";
 import { decide, newCheckState } from "#monitor/rules/verdict.ts";
 
 /** Throws before its next read once the signal is aborted. */
-export type ReplayCheck = (
-  request: CheckReplayRequest,
-  signal: AbortSignal,
-) => Promise<CheckReplay>;
+export type ReplayCheck = (asked: CheckReplayRequest, signal: AbortSignal) => Promise<CheckReplay>;
 
 type Parts = {
   database: Database;
