@@ -7,7 +7,7 @@ import { baseUrl, findUrlFault, isThisMachine, ownAddresses, portOf } from "#ker
 import { readToml } from "#kernel/documents.ts";
 import { readIfThere, readSecretVariable } from "#kernel/files.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { isGone } from "#kernel/process.ts";
+import { isGone, isOwn } from "#kernel/process.ts";
 import { complain, usageError } from "./print.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
@@ -31,11 +31,9 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
   const url = findUrl(options, environment);
   warnOfHttp(new URL(url));
   const named = readNamed(options, environment);
-  if (named !== undefined) {
-    requireOwnAddress(url, options, environment);
-    return { url, ...named };
-  }
-  const session = readSession(url, environment);
+  const session = named === undefined ? readSession(url, environment) : undefined;
+  if (session === undefined) requireOwnAddress(url, options, environment);
+  if (named !== undefined) return { url, ...named };
   if (session === undefined) return findLocal(dataDirOf(options, environment), url);
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw sessionEnded(url);
@@ -49,18 +47,31 @@ function readNamed({ tokenFile }: TargetOptions, environment: Environment) {
   return token === undefined ? undefined : { token, source };
 }
 
-/** Others may have made the folder that a command runs in, whose `.vedette` could lead anywhere. */
+/** Others may have made the folder that a command runs in, whose `.vedette` could lead anywhere, and to any file. */
 function requireOwnAddress(url: string, options: TargetOptions, environment: Environment): void {
   const named = environment["VEDETTE_CONTROL_URL"] || environment["VEDETTE_DATA_DIR"];
   if (options.url ?? options.dataDir ?? named) return;
   const file = path.resolve(dataDirOf(options, environment), "endpoints.json");
-  const owner = statSync(file, { throwIfNoEntry: false })?.uid;
+  const { uid, mode } = statSync(file);
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   const isHere = isThisMachine(host) || ownAddresses().includes(host);
-  if (isHere && owner === (process.getuid?.() ?? owner)) return;
+  const isMine = uid === (process.getuid?.() ?? uid) && (mode & 0o077) === 0;
+  const running = readFrom(file, controlUrl)?.process;
+  const isRunning = running !== undefined && isOwn(running);
+  if (isHere && isMine && isRunning && !isOfOthers(portOf(new URL(url)))) return;
   throw usageError(
-    `${file} leads to ${url}, another machine or another user's: to send it your token, name it by --url`,
+    `${file} leads to ${url}, which is not known to be a Vedette of yours that runs on this machine: to send it your token, name it by --url`,
   );
+}
+
+/** True if another user's program listens on the port. Linux alone says so. */
+function isOfOthers(port: number): boolean {
+  const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const sockets = ["tcp", "tcp6"].flatMap((kind) => readIfThere(`/proc/net/${kind}`)?.split("\n"));
+  return sockets.some((line = "") => {
+    const [, address = "", , state, , , , uid] = line.trim().split(/\s+/);
+    return state === "0A" && address.endsWith(end) && Number(uid) !== process.getuid?.();
+  });
 }
 
 /** Warns, and does not refuse: http is usual within a cluster or a private network. */

@@ -48,6 +48,11 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
+/** True if the process is alive, and this user may send it signals. */
+export function isOwn(identity: ProcessIdentity): boolean {
+  return isAlive(identity) && unlessThrown(() => process.kill(identity.pid, 0)) === true;
+}
+
 /** True if the process has ended, or is of another boot, whose ports are not ours. Other containers are never certain. */
 export function isGone(identity: ProcessIdentity): boolean {
   const isOfOtherBoot = bootId !== undefined && (identity.bootId ?? bootId) !== bootId;

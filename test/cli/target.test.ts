@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -193,13 +193,14 @@ describe("findTarget in a folder that somebody else may have made", () => {
 
   const named = { INGRESS_TOKEN: "environment-token" };
 
-  /** The working directory becomes one with a `.vedette` that leads there; returns that file. */
-  function enterFolder(control: string): string {
+  /** The working directory becomes one with a `.vedette` that leads there, as a program leaves it; returns that file. */
+  function enterFolder(control: string, more: object = {}): string {
     const folder = tempDir();
     const dataDir = path.join(folder, ".vedette");
     mkdirSync(dataDir);
     const file = path.join(dataDir, "endpoints.json");
-    writeFileSync(file, JSON.stringify({ control }));
+    const identity = { process: identifyProcess(process.pid) };
+    writeFileSync(file, JSON.stringify({ control, ...identity, ...more }), { mode: 0o600 });
     process.chdir(folder);
     return file;
   }
@@ -255,6 +256,35 @@ describe("findTarget in a folder that somebody else may have made", () => {
       expect(() => findTarget({}, named)).toThrow(/name it by --url/);
     },
   );
+
+  const ended = { ...identifyProcess(process.pid), startedAt: "1" };
+  const elsewhere = { ...identifyProcess(process.pid), pidNamespace: "another" };
+
+  it.each([
+    ["names no process", undefined],
+    ["names a process that has ended", ended],
+    ["names a process of another container", elsewhere],
+  ])("does not send a named token to a port of this machine when the file %s", (_, identity) => {
+    enterFolder("http://127.0.0.1:7071", { process: identity });
+
+    expect(() => findTarget({}, named)).toThrow(/name it by --url|no Vedette runs on/);
+  });
+
+  it("does not send a named token to a port that a file names which others may read, as those of a clone", () => {
+    chmodSync(enterFolder("http://127.0.0.1:7071"), 0o644);
+
+    expect(() => findTarget({}, named)).toThrow(/name it by --url/);
+  });
+
+  it("does not send the token of another data directory, to which the folder has a link", () => {
+    const file = enterFolder("http://127.0.0.1:7071", { process: undefined });
+    symlinkSync(
+      path.join(localVedette(), "credentials.json"),
+      path.join(path.dirname(file), "credentials.json"),
+    );
+
+    expect(() => findTarget({}, {})).toThrow(/name it by --url/);
+  });
 
   it("sends a named token to the Vedette of the folder on this machine", () => {
     enterFolder("http://127.0.0.1:7071");
