@@ -59,3 +59,46 @@ it.each([
   expect(starter.filter((one) => approver.includes(one))).not.toEqual([]);
   expect(starter.filter((one) => other.includes(one))).toEqual([]);
 });
+
+/** Sessions of an account without a row, which has this address at the provider. */
+function accountsOf() {
+  const environment = {
+    VEDETTE_CONTROL__OIDC__ISSUER: "https://login.example.com",
+    VEDETTE_CONTROL__OIDC__CLIENT_ID: "vedette",
+    VEDETTE_CONTROL__OIDC__DEFAULT_ROLES: "read,operate,approve",
+    VEDETTE_CONTROL__OIDC__SESSION_HOURS: "24",
+  };
+  const clock = { nowMs: Date.UTC(2026, 0, 1) };
+  const { oidc, operators } = readConfig({ environment }).control;
+  const signIn = createSignIn({
+    ...{ oidc, operators, provider: { host: "login.example.com" } as Provider },
+    ...{ names: createMemoryNames(), logouts: createMemoryLogouts() },
+    ...{ secret: Buffer.alloc(32, 7), nowMs: () => clock.nowMs },
+    log: createLog({ level: "silent", format: "json" }),
+  });
+  const open = async (email: string) => {
+    const claims = { sub: "1", email, email_verified: true };
+    const session = await signIn.core.openSession(claims, { remote: "a", how: "command line" });
+    return signIn.bearers.seal(session);
+  };
+  return { open, find: async (bearer: string) => (await signIn.find(bearer))?.caller, clock };
+}
+
+it("an account whose name has changed at the provider is one person before and after its sign-in", async () => {
+  const { open, find } = accountsOf();
+  const earlier = await open("ada@example.com");
+
+  const later = await open("lovelace@example.com");
+
+  expect(await find(later)).toEqual(await find(earlier));
+  expect((await find(earlier))?.accounts).toHaveLength(1);
+});
+
+it("a session of an account whose name has changed at the provider ends after a day at most", async () => {
+  const { open, find, clock } = accountsOf();
+  const bearer = await open("ada@example.com");
+
+  clock.nowMs += 24 * 3_600_000;
+
+  expect(await find(bearer)).toBeUndefined();
+});
