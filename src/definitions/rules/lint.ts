@@ -209,11 +209,19 @@ function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Fi
 
 function findPlaceholderFaults(row: CheckRow): Finding[] {
   const found: Finding[] = [];
-  kindOf(row).lintPlaceholders(row, (field, message) => {
+  const complain = (field: (string | number)[], message: string) =>
     found.push({ section: "checks", key: row.id, field, message });
-  });
+  kindOf(row).lintPlaceholders(row, complain);
+  for (const { name, field } of findPlaceholders(row)) {
+    const place = (field[0] === "steps" ? field.slice(2) : field).join(".");
+    if (storedByApi.test(`${name} ${place}`))
+      complain(field, `{{${name}}} would be stored there: of a body it may only be the \`key\``);
+  }
   return found;
 }
+
+/** The API keeps the rest of a body, such as an `identifier`, and who has called it. */
+const storedByApi = /^(?:ROOT_)?KEY (?:body\.(?!key$)|headers\.user-agent$)/i;
 
 function lintRoute(
   { name, sources: taken }: DefinitionSet["routes"][number],

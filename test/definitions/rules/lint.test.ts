@@ -119,6 +119,38 @@ it("the lint accepts locations of one's own, and secrets anywhere in a request",
   expect(linesOf({ locations, checks: [row] })).toEqual([]);
 });
 
+it.each([
+  ["identifier", { identifier: "a-{{ROOT_KEY}}" }, "body.identifier: {{ROOT_KEY}}"],
+  ["externalId", { externalId: "{{KEY}}" }, "body.externalId: {{KEY}}"],
+  ["meta", { meta: { a: [{ b: "{{KEY}}" }] } }, "body.meta.a.0.b: {{KEY}}"],
+  ["tags", { key: "{{KEY}}", tags: ["{{KEY}}"] }, "body.tags.0: {{KEY}}"],
+  ["namespace", { namespace: "{{ROOT_KEY}}" }, "body.namespace: {{ROOT_KEY}}"],
+])("the lint refuses the API's own secret as %s, which the API stores", (_, body, words) => {
+  const one = { path: "/v2/ratelimit.limit", method: "POST" as const, body };
+  const steps = { kind: "steps", id: "shop", steps: [one] };
+
+  const lines = [linesOf({ checks: [check(one)] }), linesOf({ checks: [CheckRow.parse(steps)] })];
+
+  expect(lines).toEqual([
+    [`checks.shop.${words} would be stored there: of a body it may only be the \`key\``],
+    [`checks.shop.steps.0.${words} would be stored there: of a body it may only be the \`key\``],
+  ]);
+});
+
+it("the lint refuses the API's own secret as a user-agent, which the audit log has", () => {
+  const row = check({ path: "/v2/liveness", headers: { "User-Agent": "{{ROOT_KEY}}" } });
+
+  expect(linesOf({ checks: [row] })).toEqual([expect.stringContaining("would be stored there")]);
+});
+
+it("the lint accepts the API's own secrets as key and credential, and others in any field", () => {
+  const headers = { authorization: "Bearer {{ROOT_KEY}}", body: "{{KEY}}" };
+  const body = { key: "{{KEY}}", identifier: "{{SHOP_USER}}" };
+  const row = check({ path: "/v2/keys.verifyKey", method: "POST", headers, body });
+
+  expect(linesOf({ checks: [row] })).toEqual([]);
+});
+
 it("the lint names few of many rows in each finding", () => {
   const channels = Array.from({ length: 25 }, (_, i) =>
     ChannelRow.parse({ id: `c${i}`, kind: "incident" }),
