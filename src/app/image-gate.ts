@@ -8,6 +8,7 @@ import { findGap as findSigstoreGap } from "#ci/sigstore/config.ts";
 import { createSigstore } from "#ci/sigstore/sigstore.ts";
 import type { Config } from "#config.ts";
 import { isLoopback } from "#kernel/address.ts";
+import type { Network } from "#kernel/reach.ts";
 import { createReadAttachments } from "#registry/attachments.ts";
 import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
 import { createReadLabels } from "#registry/labels.ts";
@@ -18,18 +19,23 @@ import type { Base } from "./base.ts";
 import { type Fleet, type FleetWithLogins, fleetsOf, settingOf } from "./fleets.ts";
 
 export function createResolveImage(base: Base, of: FleetWithLogins): ResolveImage {
+  const [inOpen, inPublic] = [createResolve(base, of), createResolve(base, of, ["private"])];
+  return (image, isOpen) => (isOpen ? inOpen : inPublic)(image);
+}
+
+function createResolve(base: Base, of: FleetWithLogins, closed: readonly Network[] = []) {
   const { registry, rollout, fleet } = of;
-  const client = createRegistryClient(registry, of.findCredential, base.services);
+  const client = createRegistryClient(registry, of.findCredential, base.services, closed);
   const pinImage = createPinImage(registry, client);
   if (rollout.require_ci.length > 0) {
     const checkCi = createChecks(base, of, client);
-    return async (requested) => {
+    return async (requested: string) => {
       const image = await pinImage(requested);
       return { image, ci: await checkCi(image) };
     };
   }
   const isGated = rollout.require_image_in_registry ?? fleet.driver !== "process";
-  return async (image) => ({ image: isGated ? await pinImage(image) : image });
+  return async (image: string) => ({ image: isGated ? await pinImage(image) : image });
 }
 
 function createChecks(

@@ -6,7 +6,7 @@ import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
 import { noSuchHandler, refuseForIngress, requireAccess, requireFleet } from "./refusal.ts";
-import { findRoute, roleOf } from "./routes.ts";
+import { findRoute, roleOf, signedName } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
 type Parts = {
@@ -39,7 +39,7 @@ export function consoleAccess(
       const answer = await ingress.call({
         path,
         body,
-        actor: by.actor,
+        actor: signedName(by, path),
         accounts: by.accounts,
         idempotencyKey,
         blocks,

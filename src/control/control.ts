@@ -33,7 +33,7 @@ import {
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
-import { findRoute, isBlocking, isSend, type Route } from "./routes.ts";
+import { findRoute, isBlocking, isSend, type Route, signedName } from "./routes.ts";
 import { type Door, serveShortAnswers } from "./short-answers.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
@@ -257,7 +257,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   const answer = await ingress.call({
     path,
     body: readBody(request, route),
-    actor,
+    actor: signedName(parts, path),
     accounts,
     idempotencyKey: route.isWrite
       ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })

@@ -10,8 +10,8 @@ import { reachAddress } from "#kernel/restate.ts";
 type IngressCall = {
   path: string;
   body: unknown;
-  /** The caller's name, as history records it. */
-  actor: string;
+  /** The caller's name, as history records it; undefined: nobody's. */
+  actor: string | undefined;
   accounts?: readonly string[] | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;

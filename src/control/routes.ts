@@ -10,7 +10,7 @@ import {
   SentinelLogRequest,
 } from "#fleet/contract.ts";
 import { NotifyReadyRequest, sentinelService } from "#fleet/deploys/contract.ts";
-import type { Role } from "#kernel/roles.ts";
+import { type Caller, isAllowed, type Role } from "#kernel/roles.ts";
 import { drillHandlers, drillService } from "#monitor/drills/contract.ts";
 import {
   apiCheckHandlers,
@@ -191,6 +191,12 @@ export function findRoute(path: string): Route | undefined {
 /** Returns the role that a call of this row requires. */
 export function roleOf({ role, isWrite }: Route): Role {
   return role ?? (isWrite ? "operate" : "read");
+}
+
+/** The name that signs a call; undefined: a plan's handler leads whoever may only look to no registry of a private network. */
+export function signedName(caller: Caller, path: string): string | undefined {
+  const isPlan = fleetOf(path) !== undefined && /\/Plan(?:\/send)?$/.test(path);
+  return isPlan && !isAllowed(caller, "operate") ? undefined : caller.actor;
 }
 
 /** True if a call at this path is answered only when its work is over, which may take hours. */

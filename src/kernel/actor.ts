@@ -18,12 +18,13 @@ type SignedRequest = {
   accounts?: readonly string[] | undefined;
 };
 
-/** The headers from which the worker learns who called. */
+/** The headers from which the worker learns who called; none: nobody has. */
 export function signActor(
-  actor: string,
+  actor: string | undefined,
   request: SignedRequest,
   key: Uint8Array,
 ): Record<string, string> {
+  if (actor === undefined) return {};
   const accounts = (request.accounts ?? []).join(" ");
   return {
     [actorHeader]: actor,

@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { parseJson } from "#kernel/body.ts";
-import { createReach, type OwnService, type Reach } from "#kernel/reach.ts";
+import { createReach, type Network, type OwnService, type Reach } from "#kernel/reach.ts";
 import {
   type BearerChallenge,
   type Challenge,
@@ -162,11 +162,12 @@ export function createRegistryClient(
   settings: Settings,
   findCredential: FindCredential,
   services: readonly OwnService[] = [],
+  more: readonly Network[] = [],
 ): RegistryClient {
   const { insecure, token_hosts: tokenHosts } = settings;
   const allowedHosts = settings.allowed.map((entry) => entry.split("/")[0] ?? "");
   const named = [...allowedHosts, ...insecure, ...tokenHosts];
-  const closed = ["metadata", "loopback"] as const;
+  const closed = ["metadata", "loopback", ...more] as const;
   const reach = createReach({ services, closed, named: () => named, closedIfNamed: [] });
   const tokens = createTokenSource({ insecure, tokenHosts, reach });
   return (image, signal) =>

@@ -20,7 +20,7 @@ describe("the fleets of rollouts", () => {
     const lost = createFleets([aFleet()]).get("staging");
 
     await expect(lost.listFleet()).rejects.toThrow('no fleet "staging" in the settings');
-    await expect(lost.resolveImage("r/i:v1")).rejects.toThrow("fleets.staging");
+    await expect(lost.resolveImage("r/i:v1", true)).rejects.toThrow("fleets.staging");
   });
 });
 

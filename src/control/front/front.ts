@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
-import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
+import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
@@ -167,7 +167,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     method,
     headers: {
       ...forwardedHeaders(headers, body),
-      ...signActor(caller.actor, signed, settings.actorKey),
+      ...signActor(signedName(caller, path), signed, settings.actorKey),
       ...(key && { "idempotency-key": key }),
     },
     body,

@@ -1,11 +1,12 @@
 /** The readers as a Restate service, called through the gateway like the rest. */
-import { implement } from "@restatedev/restate-sdk";
+import { type Context, implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { noSuch } from "#kernel/text.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { type CheckProblemCode, checkReads } from "./contract.ts";
+import type { CheckReplayRequest } from "#monitor/replays/contract.ts";
+import { type CheckChartRequest, type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
 import type { ReplayCheck } from "./replay.ts";
 import type { SumUp } from "./summary.ts";
@@ -35,47 +36,28 @@ const reads = {
 
 export function createCheckReads(parts: Parts) {
   const { readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
-  /** Within the read, whose time limit also holds for this one. */
+  /** Looks for the check within the read, whose time limit holds for both. */
   const ofKnown =
-    <Answer>(check: string | undefined, read: (signal: AbortSignal) => Promise<Answer>) =>
-    async (signal: AbortSignal) => {
-      if (check !== undefined) requireKnown(await readDefinitions(), check);
-      return read(signal);
-    };
+    <Request extends { check?: string | undefined }, Answer>(
+      settings: ReturnType<typeof readOf>,
+      read: (request: Request, signal: AbortSignal) => Promise<Answer>,
+    ) =>
+    (ctx: Context, request: Request) =>
+      readNow(ctx, settings, async (signal) => {
+        if (request.check !== undefined) requireKnown(await readDefinitions(), request.check);
+        return read(request, signal);
+      });
   return implement(checkReads, {
     handlers: {
       List: (ctx) => readNow(ctx, reads.list, viewChecks),
-      History: (ctx, request) =>
-        readNow(
-          ctx,
-          reads.history,
-          ofKnown(request.check, () => reader.history(request)),
-        ),
-      Chart: (ctx, request) =>
-        readNow(
-          ctx,
-          reads.chart,
-          ofKnown(request.check, () => reader.chart(request, nowMs())),
-        ),
-      Summary: (ctx, request) =>
-        readNow(
-          ctx,
-          reads.summary,
-          ofKnown(request.check, () => sumUp(request)),
-        ),
-      Episodes: (ctx, request) =>
-        readNow(
-          ctx,
-          reads.episodes,
-          ofKnown(request.check, () => reader.episodes(request)),
-        ),
-      Replay: (ctx, request) => {
-        const read = async (signal: AbortSignal) => {
-          requireApiCheck(await readDefinitions(), request.check);
-          return replayCheck(request, signal);
-        };
-        return readNow(ctx, reads.replay, ofKnown(request.check, read));
-      },
+      History: ofKnown(reads.history, reader.history),
+      Chart: ofKnown(reads.chart, (request: CheckChartRequest) => reader.chart(request, nowMs())),
+      Summary: ofKnown(reads.summary, sumUp),
+      Episodes: ofKnown(reads.episodes, reader.episodes),
+      Replay: ofKnown(reads.replay, async (request: CheckReplayRequest, signal) => {
+        requireApiCheck(await readDefinitions(), request.check);
+        return replayCheck(request, signal);
+      }),
     },
     options: { ...unkept, asTerminalError },
   });

@@ -134,7 +134,8 @@ export function createPublicHandlers(parts: PublicParts) {
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
-      const { image, ci = [], ...first } = await pin(ctx, parts, request);
+      const isOpen = parts.readActor(ctx).isSigned === true;
+      const { image, ci = [], ...first } = await pin(ctx, parts, { ...request, isOpen });
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       const asked = { ...request, image, ci, hindrances };
       return readNow(ctx, plan, () => planNow(parts, ctx.key, asked));
@@ -209,13 +210,13 @@ async function checkChoice(
 async function pin(
   ctx: ObjectSharedContext,
   { readGateChecks, fleets, promotions }: PublicParts,
-  { gate, image }: Pick<RolloutRequest, "gate" | "image">,
+  { gate, image, isOpen = true }: Pick<RolloutRequest, "gate" | "image"> & { isOpen?: boolean },
 ): Promise<PinnedImage> {
   const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
     if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
     const first = await promotions.before(ctx.key);
-    const pinned = await fleet.resolveImage(image);
+    const pinned = await fleet.resolveImage(image, isOpen);
     if (first.length === 0) return pinned;
     const { after = [], lost = [] } = Object.groupBy(first, (name) =>
       fleets.names.includes(name) ? "after" : "lost",

@@ -1,7 +1,12 @@
 /** Rollouts whose image has to have passed CI. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CiEvidence } from "#ci/contract.ts";
-import { RolloutHistory, RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
+import {
+  RolloutHistory,
+  RolloutPlan,
+  RolloutStatus,
+  rolloutServiceName,
+} from "#rollout/contract.ts";
 import type { ResolveImage } from "#rollout/fleets.ts";
 import { modes } from "../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
@@ -37,7 +42,7 @@ describe.each(modes)("a rollout that asks for CI, $mode", ({ alwaysReplay }) => 
     bench = await startRolloutBench({
       size: 4,
       alwaysReplay,
-      resolveImage: (image) => resolve(image),
+      resolveImage: (...asked) => resolve(...asked),
     });
   });
 
@@ -109,6 +114,20 @@ describe.each(modes)("a rollout that asks for CI, $mode", ({ alwaysReplay }) => 
 
     expect(status).toBe(200);
     expect(RolloutPlan.parse(body).ci).toEqual([failed, passed]);
+  });
+
+  it("is planned by nobody without a look into private networks, which who may operate has, and a rollout", async () => {
+    const asked: boolean[] = [];
+    resolve = async (image, isOpen) => {
+      asked.push(isOpen);
+      return { image };
+    };
+
+    await bench.call("Plan", { image: imageV2 });
+    await bench.post(`${rolloutServiceName}/singleton/Plan`, { image: imageV2 }, "ada");
+    await bench.call("Rollout", { image: imageV2 });
+
+    expect(asked).toEqual([false, true, true]);
   });
 
   it("has no evidence where nothing was asked for", async () => {
