@@ -1,13 +1,15 @@
 /** Replays the recorded results of a check under other rules, with the same grading and verdicts: what would have alerted. */
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import type { ApiCheck, CheckResult, ReadDefinitions } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/kinds/observe.ts";
 import type { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
 import { regrade } from "#monitor/rules/grade.ts";
 import { decide, newCheckState } from "#monitor/rules/verdict.ts";
+import type { CheckProblemCode } from "./contract.ts";
 
-/** Throws before its next read once the signal is aborted. */
+/** Throws 400 `not_replayable` for a heartbeat, which has no thresholds; before its next read once the signal is aborted. */
 export type ReplayCheck = (asked: CheckReplayRequest, signal: AbortSignal) => Promise<CheckReplay>;
 
 type Parts = {
@@ -27,7 +29,10 @@ export function createReplayCheck(parts: Parts): ReplayCheck {
   return async (request, signal) => {
     const { apiChecks } = await parts.readDefinitions();
     const check = apiChecks.find(({ id }) => id === request.check);
-    if (check === undefined) throw new Error(`${request.check} is no API check`);
+    if (check === undefined) {
+      const detail = `${request.check} is a heartbeat: only API checks can be replayed`;
+      throw new ProblemError<CheckProblemCode>({ status: 400, code: "not_replayable", detail });
+    }
     const toMs = parts.nowMs();
     const fromMs = toMs - request.hours * 3_600_000;
     const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };

@@ -5,7 +5,6 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { noSuch } from "#kernel/text.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import type { CheckReplayRequest } from "#monitor/replays/contract.ts";
 import { type CheckChartRequest, type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
 import type { ReplayCheck } from "./replay.ts";
@@ -54,36 +53,19 @@ export function createCheckReads(parts: Parts) {
       Chart: ofKnown(reads.chart, (request: CheckChartRequest) => reader.chart(request, nowMs())),
       Summary: ofKnown(reads.summary, sumUp),
       Episodes: ofKnown(reads.episodes, reader.episodes),
-      Replay: ofKnown(reads.replay, async (request: CheckReplayRequest, signal) => {
-        requireApiCheck(await readDefinitions(), request.check);
-        return replayCheck(request, signal);
-      }),
+      Replay: ofKnown(reads.replay, replayCheck),
     },
     options: { ...unkept, asTerminalError },
   });
 }
 
 /** Throws 404 `unknown_check`. */
-function requireKnown(definitions: Definitions, id: string): void {
-  const { apiChecks, heartbeats } = definitions;
-  if ([...apiChecks, ...heartbeats].some((check) => check.id === id)) return;
-  throw unknownCheck(definitions, id);
-}
-
-/** Throws 400 `not_replayable` for a heartbeat, which has no thresholds. */
-function requireApiCheck({ apiChecks }: Definitions, id: string): void {
-  if (apiChecks.some((check) => check.id === id)) return;
+function requireKnown({ apiChecks, heartbeats }: Definitions, id: string): void {
+  const rows = [...apiChecks, ...heartbeats];
+  if (rows.some((check) => check.id === id)) return;
   throw new ProblemError<CheckProblemCode>({
-    status: 400,
-    code: "not_replayable",
-    detail: `${id} is a heartbeat: only API checks can be replayed`,
-  });
-}
-
-function unknownCheck({ apiChecks, heartbeats }: Definitions, id: string) {
-  return new ProblemError<CheckProblemCode>({
     status: 404,
     code: "unknown_check",
-    detail: noSuch("check", id, [...apiChecks, ...heartbeats]),
+    detail: noSuch("check", id, rows),
   });
 }
