@@ -7,7 +7,7 @@ import { baseUrl, findUrlFault, isThisMachine, ownAddresses, portOf } from "#ker
 import { readToml } from "#kernel/documents.ts";
 import { readIfThere, readSecretVariable } from "#kernel/files.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { isGone, isOwn } from "#kernel/process.ts";
+import { isGone, isOwn, isServedByOwner } from "#kernel/process.ts";
 import { complain, usageError } from "./print.ts";
 import { hasEnded, readSession } from "./saved-session.ts";
 
@@ -58,20 +58,10 @@ function requireOwnAddress(url: string, options: TargetOptions, environment: Env
   const isMine = uid === (process.getuid?.() ?? uid) && (mode & 0o077) === 0;
   const running = readFrom(file, controlUrl)?.process;
   const isRunning = running !== undefined && isOwn(running);
-  if (isHere && isMine && isRunning && !isOfOthers(portOf(new URL(url)))) return;
+  if (isHere && isMine && isRunning && isServedByOwner(portOf(new URL(url)))) return;
   throw usageError(
     `${file} leads to ${url}, which is not known to be a Vedette of yours that runs on this machine: to send it your token, name it by --url`,
   );
-}
-
-/** True if another user's program listens on the port. Linux alone says so. */
-function isOfOthers(port: number): boolean {
-  const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const sockets = ["tcp", "tcp6"].flatMap((kind) => readIfThere(`/proc/net/${kind}`)?.split("\n"));
-  return sockets.some((line = "") => {
-    const [, address = "", , state, , , , uid] = line.trim().split(/\s+/);
-    return state === "0A" && address.endsWith(end) && Number(uid) !== process.getuid?.();
-  });
 }
 
 /** Warns, and does not refuse: http is usual within a cluster or a private network. */

@@ -279,12 +279,8 @@ function limitOutages(): NonNullable<LoggerOptions["hooks"]> {
 function describeError(error: Error): Record<string, unknown> {
   const { type, message, stack, code, aggregateErrors } = stdSerializers.err(error);
   const causes = aggregateErrors?.map((one: Error) => one.message).join("; ");
-  const where = isOutage(error) ? {} : { stack };
-  const words = { type, message, ...where, ...(code !== undefined && { code }) };
-  return maskIn({ ...words, ...(causes !== undefined && { causes }) }, [
-    ...Object.keys(words),
-    "causes",
-  ]);
+  const words = { type, message, stack: isOutage(error) ? undefined : stack, code, causes };
+  return maskIn(words, Object.keys(words));
 }
 
 function maskIn(fields: object, names: readonly string[]): Record<string, unknown> {

@@ -85,6 +85,6 @@ const unavailable = /^(08|53|57)|^E[A-Z]+$/;
 /** True if a server is away: where in the code that was noticed says nothing. */
 export function isOutage(error: unknown, depth = 0): error is Error & { code?: unknown } {
   if (!(error instanceof Error) || depth > 5) return false;
-  const isAnswer = error instanceof ProblemError && error.status > 500;
-  return isAnswer || isUnavailable(error) || isOutage(error.cause, depth + 1);
+  if (error instanceof ProblemError && error.status > 500) return true;
+  return isUnavailable(error) || isOutage(error.cause, depth + 1);
 }

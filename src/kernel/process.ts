@@ -1,9 +1,10 @@
 /** Starts other programs, limits them, and ends them with this one. */
 import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { readIfThere } from "./files.ts";
 
 // Processes that outlive their parent: identified by pid and start time, never by name.
 
@@ -48,9 +49,23 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
-/** True if the process is alive, and this user may send it signals. */
+/** True if the process is alive, and this user's. */
 export function isOwn(identity: ProcessIdentity): boolean {
-  return isAlive(identity) && unlessThrown(() => process.kill(identity.pid, 0)) === true;
+  const uid = statSync(`/proc/${identity.pid}`, { throwIfNoEntry: false })?.uid;
+  const isSignalled = unlessThrown(() => process.kill(identity.pid, 0)) === true;
+  return isAlive(identity) && isSignalled && (uid === undefined || uid === process.getuid?.());
+}
+
+/** True if `least` programs or more listen on a port here, each this user's or root's. Known on Linux; else true. */
+export function isServedByOwner(port: number, least = 0): boolean {
+  const rows = ["tcp", "tcp6"].flatMap((name) => readIfThere(`/proc/net/${name}`)?.split("\n"));
+  const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const users = rows.flatMap((row = "") => {
+    const [, address = "", , state, , , , uid] = row.trim().split(/\s+/);
+    return state === "0A" && address.endsWith(end) ? Number(uid) : [];
+  });
+  if (users.length < least) return rows[0] === undefined;
+  return users.every((uid) => uid === 0 || uid === process.getuid?.());
 }
 
 /** True if the process has ended, or is of another boot, whose ports are not ours. Other containers are never certain. */

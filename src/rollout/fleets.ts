@@ -17,8 +17,7 @@ export type ListFleet = () => Promise<FleetMember[]>;
 
 /**
  * Checks that an image exists, and returns it pinned to its digest; with what shows that it has passed CI, where the
- * settings ask for that. `isOpen`: the registry may be in a private network, also if no setting names it. Throws a
- * `ProblemError`.
+ * settings ask for that. `isOpen`: in any private network, too. Throws a `ProblemError`.
  */
 export type ResolveImage = (image: string, isOpen: boolean) => Promise<CheckedImage>;
 

@@ -1,7 +1,9 @@
 /** Verifies a caller's key at the public API. */
+import { isThisMachine, portOf } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
-import "#kernel/http.ts";
+import { Agent, buildConnector, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { isServedByOwner } from "#kernel/process.ts";
 
 type VerifiedKey = { keyId: string };
 
@@ -42,7 +44,7 @@ async function callApi(
   { key, client }: { key: string; client: string },
 ): Promise<Answer> {
   try {
-    const answer = await fetch(`${api.url}/v2/keys.verifyKey`, {
+    const { statusCode, body } = await request(`${api.url}/v2/keys.verifyKey`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${api.rootKey}`,
@@ -51,21 +53,28 @@ async function callApi(
         "x-forwarded-for": client,
       },
       body: JSON.stringify({ key }),
-      redirect: "error",
+      dispatcher: agent,
       signal: AbortSignal.timeout(verifyTimeoutMs),
     });
-    if (answer.status === 200) return JSON.parse(await readText(answer)) as Answer;
-    await answer.body?.cancel();
-    throw new Error(`the API answered ${answer.status}`);
+    if (statusCode === 200) return JSON.parse(String(await readBody(body, answerLimitBytes)));
+    await body.dump();
+    throw new Error(`the API answered ${statusCode}`);
   } catch (cause) {
     const detail = "keys cannot be verified at the moment; try again later";
     throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
   }
 }
 
-async function readText(answer: Response): Promise<string> {
-  const body = await readBody(answer.body ?? [], answerLimitBytes);
-  if (body === undefined)
-    throw new Error(`the API's answer has more than ${answerLimitBytes} bytes`);
-  return body.toString();
-}
+const connect = buildConnector({ allowH2: false });
+
+/** Another user's program may have the port of an API that is away: it gets neither the root key nor the keys of callers. */
+const agent = new Agent({
+  connect: (options, callback) =>
+    connect(options, (error, socket) => {
+      const isProven = !isThisMachine(options.hostname) || isServedByOwner(portOf(options), 1);
+      if (error !== null) return callback(error, null);
+      if (isProven) return callback(null, socket);
+      socket.destroy();
+      callback(new Error("another user's program has the port of the API"), null);
+    }),
+});

@@ -16,6 +16,9 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill();
 });
 
+const asAnother = ["setpriv", "--reuid=12345", "--clear-groups"];
+const isRootOnLinux = process.getuid?.() === 0 && process.platform === "linux";
+
 const listen =
   'require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port) })';
 
@@ -28,19 +31,30 @@ async function startListener(as: string[] = []): Promise<number> {
   return Number(port);
 }
 
-function enterFolder(port: number): void {
+function enterFolder(port: number, pid = process.pid): void {
   const folder = tempDir();
   mkdirSync(path.join(folder, ".vedette"));
-  const endpoints = { control: `http://127.0.0.1:${port}`, process: identifyProcess(process.pid) };
+  const endpoints = { control: `http://127.0.0.1:${port}`, process: identifyProcess(pid) };
   const file = path.join(folder, ".vedette", "endpoints.json");
   writeFileSync(file, JSON.stringify(endpoints), { mode: 0o600 });
   process.chdir(folder);
 }
 
-it.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")(
+it.skipIf(!isRootOnLinux)(
   "a named token is not sent to a port on which another user's program listens",
   async () => {
-    enterFolder(await startListener(["setpriv", "--reuid=12345", "--clear-groups"]));
+    enterFolder(await startListener(asAnother));
+
+    expect(() => findTarget({}, { INGRESS_TOKEN: "t" })).toThrow(/name it by --url/);
+  },
+);
+
+it.skipIf(!isRootOnLinux)(
+  "a named token is not sent where a file names another user's process",
+  async () => {
+    await startListener(asAnother);
+    const other = started.at(-1)?.pid;
+    enterFolder(await startListener(), other);
 
     expect(() => findTarget({}, { INGRESS_TOKEN: "t" })).toThrow(/name it by --url/);
   },
