@@ -31,9 +31,9 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
   const url = findUrl(options, environment);
   warnOfHttp(new URL(url));
   const named = readNamed(options, environment);
-  const session = named === undefined ? readSession(url, environment) : undefined;
-  if (session === undefined) requireOwnAddress(url, options, environment);
+  requireOwnAddress(url, options, environment);
   if (named !== undefined) return { url, ...named };
+  const session = readSession(url, environment);
   if (session === undefined) return findLocal(dataDirOf(options, environment), url);
   // Not the local token instead, which would make this call in another name.
   if (hasEnded(session, Date.now())) throw sessionEnded(url);

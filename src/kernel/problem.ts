@@ -80,7 +80,7 @@ export function isUnavailable({ code, message }: Error & { code?: unknown }): bo
   return unavailable.test(String(code ?? "")) || /timeout|terminat/i.test(message);
 }
 
-const unavailable = /^(08|53|57)|^E[A-Z]+$/;
+const unavailable = /^(08|53|57)|^E[A-Z]+$|^UND_ERR_SOCKET$/;
 
 /** True if a server is away: where in the code that was noticed says nothing. */
 export function isOutage(error: unknown, depth = 0): error is Error & { code?: unknown } {

@@ -2,6 +2,7 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "nod
 import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { saveSession } from "#cli/saved-session.ts";
 import { findTarget, findUrl } from "#cli/target.ts";
 import { identifyProcess } from "#kernel/process.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -274,6 +275,17 @@ describe("findTarget in a folder that somebody else may have made", () => {
     chmodSync(enterFolder("http://127.0.0.1:7071"), 0o644);
 
     expect(() => findTarget({}, named)).toThrow(/name it by --url/);
+  });
+
+  it("does not send a session to the port where it began, which the folder names, unless the user's program runs there", () => {
+    const url = "http://127.0.0.1:7071";
+    const home = { XDG_CONFIG_HOME: tempDir() };
+    saveSession({ url, token: "vds_ada", actor: "ada", ends_at: "2999-01-01T00:00:00Z" }, home);
+
+    enterFolder(url, { process: undefined });
+    expect(() => findTarget({}, home)).toThrow(/name it by --url/);
+    enterFolder(url);
+    expect(findTarget({}, home).token).toBe("vds_ada");
   });
 
   it("does not send the token of another data directory, to which the folder has a link", () => {

@@ -90,11 +90,13 @@ it("requests that fail because the database is away are logged once in some seco
   const lines = logFromChild(`for (let i = 0; i < 100; i += 1) {
     log.error({ err: ${away}, requestId: "r" + i, path: "/status/" + i }, "call failed");
     log.error({ err: new AggregateError([], "", { cause: ${away} }), step: "list-checks" }, "not read");
+    log.warn({ err: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }), path: "/" + i }, "gone");
   }`);
 
   expect(parse(lines)).toMatchObject([
     { msg: "call failed", requestId: "r0", err: { code: "ECONNREFUSED" } },
     { msg: "not read", step: "list-checks" },
+    { msg: "gone", path: "/0" },
   ]);
   expect(lines).not.toContain('"stack"');
 });
