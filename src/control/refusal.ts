@@ -3,7 +3,14 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { defaultFleet, type FleetOperators, isOperatorOf, notOperatorOf } from "#fleet/contract.ts";
+import {
+  defaultFleet,
+  type FleetOperators,
+  isOperatorOf,
+  notOperatorOf,
+  qualifiedId,
+} from "#fleet/contract.ts";
+import { targetOfPath } from "#kernel/actor.ts";
 import { clientOf, hopsOf } from "#kernel/address.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, isUnavailable, ProblemError, toProblem } from "#kernel/problem.ts";
@@ -58,14 +65,25 @@ type FleetCall = {
   fleets?: readonly FleetOperators[] | undefined;
 };
 
-/** The fleet that the call would change and of which the caller is no operator; undefined: there is none. */
+/**
+ * The fleet that the call would change and of which the caller is no operator; undefined: there is none. What runs a
+ * sentinel, and may do nothing else, is an operator of no fleet.
+ */
 export function findForeignFleet(
   caller: Caller,
   { route, path, fleets = [] }: FleetCall,
 ): FleetOperators | undefined {
-  if (route?.isWrite === false) return undefined;
-  const isConcerned = ({ name }: FleetOperators) => route === undefined || name === fleetOf(path);
+  const isPush = route?.role === "notify";
+  if (route?.isWrite === false || (isPush && !isAllowed(caller, "operate"))) return undefined;
+  const concerned = isPush ? fleetOfSentinel(path, fleets) : fleetOf(path);
+  const isConcerned = ({ name }: FleetOperators) => route === undefined || name === concerned;
   return fleets.find((fleet) => isConcerned(fleet) && !isOperatorOf(fleet, caller.actor));
+}
+
+function fleetOfSentinel(path: string, fleets: readonly FleetOperators[]): string {
+  const [, id = ""] = targetOfPath(path)?.split("/") ?? [];
+  const isOf = ({ name }: FleetOperators) => id.startsWith(qualifiedId(name, ""));
+  return fleets.find((one) => one.name !== defaultFleet && isOf(one))?.name ?? defaultFleet;
 }
 
 /** Sent with every response: no caching, no frames, no content sniffing. */

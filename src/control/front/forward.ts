@@ -61,10 +61,10 @@ export function answerHeaders(given: IncomingHttpHeaders): OutgoingHttpHeaders {
 
 /**
  * Headers of the request that Restate does not get: the caller's credentials and what browsers and proxies
- * add, which are checked by now, and accept-encoding.
+ * add, which are checked by now, accept-encoding, and the idempotency key, which an empty header is as well.
  */
 const checkedHeaders =
-  /^(?:host|accept-encoding|authorization|cookie|origin|referer|sec-.*|content-length|expect|forwarded|via|x-forwarded-.*|x-real-ip|x-vedette-.*)$/;
+  /^(?:host|accept-encoding|authorization|cookie|origin|referer|sec-.*|content-length|expect|forwarded|via|x-forwarded-.*|x-real-ip|idempotency-key|x-vedette-.*)$/;
 
 export function forwardedHeaders(given: IncomingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
   const kept = Object.entries(given).filter(

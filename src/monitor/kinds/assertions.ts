@@ -9,8 +9,17 @@ export type Response = {
   kind: "response";
   status: number;
   headers: Record<string, string>;
+  /** Those that assertions are about; absent: the same. */
+  asserted?: Record<string, string>;
   body: string;
 };
+
+/** The response with headers for assertions in which texts are hidden: they could be asked for letter by letter. */
+export function hideFrom(response: Response, hide: (text: string) => string): Response {
+  const headers = Object.entries(response.asserted ?? response.headers);
+  const asserted = Object.fromEntries(headers.map(([name, value]) => [name, hide(value)]));
+  return { ...response, asserted };
+}
 
 /** A status that ends a request, or all of a hundred. */
 const Status = z.union([
@@ -93,7 +102,8 @@ function findFault(assertion: Assertion, response: Response): string | null {
         ? null
         : `answered ${response.status}, expected ${[assertion.equals].flat().join(" or ")}`;
     case "header": {
-      const value = response.headers[assertion.name.toLowerCase()];
+      const { asserted = response.headers } = response;
+      const value = asserted[assertion.name.toLowerCase()];
       if (value?.includes(assertion.contains)) return null;
       return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
     }

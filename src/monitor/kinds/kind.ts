@@ -33,8 +33,12 @@ export const Description = z.object({
 /** The API that checks call, and where their secrets are. */
 export type Target = { baseUrl: string; readSecret: ReadSecret };
 
-/** `request`: makes the requests of HTTP. */
-export type Run = TimeLimit & { request: Requester; target: Target };
+/** `request`: makes the requests of HTTP. `hide`: a text of an answer without the secrets that it repeats. */
+export type Run = TimeLimit & {
+  request: Requester;
+  target: Target;
+  hide: (text: string) => string;
+};
 
 /** Says what is wrong with a field of a row. */
 export type Complain = (field: (string | number)[], message: string) => void;

@@ -13,6 +13,7 @@ import {
   extract,
   extractName,
   faultOfResponse,
+  hideFrom,
   hintAt,
   type Response,
 } from "./assertions.ts";
@@ -172,11 +173,8 @@ async function probeSteps(
   // Over all steps.
   const signal = AbortSignal.timeout(run.timeoutMs);
   const progress: Progress = {
-    values: new Map(),
-    sent: new Set(),
-    untaken: [],
-    seen: { phases: noPhases, tlsDaysLeft: null },
-    status: null,
+    ...{ values: new Map(), sent: new Set(), untaken: [] },
+    ...{ seen: { phases: noPhases, tlsDaysLeft: null }, status: null },
   };
   let failed: Failed | null = null;
   for (const [index, step] of check.steps.entries()) {
@@ -185,20 +183,22 @@ async function probeSteps(
     failed = { ...failed, reason: `${titleOf(step, index)}: ${failed.reason}` };
     break;
   }
-  const { values, untaken, seen, status } = progress;
-  // They may be tokens. Shorter ones are no secrets, and would tear holes into every reason.
-  const taken = [...values.values()].map(({ value }) => value);
-  const hidden = [...taken, ...untaken].filter(({ length }) => length >= shortestSecret);
   const { isUnreached, ...fault } = failed ?? error("");
-  const hiding = { ...fault, reason: hideSecrets(fault.reason, hidden) };
+  const hiding = { ...fault, reason: hideValues(progress)(fault.reason) };
   const outcome = {
-    ...{ kind: "steps" as const, status, fault: failed && hiding },
+    ...{ kind: "steps" as const, status: progress.status, fault: failed && hiding },
     ...(isUnreached && { isUnreached }),
   };
-  return { durationMs: performance.now() - startedMs, ...seen, outcome };
+  return { durationMs: performance.now() - startedMs, ...progress.seen, outcome };
 }
 
-const shortestSecret = 6;
+/** They may be tokens. Shorter ones are no secrets, and would tear holes into every text. */
+const isLong = ({ length }: string) => length >= 6;
+
+function hideValues({ values, untaken }: Progress): (text: string) => string {
+  const all = [...[...values.values()].map(({ value }) => value), ...untaken];
+  return (text) => hideSecrets(text, all.filter(isLong));
+}
 
 function faultOfSecret(fault: unknown): Failed {
   if (fault instanceof MisdirectedSecret) return error(fault.message);
@@ -224,7 +224,7 @@ async function takeStep(
     return { ...error(outcome.reason), ...(outcome.isUnreached && { isUnreached: true }) };
   }
   progress.status = outcome.status;
-  const wrong = faultOfResponse(step.assertions, outcome);
+  const wrong = faultOfResponse(step.assertions, hideFrom(outcome, hideValues(progress)));
   if (wrong === null) return takeValues(step, outcome, progress);
   const untaken = Object.values(step.extract).map((from) => extract(from, outcome));
   progress.untaken = untaken.flatMap((value) => (typeof value === "object" ? [] : [String(value)]));

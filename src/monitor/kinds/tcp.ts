@@ -74,7 +74,8 @@ async function probeTcp(check: TcpCheck, run: Run) {
     try {
       if (text !== null) await send(socket, text);
       const answer = check.expect === null ? "" : await read(socket, check.expect, attempt);
-      return { kind: "received" as const, text: answer };
+      // Where it was cut off it may end in the beginning of a secret.
+      return { kind: "received" as const, text: run.hide(`${answer}…`).slice(0, -1) };
     } finally {
       socket.destroy();
     }

@@ -3,9 +3,10 @@ import { cleanWords } from "#kernel/log.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
+import { hideFrom, type Response } from "#monitor/kinds/assertions.ts";
 import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
 import type { Run, Target } from "#monitor/kinds/kind.ts";
-import { noPhases } from "#monitor/kinds/observe.ts";
+import { noPhases, type Observation } from "#monitor/kinds/observe.ts";
 import { hideSecrets, type Requester } from "#monitor/kinds/request.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import { secretsOf } from "./secrets.ts";
@@ -36,24 +37,30 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
     // Read once: one that is replaced meanwhile must be hidden as it was sent.
     const secrets = readSecrets(check, target);
     const readSecret = (name: string) => secrets.get(name);
+    const values = [...secrets.values()].map(({ value }) => value);
+    const hide = (text: string) => hideSecrets(text, values);
     const observation = await observe(check, {
-      ...{ timeoutMs: timeLimitMs(check), reach, request },
+      ...{ timeoutMs: timeLimitMs(check), reach, hide },
+      request: async (asked, limits) => hideIn(await request(asked, limits), hide),
       target: { baseUrl: target.baseUrl, readSecret },
     });
     const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     if (result.reason === null) return result;
-    const reason = hideSecrets(
-      result.reason,
-      [...secrets.values()].map(({ value }) => value),
-    );
     const { isUnreached } = observation.outcome as { isUnreached?: true };
     return {
       ...result,
       // It may quote what a server says, and is shown to people.
-      reason: cleanWords(reason, longestReason),
+      reason: cleanWords(hide(result.reason), longestReason),
       ...(isUnreached && { isUnreached }),
     };
   };
+}
+
+function hideIn(
+  { outcome, ...seen }: Observation<Response>,
+  hide: Run["hide"],
+): Observation<Response> {
+  return { ...seen, outcome: outcome.kind === "response" ? hideFrom(outcome, hide) : outcome };
 }
 
 /** Probes; a run that would send a secret to where it does not belong sends nothing and fails. */
