@@ -4,12 +4,15 @@ import { ProblemError } from "#kernel/problem.ts";
 
 export type Listed<Row> = Row & { added_by: string; added_at: string };
 
-export type RowKind<Row extends { id: string }, Code extends string> = {
+/** `fleet`: absent: of every fleet. */
+type FleetRow = { id: string; fleet?: string | undefined };
+
+export type RowKind<Row extends FleetRow, Code extends string> = {
   table: string;
   /** The value of each column, the same for rows that mean the same. */
   columns: Record<string, (row: Row) => unknown>;
   fromColumns: (columns: Record<string, unknown>) => Row;
-  /** The maximal number of rows. */
+  /** The maximal number of rows of a fleet: one fleet's operators take no room from another's. */
   most: number;
   /** The name of a row in messages: "window". */
   word: string;
@@ -29,7 +32,7 @@ export type RowStore<Row> = {
   unknown: (id: string) => ProblemError;
 };
 
-export function createRowStore<Row extends { id: string }, Code extends string>(
+export function createRowStore<Row extends FleetRow, Code extends string>(
   database: Database,
   kind: RowKind<Row, Code>,
 ): RowStore<Row> {
@@ -57,11 +60,14 @@ export function createRowStore<Row extends { id: string }, Code extends string>(
         // Two that are added at the same time would not see each other.
         await transaction.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
         const { rows } = await transaction.query(`SELECT * FROM ${table}`);
-        kind.check?.(rows.map(fromColumns), row);
-        if (rows.length < most) await transaction.query(insert, [...valuesOf(row), by]);
+        const others = rows.map(fromColumns);
+        kind.check?.(others, row);
+        const isFull = others.filter(({ fleet }) => fleet === row.fleet).length >= most;
+        if (!isFull) await transaction.query(insert, [...valuesOf(row), by]);
       });
       const known = await find(row.id);
-      const tooMany = `there are ${most} ${word}s already: remove one that is over`;
+      const whose = row.fleet === undefined ? "of every fleet" : `of the fleet ${row.fleet}`;
+      const tooMany = `there are ${most} ${word}s ${whose} already: remove one that is over`;
       if (known === null) throw refuse(409, codes.tooMany, tooMany);
       if (JSON.stringify(valuesOf(known)) === JSON.stringify(valuesOf(row))) return known;
       throw refuse(409, codes.exists, `there is another ${word} ${row.id}: remove it first`);
