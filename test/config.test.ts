@@ -348,6 +348,17 @@ describe("readConfig", () => {
     ]);
   });
 
+  it.each(["", "sha256:"])("refuses an operator whose token was empty as %jhash", (prefix) => {
+    const environment = {
+      INGRESS_TOKEN: "a-token-of-the-settings",
+      VEDETTE_CONTROL__OPERATORS__ALICE: prefix + createHash("sha256").digest("hex").toUpperCase(),
+    };
+
+    expect(faultsOf(() => readConfig({ environment }))).toEqual([
+      expect.stringMatching(/^control\.operators\.alice\.token: is the SHA-256 of an empty token/),
+    ]);
+  });
+
   it("reports all faults together, each with its setting", () => {
     const environment = {
       VEDETTE_CONTROL__PORT: "banana",

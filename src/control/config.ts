@@ -6,13 +6,18 @@ import { OperatorName } from "./contract.ts";
 import { OidcSetting } from "./oidc-config.ts";
 import { lowerCaseName } from "./person-name.ts";
 
+const ofNothing = createHash("sha256").digest("hex");
+
 /** The settings have the hash, never the token: `printf %s "$TOKEN" | sha256sum` makes it. */
 const tokenHash = z
   .string()
   .trim()
   .toLowerCase()
   .regex(/^(?:sha256:)?[0-9a-f]{64}$/, { error: "must be the SHA-256 of a token: 64 hex digits" })
-  .transform((hash) => hash.replace(/^sha256:/, ""));
+  .transform((hash) => hash.replace(/^sha256:/, ""))
+  .refine((hash) => hash !== ofNothing, {
+    error: "is the SHA-256 of an empty token, such as of a variable that is not set: make it again",
+  });
 
 /** Text in the environment, separated by commas. */
 const roleList = z

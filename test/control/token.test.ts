@@ -25,6 +25,15 @@ describe("createIdentify", () => {
     expect(identify("alices")).toMatchObject({ actor: "alice", roles: ["read"] });
   });
 
+  it.each([undefined, "", "Bearer", "Bearer ", "Basic Og=="])(
+    "knows nobody by the header %j, whose operator's hash is that of nothing",
+    (header) => {
+      const open = createIdentify({ ...tokens, operators: { alice: operator("") } });
+
+      expect(open(bearerOf(header))).toBeUndefined();
+    },
+  );
+
   it("knows a token again under another name and with other roles, and reveals nothing of it", () => {
     const accountsOf = (operators: Record<string, Operator>, token = "alices") =>
       createIdentify({ ...tokens, operators })(token)?.accounts;
