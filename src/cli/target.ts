@@ -65,7 +65,7 @@ function requireOwnAddress(url: string, options: TargetOptions, environment: Env
 }
 
 /** Warns, and does not refuse: http is usual within a cluster or a private network. */
-function warnOfHttp({ protocol, hostname, origin }: URL): void {
+export function warnOfHttp({ protocol, hostname, origin }: URL): void {
   if (protocol !== "http:" || isThisMachine(hostname)) return;
   complain(`${origin}: over http the token can be read on its way: use https`);
 }

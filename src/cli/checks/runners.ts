@@ -6,6 +6,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { print, printAnswer, printJson } from "#cli/print.ts";
 import { untilStopSignal } from "#cli/start.ts";
 import { createTable, plain } from "#cli/table.ts";
+import { warnOfHttp } from "#cli/target.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { readConfig } from "#config.ts";
 import { readSecretVariable } from "#kernel/files.ts";
@@ -69,6 +70,7 @@ export async function runMonitorRunner(options: RunnerOptions): Promise<number> 
   const token = readToken(options.tokenFile);
   const stopSignal = untilStopSignal();
   const { location, control } = options;
+  warnOfHttp(new URL(control));
   const runner = await startMonitorRunner(config, { control, token, location, log });
   log.info({ location, control }, "runner started");
   await stopSignal;

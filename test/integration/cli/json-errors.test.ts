@@ -69,6 +69,13 @@ it("a token that goes to another machine over http is warned of once", async () 
   expect(stderr.split("over http the token can be read on its way")).toHaveLength(2);
 });
 
+it("a runner's token that goes to another machine over http is warned of", async () => {
+  const args = ["monitor-runner", "--location", "fra", "--control", "http://vedette.invalid"];
+  const { stderr } = await run(args, { VEDETTE_RUNNER_TOKEN: "x".repeat(43) });
+
+  expect(stderr).toContain("over http the token can be read on its way");
+});
+
 it("a token that stays on this machine is not warned of", async () => {
   expect((await run(["rollout", "status"])).stderr).toBe("");
 });
