@@ -1,6 +1,7 @@
 /** The parts of a kind of check: all that the program asks of one. The shortest example is `tcp.ts`. */
 import { z } from "zod";
 import type { ReadSecret } from "#kernel/secrets.ts";
+import type { Hide } from "./assertions.ts";
 import type { Measured, Observation, TimeLimit } from "./observe.ts";
 import type { Requester } from "./request.ts";
 
@@ -33,12 +34,8 @@ export const Description = z.object({
 /** The API that checks call, and where their secrets are. */
 export type Target = { baseUrl: string; readSecret: ReadSecret };
 
-/** `request`: makes the requests of HTTP. `hide`: a text of an answer without the secrets that it repeats. */
-export type Run = TimeLimit & {
-  request: Requester;
-  target: Target;
-  hide: (text: string) => string;
-};
+/** `request`: makes the requests of HTTP. */
+export type Run = TimeLimit & { request: Requester; target: Target; hide: Hide };
 
 /** Says what is wrong with a field of a row. */
 export type Complain = (field: (string | number)[], message: string) => void;

@@ -69,13 +69,14 @@ export function buildText(
 /** Without `expect` a connection is enough, and what was to be sent is sent. */
 async function probeTcp(check: TcpCheck, run: Run) {
   const text = buildText(check, run.target.readSecret);
+  const hide = (answer: string) => run.hide(answer, check.expect ?? "");
   return observe(run, async (attempt) => {
     const socket = await open({ hostname: check.host, port: check.port }, attempt);
     try {
       if (text !== null) await send(socket, text);
       const answer = check.expect === null ? "" : await read(socket, check.expect, attempt);
       // Where it was cut off it may end in the beginning of a secret.
-      return { kind: "received" as const, text: run.hide(`${answer}…`).slice(0, -1) };
+      return { kind: "received" as const, text: hide(`${answer}…`).slice(0, -1) };
     } finally {
       socket.destroy();
     }

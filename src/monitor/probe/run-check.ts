@@ -3,7 +3,7 @@ import { cleanWords } from "#kernel/log.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
-import { hideFrom, type Response } from "#monitor/kinds/assertions.ts";
+import { type Hide, hideFrom, type Response } from "#monitor/kinds/assertions.ts";
 import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
 import type { Run, Target } from "#monitor/kinds/kind.ts";
 import { noPhases, type Observation } from "#monitor/kinds/observe.ts";
@@ -38,7 +38,11 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
     const secrets = readSecrets(check, target);
     const readSecret = (name: string) => secrets.get(name);
     const values = [...secrets.values()].map(({ value }) => value);
-    const hide = (text: string) => hideSecrets(text, values);
+    const hide: Hide = (text, expected = "") =>
+      hideSecrets(
+        text,
+        values.filter((value) => !expected.includes(value)),
+      );
     const observation = await observe(check, {
       ...{ timeoutMs: timeLimitMs(check), reach, hide },
       request: async (asked, limits) => hideIn(await request(asked, limits), hide),
@@ -56,10 +60,7 @@ export function createRunCheck({ probe, reach, target, location, nowMs }: Parts)
   };
 }
 
-function hideIn(
-  { outcome, ...seen }: Observation<Response>,
-  hide: Run["hide"],
-): Observation<Response> {
+function hideIn({ outcome, ...seen }: Observation<Response>, hide: Hide): Observation<Response> {
   return { ...seen, outcome: outcome.kind === "response" ? hideFrom(outcome, hide) : outcome };
 }
 

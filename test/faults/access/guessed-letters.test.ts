@@ -132,6 +132,21 @@ it("right and wrong letters of what a step has taken are answered alike", async 
   expect([right.grade, wrong.grade]).toEqual(["failed", "failed"]);
 });
 
+it("a whole secret is found where a check expects it", async () => {
+  const at = await startServer();
+  const [host = "", port] = at.split(":");
+  const send = "GET / HTTP/1.0\r\nX-Request-Id: {{KEY_1}}\r\n\r\n";
+  const headers = { "x-request-id": "{{KEY_1}}" };
+  const assertions = has("x-request-id", secret);
+
+  const grades = [
+    await run({ kind: "http", ...request(`http://${at}/`, { headers, assertions }) }),
+    await run({ kind: "tcp", host, port: Number(port), send, expect: secret }),
+  ].map(({ grade }) => grade);
+
+  expect(grades).toEqual(["ok", "ok"]);
+});
+
 it("what else is in such a header or text is asserted as before", async () => {
   const at = await startServer();
   const [host = "", port] = at.split(":");
