@@ -167,12 +167,16 @@ function wordOf(input: unknown): string {
   return typeNames[typeof input] ?? typeof input;
 }
 
+const linesAtMost = 100;
+
 /** One line for each fault: where it is, and what has to be there. `whole`: what the value itself is called. */
-export function faultLines(error: z.ZodError, whole: string): string[] {
-  return error.issues.map((issue) => {
-    const where = issue.path.length === 0 ? whole : issue.path.join(".");
+export function faultLines({ issues }: z.ZodError, whole: string): string[] {
+  const lines = issues.slice(0, linesAtMost).map((issue) => {
+    const where = issue.path.length === 0 ? whole : cleanText(issue.path.join("."), 300);
     return where === "" ? wordsOf(issue) : `${where}: ${wordsOf(issue)}`;
   });
+  const more = issues.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
 /** Returns the issue's message; for a name that a record must not have, that of the name's own schema. */

@@ -63,6 +63,18 @@ export function hintOf(given: string, rows: readonly (Row | string)[]): string {
     : `; there are ${someOf(names, 10)}`;
 }
 
+/** Each hint compares all names: of thousands of faults only the first have one. */
+const mostHints = 10;
+
+/** As `hintOf`, but for the first calls only; from then on it says how many names there are. */
+export function createHint(): typeof hintOf {
+  let left = mostHints;
+  return (given, rows) => {
+    left -= 1;
+    return left < 0 && rows.length > 0 ? `; there are ${rows.length}` : hintOf(given, rows);
+  };
+}
+
 /** The names that were probably meant; empty: none is near, or too many are equally near. */
 export function nearOf(given: string, known: readonly string[]): string[] {
   const near = rank(given, known).filter(
@@ -79,10 +91,17 @@ export function someOf(names: readonly string[], most: number, count = names.len
   return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
+/** Compares a hundred thousand names of usual length, and of longer ones only the first. */
+const mostSteps = 20_000_000;
+
 function rank(given: string, known: readonly string[]) {
+  const one = given.toLowerCase();
+  let steps = 0;
   return known
     .map((name) => {
-      const [one, other] = [given.toLowerCase(), name.toLowerCase()];
+      const other = name.toLowerCase();
+      steps += one.length * other.length;
+      if (steps > mostSteps) return { name, distance: Math.max(one.length, other.length) };
       // Equally near names that differ at their end come first: in a fleet, these are the neighbours.
       const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
       return { name, distance: sorted(one) === sorted(other) ? 1 : distanceOf(one, other) + shift };

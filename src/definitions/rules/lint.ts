@@ -8,7 +8,7 @@ import {
 } from "#definitions/rows/contract.ts";
 import type { ChannelRow } from "#definitions/rows/fields.ts";
 import { catchMisdirected, findPlaceholders, MisdirectedSecret } from "#kernel/secrets.ts";
-import { hintOf } from "#kernel/text.ts";
+import { createHint } from "#kernel/text.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
 
@@ -26,27 +26,35 @@ export type Finding = {
 // Checks the dependencies of rows. Pure.
 
 type Row = { id: string; dependsOn: readonly string[] };
+type Hint = ReturnType<typeof createHint>;
 
 /** Unknown ids, ids that are named twice, and circles. */
-export function lintDependencies({ checks, heartbeats }: DefinitionSet): Finding[] {
+export function lintDependencies(
+  { checks, heartbeats }: DefinitionSet,
+  hint = createHint(),
+): Finding[] {
   const rows: readonly Row[] = [...checks, ...heartbeats];
   const byId = new Map(rows.map((row) => [row.id, row]));
   const inCircles = findCircles(byId);
   const lint = (section: Finding["section"], list: readonly Row[]) =>
-    list.flatMap((row) => lintRow(section, row, { byId, circle: inCircles.get(row.id) }));
+    list.flatMap((row) => lintRow(section, row, { byId, circle: inCircles.get(row.id), hint }));
   return [...lint("checks", checks), ...lint("heartbeats", heartbeats)];
 }
 
-type Place = { byId: ReadonlyMap<string, Row>; circle: readonly string[] | undefined };
+type Place = {
+  byId: ReadonlyMap<string, Row>;
+  circle: readonly string[] | undefined;
+  hint: Hint;
+};
 
-function lintRow(section: Finding["section"], row: Row, { byId, circle }: Place): Finding[] {
+function lintRow(section: Finding["section"], row: Row, { byId, circle, hint }: Place): Finding[] {
   const { id: key, dependsOn } = row;
   const faults = dependsOn.flatMap((id, index): Finding[] => {
     const at = { section, key, field: ["dependsOn", index] };
     if (id === key) return [{ ...at, message: "is the row itself: name others" }];
     if (!byId.has(id)) {
-      const hint = hintOf(id, [...byId.values()]);
-      return [{ ...at, message: `there is no such check or heartbeat${hint}` }];
+      const message = `there is no such check or heartbeat${hint(id, [...byId.values()])}`;
+      return [{ ...at, message }];
     }
     return dependsOn.indexOf(id) === index ? [] : [{ ...at, message: "is named twice" }];
   });
@@ -116,19 +124,20 @@ function note(way: readonly Step[], place: number, found: Map<string, readonly s
 
 /** Empty: all is well. Rows are valid by themselves. */
 export function lintSet(set: DefinitionSet): Finding[] {
+  const known = { set, hint: createHint() };
   return [
     ...lintKeys(set),
     ...sectionNames.flatMap((section) => lintTexts(section, set[section])),
-    ...set.checks.flatMap((row) => lintChannels(row, { section: "checks", set })),
-    ...set.heartbeats.flatMap((row) => lintChannels(row, { section: "heartbeats", set })),
-    ...set.drills.flatMap((row) => lintChannels(row, { section: "drills", set })),
+    ...set.checks.flatMap((row) => lintChannels(row, { section: "checks", ...known })),
+    ...set.heartbeats.flatMap((row) => lintChannels(row, { section: "heartbeats", ...known })),
+    ...set.drills.flatMap((row) => lintChannels(row, { section: "drills", ...known })),
     ...set.drills.flatMap(({ alert = [], ...row }) =>
-      lintChannels({ ...row, channels: alert }, { section: "drills", field: "alert", set }),
+      lintChannels({ ...row, channels: alert }, { section: "drills", field: "alert", ...known }),
     ),
-    ...lintDependencies(set),
-    ...set.checks.flatMap((row) => lintLocations(row, set)),
+    ...lintDependencies(set, known.hint),
+    ...set.checks.flatMap((row) => lintLocations(row, known)),
     ...set.checks.flatMap(findPlaceholderFaults),
-    ...set.routes.flatMap((row) => lintRoute(row, set)),
+    ...set.routes.flatMap((row) => lintRoute(row, known)),
   ];
 }
 
@@ -171,11 +180,12 @@ function lintTexts(section: Section, rows: readonly object[]): Finding[] {
 
 type ChannelUse = { id: string; environment: ChannelEnvironment; channels: readonly string[] };
 type ChannelEnvironment = CheckRow["environment"];
-type Where = { section: Section; field?: string; set: DefinitionSet };
+type Known = { set: DefinitionSet; hint: Hint };
+type Where = Known & { section: Section; field?: string };
 
 function lintChannels(
   { id, environment, channels: named }: ChannelUse,
-  { section, field = "channels", set: { channels } }: Where,
+  { section, field = "channels", set: { channels }, hint }: Where,
 ): Finding[] {
   const rows = named.map((name) => channels.find((row) => row.id === name));
   const firstIncident = rows.findIndex((row) => row?.kind === "incident");
@@ -183,7 +193,7 @@ function lintChannels(
     const channel = rows[index];
     const fault = (message: string) => [{ section, key: id, field: [field, index], message }];
     if (channel === undefined)
-      return fault(`there is no such channel${hintOf(name, channels) || ": there are none"}`);
+      return fault(`there is no such channel${hint(name, channels) || ": there are none"}`);
     if (named.indexOf(name) !== index) return fault("is named twice");
     if (channel.kind !== "incident") return [];
     if (channel.environment !== environment) {
@@ -194,13 +204,13 @@ function lintChannels(
   });
 }
 
-function lintLocations({ id, locations = [] }: CheckRow, set: DefinitionSet): Finding[] {
+function lintLocations({ id, locations = [] }: CheckRow, { set, hint }: Known): Finding[] {
   const own = set.locations.map((row) => row.id);
   return locations.flatMap((location, index) => {
     const at = { section: "checks" as const, key: id, field: ["locations", index] };
     const isKnown = own.includes(location) || hostedLocations.includes(location);
     if (!isKnown) {
-      const message = `there is no such location${hintOf(location, [...own, ...hostedLocations])}`;
+      const message = `there is no such location${hint(location, [...own, ...hostedLocations])}`;
       return [{ ...at, message }];
     }
     return locations.indexOf(location) === index ? [] : [{ ...at, message: "is named twice" }];
@@ -225,20 +235,20 @@ const storedByApi = /^(?:ROOT_)?KEY (?:body\.(?!key$)|headers\.user-agent$)/i;
 
 function lintRoute(
   { name, sources: taken }: DefinitionSet["routes"][number],
-  { sources }: DefinitionSet,
+  { set: { sources }, hint }: Known,
 ): Finding[] {
   const at = { section: "routes" as const, key: name };
   return taken.flatMap(({ source, conditions }, index): Finding[] => {
     const labels = sources.find((row) => row.name === source)?.labels;
     if (labels === undefined) {
-      const message = `there is no such source${hintOf(source, sources)}`;
+      const message = `there is no such source${hint(source, sources)}`;
       return [{ ...at, field: ["sources", index, "source"], message }];
     }
     return conditions.flatMap(({ label }, position) => {
       if (Object.hasOwn(labels, label)) return [];
-      const hint = hintOf(label, Object.keys(labels)) || ": it has none";
+      const near = hint(label, Object.keys(labels)) || ": it has none";
       const field = ["sources", index, "conditions", position, "label"];
-      return [{ ...at, field, message: `${source} has no such label${hint}` }];
+      return [{ ...at, field, message: `${source} has no such label${near}` }];
     });
   });
 }

@@ -32,6 +32,7 @@ const windowShape = z.strictObject({
   days: z
     .array(z.enum(weekdays))
     .min(1)
+    .max(7)
     .refine((days) => new Set(days).size === days.length, { error: "must name each day once" })
     .optional()
     .meta({ description: "Days on which it begins; without it every day." }),

@@ -1,5 +1,6 @@
 /** The sync of alert routes with the incident service: plans, results of applies, drift. */
 import { z } from "zod";
+import { listOf } from "#kernel/setting.ts";
 
 export type Json = z.infer<typeof Json>;
 const Json = z.json();
@@ -31,15 +32,15 @@ export const RoutePlan = z.object({
   /** The wanted content, without the fields that Vedette does not manage. */
   declared: Content,
   /** Operations, by the subject of a declared condition, that mean the same for its type. */
-  aliases: z.record(z.string(), z.array(z.string())).optional(),
-  changes: z.array(FieldChange),
+  aliases: z.record(z.string(), z.array(z.string()).max(1_000)).optional(),
+  changes: z.array(FieldChange).max(10_000),
 });
 export type RoutePlan = z.infer<typeof RoutePlan>;
 
 /** A name that several routes have: each takes the same alerts, so people are notified several times. */
 export const SharedName = z.object({
   name: z.string(),
-  ids: z.array(z.string()),
+  ids: z.array(z.string()).max(10_000),
   /** The id of the route that is ours; null: none is known to be. */
   ours: z.string().nullable(),
   /** The next step, for people. */
@@ -54,10 +55,10 @@ export const Plan = z.object({
   made_at: z.iso.datetime(),
   /** `backup`: it restores routes from a backup, also those that are not ours. */
   of: z.enum(["routes", "backup"]),
-  routes: z.array(RoutePlan).max(500),
+  routes: listOf(RoutePlan, 500),
   /** Routes of ours whose row is gone. */
-  orphans: z.array(z.string()),
-  doubled: z.array(SharedName).default([]),
+  orphans: z.array(z.string()).max(10_000),
+  doubled: listOf(SharedName, 1_000).default([]),
   /** The name of each id, for people. */
   names: z.record(z.string(), z.string()),
 });

@@ -55,6 +55,13 @@ const routes = many(12, (index) => ({
   ...{ name: `r${index}`, sources: entries, escalation: null, channel: "#a" },
 }));
 
+/** Of the longest names that there may be: each unknown one is compared with all others. */
+const strangers = many(800, (index) => ({
+  ...{ id: `a${index}`.padEnd(100, "z"), periodSeconds: 60, graceSeconds: 0 },
+  dependsOn: many(10, (by) => `b${index * 10 + by}`.padEnd(100, "z")),
+}));
+const values = many(480_000, () => 1);
+
 const hostile: [string, object, string | RegExp][] = [
   [
     "braces that never close",
@@ -76,6 +83,12 @@ const hostile: [string, object, string | RegExp][] = [
     "10,000 times that never come",
     { heartbeats: many(10_000, (index) => ({ id: `h${index}`, cron, graceSeconds: 9 })) },
     "names a time that never comes",
+  ],
+  ["8,000 names that nobody has", { heartbeats: strangers }, /no such check or heartbeat: did you/],
+  [
+    "half a million wrong values of a label",
+    { sources: [{ ...sources[0], labels: { a: values } }] },
+    "expected at most 10000 items",
   ],
   ["routes with 6,000,000 kinds of alerts", { sources, routes }, /are too many to try/],
 ];
