@@ -23,9 +23,18 @@ export function databaseRead(
   return { name, limitMs, describe: () => detail };
 }
 
+/** Restate takes no message of more than 32 MB: it would repeat the call for ever. */
+const longestAnswer = 24_000_000;
+
+function requireShort(answer: unknown): void {
+  if (Buffer.byteLength(JSON.stringify(answer) ?? "") <= longestAnswer) return;
+  const detail = "there is more of it than one answer may have: ask for less, or for a part of it";
+  throw new ProblemError({ status: 422, code: "too_much", detail });
+}
+
 /**
  * One journaled step, retried for some seconds in case a server is restarting. Throws a 503 (`unavailable`)
- * when all attempts fail; a `ProblemError` of `read` is thrown at once, unchanged.
+ * when all attempts fail, and a 422 for too long an answer; a `ProblemError` of `read` is thrown at once, unchanged.
  */
 export function readNow<Answer>(
   ctx: Pick<Context, "run" | "console">,
@@ -34,7 +43,9 @@ export function readNow<Answer>(
 ): Promise<Answer> {
   return ctx.run(name, async () => {
     try {
-      return await readPatiently(limitMs, read);
+      const answer = await readPatiently(limitMs, read);
+      requireShort(answer);
+      return answer;
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       ctx.console.warn("not read", { step: name, err: error });

@@ -32,6 +32,15 @@ describe("what is read for a caller", () => {
     });
   });
 
+  it("is refused with 422 when Restate could not take it", async () => {
+    const answer = readNow(ctx, reading, async () => [
+      "x".repeat(13_000_000),
+      "é".repeat(6_000_000),
+    ]);
+
+    await expect(answer).rejects.toMatchObject({ status: 422, code: "too_much" });
+  });
+
   it("is refused with 503 when it does not end", async () => {
     const answer = readNow(ctx, { ...reading, limitMs: 50 }, () => new Promise(() => {}));
 

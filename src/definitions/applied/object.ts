@@ -78,6 +78,7 @@ function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: Definitions
   return readNow(ctx, reading, async () => {
     const current = await parts.store.readCurrent();
     const { changes, next } = planApply(current?.set ?? emptySet, request);
+    requireFit(next);
     requireSound([...lintSet(next), ...parts.findMisdirected(request.definitions)]);
     const warnings = await parts.warnOf(next);
     return { revision: current?.revision ?? 0, changes, warnings };
@@ -121,6 +122,7 @@ async function apply(
   const { base_revision: base = revision, source, appliedBy } = order;
   if (base !== revision) throw moved(revision);
   const { changes, next } = planApply(current?.set ?? emptySet, order);
+  requireFit(next);
   // A start has read them from its file, or has the standard ones.
   if (source === "command") {
     requireSound([
@@ -174,6 +176,19 @@ async function notifyOf(
 
 function idsOf({ apiChecks, heartbeats }: Definitions): KnownChecks {
   return { apiChecks: apiChecks.map(({ id }) => id), heartbeats: heartbeats.map(({ id }) => id) };
+}
+
+/** A third of what Restate takes of a step: with more, nothing could be read or applied any more. */
+const mostBytes = 10_000_000;
+
+function requireFit(set: DefinitionSet): void {
+  if (Buffer.byteLength(JSON.stringify(set)) <= mostBytes) return;
+  const detail = "the rows are more than 10 MB together: shorten them, or remove some (--prune)";
+  throw new ProblemError<DefinitionsProblemCode>({
+    status: 400,
+    code: "invalid_definitions",
+    detail,
+  });
 }
 
 /** Callers need not be our command line, and rows of the program that stay may not fit the new ones. */

@@ -126,6 +126,7 @@ export const CheckView = z.object({
   /** Percent, last 24 hours: of runs that did not fail; for a heartbeat, of time without an alert. */
   uptime_24h: z.number().nullable(),
   /** The last 24 hours in pieces of 15 minutes, oldest first. */
+  /** Empty: there are more than 1,000 checks. */
   strip: z.array(StripPiece),
 });
 export type CheckView = z.infer<typeof CheckView>;

@@ -16,7 +16,7 @@ import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckEpisode, CheckList, CheckView } from "./contract.ts";
-import { type Day, emptyStrip } from "./uptime.ts";
+import { type Day, emptyStrip, type Strip } from "./uptime.ts";
 
 /** An API check without a run for so many periods is shown as silent. */
 const periodsToSilence = 3;
@@ -34,8 +34,18 @@ type Sources = {
   nowMs: number;
 };
 
-export function listChecks(from: Sources): CheckList {
-  const { apiChecks, heartbeats } = from.definitions;
+/** Each takes 8 kB, and Restate repeats for ever what has more than 32 MB in all. */
+const mostStrips = 1_000;
+
+type Viewed = Sources & {
+  /** The strip of a check without results; undefined: none has a strip. */
+  blank: Strip | undefined;
+};
+
+export function listChecks(sources: Sources): CheckList {
+  const { apiChecks, heartbeats } = sources.definitions;
+  const isShort = apiChecks.length + heartbeats.length <= mostStrips;
+  const from = { ...sources, blank: isShort ? emptyStrip(sources.nowMs) : undefined };
   const nobody = from.whyNobody && nobodyOf(from.definitions, from.whyNobody);
   const checks = [
     ...apiChecks.map((check) => viewApiCheck(check, from)),
@@ -59,7 +69,7 @@ export function nobodyOf(
   return first && whyNobody(first);
 }
 
-function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
+function viewApiCheck(check: ApiCheck, from: Viewed): CheckView {
   const snapshot = from.snapshots.get(check.id);
   return {
     ...viewCommon(check, from),
@@ -78,7 +88,7 @@ function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
   };
 }
 
-function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
+function viewHeartbeat(heartbeat: Heartbeat, from: Viewed): CheckView {
   const snapshot = from.snapshots.get(heartbeat.id);
   const common = viewCommon(heartbeat, from);
   const status = statusOfHeartbeat(heartbeat, snapshot, from.nowMs);
@@ -174,7 +184,7 @@ type Definition = Pick<
   "id" | "name" | "environment" | "channel" | "directChannels"
 >;
 
-function viewCommon(definition: Definition, from: Sources) {
+function viewCommon(definition: Definition, from: Viewed) {
   const { id, name, environment, channel } = definition;
   const snapshot = from.snapshots.get(id);
   const nobody = from.whyNobody?.(definition);
@@ -186,7 +196,7 @@ function viewCommon(definition: Definition, from: Sources) {
     channels: channelNames(definition),
     ...(nobody !== undefined && { reaches_nobody: nobody }),
     ...viewSnapshot(snapshot, from.nowMs),
-    strip: from.days.get(id)?.strip ?? emptyStrip(from.nowMs),
+    strip: from.blank === undefined ? [] : (from.days.get(id)?.strip ?? from.blank),
   };
 }
 

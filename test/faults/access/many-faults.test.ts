@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { routes } from "#control/routes.ts";
+import { sectionNames } from "#definitions/rows/contract.ts";
 import { createLog } from "#kernel/log.ts";
 import { startProgram } from "../../support/program/program.ts";
 import { queryRestate } from "../../support/servers/restate-query.ts";
@@ -100,4 +101,28 @@ it("a word of many megabytes is logged in time, by its beginning", () => {
     msg: "refused",
     detail: expect.stringContaining("(at /days/7) expected"),
   });
+});
+
+it("rows are refused before there are so many that nobody can read, apply or remove any", async () => {
+  const program = await startProgram();
+  onTestFinished(() => program.dispose());
+  const call = async (handler: string, body: object = {}) => {
+    const { status } = await program.post(`vedette.v1.Definitions/singleton/${handler}`, body);
+    return status;
+  };
+  const none = Object.fromEntries(sectionNames.map((name) => [name, []]));
+  const source = (index: number) => {
+    const labels = { a: ["x".repeat(1_000_000)] };
+    return { name: `s${index}`, title: `s${index}`, kind: "http", environment: null, labels };
+  };
+  const apply = (sources: object[], fields: object = {}) =>
+    call("Apply", { definitions: { ...none, sources }, ...fields });
+
+  const applied: number[] = [];
+  while (applied.length < 40 && (applied.at(-1) ?? 200) === 200)
+    applied.push(await apply([source(applied.length)]));
+
+  expect(applied.at(-1)).toBe(400);
+  expect(await call("Show")).toBe(200);
+  expect(await apply([source(0)], { prune: true })).toBe(200);
 });

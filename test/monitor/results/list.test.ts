@@ -50,6 +50,19 @@ it("the list names the settings without which a check is off, and none for a hea
   expect(named).toEqual([["monitor.key"], undefined]);
 });
 
+it("the list of as many checks as there may be fits into an answer, in time", () => {
+  const heartbeats = Array.from({ length: 20_000 }, (_, index) =>
+    aHeartbeat({ id: `job-${index}` }),
+  );
+  const none = { snapshots: new Map(), days: new Map(), alertTime: new Map() };
+  const startedMs = performance.now();
+
+  const list = listChecks({ definitions: { apiChecks: [], heartbeats }, whyOff, ...none, nowMs });
+
+  expect(JSON.stringify(list).length).toBeLessThan(20_000_000);
+  expect(performance.now() - startedMs).toBeLessThan(3_000);
+});
+
 function viewOfJob(changes: Partial<Heartbeat>, snapshot?: Partial<CheckSnapshot>) {
   const heartbeat = aHeartbeat({ id: "counts", job: "count-keys", ...changes });
   const shown = aSnapshot({ checkId: "counts", kind: "heartbeat", lastAtMs: null, ...snapshot });
