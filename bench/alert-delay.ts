@@ -11,7 +11,7 @@ import type { AlertOrder } from "#alerts/contract.ts";
 import { countFrom, median, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan } from "./monitor-plan.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const episodes = countFrom("BENCH_EPISODES", 100);
 const atOnce = countFrom("BENCH_AT_ONCE", 1_000);
@@ -65,13 +65,16 @@ async function measureEpisodes(): Promise<void> {
     for (const times of Object.values(tookMs)) times.length = 0;
     await untilCount(tookMs.resolved, episodes, 240_000);
   });
-  console.log(
-    `ms from the answer that failed, or was well again, to the receiver; ${tookMs.resolved.length} ` +
-      `episodes beside ${beside.count} checks a minute`,
-  );
   const both = spread([...tookMs.opened, ...tookMs.resolved]);
-  console.table({ ...toSpreads(tookMs), both });
-  judge("an alert, both kinds, p99", both.p99, { atMost: episodeWithinMs, unit: "ms" });
+  reportTable(
+    `From the answer of a target that fails, or is well again, to the receiver, ms: ${tookMs.resolved.length} ` +
+      `episodes beside ${beside.count} checks a minute`,
+    { ...toSpreads(tookMs), both },
+  );
+  const { p50, p99 } = spread(tookMs.opened);
+  reportFigure("a failure, p50", p50, { unit: "ms" });
+  reportFigure("a failure, p99", p99, { unit: "ms" });
+  reportFigure("an alert, both kinds, p99", both.p99, { atMost: episodeWithinMs, unit: "ms" });
 }
 
 async function measureAtOnce(): Promise<void> {
@@ -80,7 +83,7 @@ async function measureAtOnce(): Promise<void> {
   const plan: Plan = { heartbeats: [], checks: [] };
   await withMonitor({ plan, takeEvent }, async (bench) => {
     const spreads: Record<string, ReturnType<typeof spread>> = {};
-    const costs: Record<string, object> = {};
+    const costs: Record<string, Record<string, number>> = {};
     for (const episode of [1, 2, 3]) {
       for (const kind of ["opened", "resolved"] as const) {
         const dueMs = await handOver(bench, { episode, kind });
@@ -98,18 +101,16 @@ async function measureAtOnce(): Promise<void> {
         };
       }
     }
-    console.log(`${atOnce} events handed over in one moment: ms to the receiver`);
-    console.table(spreads);
-    console.log("CPU ms of each, until it is written down");
-    console.table(costs);
-    judgeAtOnce(Object.values(spreads).map(({ p99 }) => p99));
+    reportTable(`${atOnce} events handed over in one moment: ms to the receiver`, spreads);
+    reportTable("CPU of each until it is recorded, ms", costs);
+    reportAtOnce(Object.values(spreads).map(({ p99 }) => p99));
   });
 }
 
 /** Takes the rounds in order; the first does not count, as its code is not compiled yet. */
-function judgeAtOnce(p99s: readonly number[]): void {
+function reportAtOnce(p99s: readonly number[]): void {
   const aim = { under: atOnceWithinMs, unit: "ms" };
-  judge(
+  reportFigure(
     "events of one moment, p99, median of the rounds but the first",
     median(p99s.slice(1)),
     aim,
@@ -198,7 +199,8 @@ function toSpreads(tookMs: Record<string, readonly number[]>) {
   return Object.fromEntries(Object.entries(tookMs).map(([name, times]) => [name, spread(times)]));
 }
 
-beginBench();
+startBench("alert-delay");
 const parts = (process.env["BENCH_PARTS"] ?? "episodes,at-once").split(",");
 if (parts.includes("episodes")) await measureEpisodes();
 if (parts.includes("at-once")) await measureAtOnce();
+finishBench();

@@ -12,7 +12,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
   behaveBadly,
-  judge as countFaults,
+  countFaults,
   createRandom,
   playScenarios,
 } from "../test/support/alerts/alert-episodes.ts";
@@ -24,7 +24,7 @@ import {
   startVedetteAlerts,
 } from "../test/support/alerts/alert-systems.ts";
 import { countFrom } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const interrupted = Promise.withResolvers<never>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -69,21 +69,32 @@ async function untilStill(receiver: AlertReceiver): Promise<void> {
   }
 }
 
-function judgeOurs(rows: readonly Row[]): void {
-  const sum = (of: (row: Row) => number) => rows.reduce((all, row) => all + of(row), 0);
-  judge(
-    "events lost",
-    sum((row) => row.lostFailures + row.lostRecoveries),
-    { atMost: 0 },
+function report(rows: readonly Row[]): void {
+  const sum = (system: string, of: (row: Row) => number) =>
+    rows.filter((row) => row.system === system).reduce((all, row) => all + of(row), 0);
+  const lost = sum("Vedette", (row) => row.lostFailures + row.lostRecoveries);
+  reportFigure("events lost", lost, { atMost: 0 });
+  const outOfOrder = sum("Vedette", (row) => row.outOfOrder);
+  reportFigure("events out of order", outOfOrder, { atMost: 0 });
+  reportFigure(
+    "episodes",
+    sum("Vedette", (row) => row.episodes),
   );
-  judge(
-    "events out of order",
-    sum((row) => row.outOfOrder),
-    { atMost: 0 },
+  const repeated = (system: string) => sum(system, (row) => row.repeated);
+  reportFigure("events delivered again", repeated("Vedette"));
+  const peer = "Alertmanager";
+  reportFigure(
+    "failures lost by Alertmanager",
+    sum(peer, (row) => row.lostFailures),
   );
+  reportFigure(
+    "recoveries lost by Alertmanager",
+    sum(peer, (row) => row.lostRecoveries),
+  );
+  reportFigure("events delivered again by Alertmanager", repeated(peer));
 }
 
-beginBench();
+startBench("alerts");
 if (!hasAlertmanager()) throw new Error("Alertmanager is not installed");
 // Waits for both, so that a failure of one leaves no process of the other.
 const measured = await Promise.allSettled([
@@ -91,6 +102,7 @@ const measured = await Promise.allSettled([
   measure("Alertmanager", startAlertmanager),
 ]);
 const rows = measured.flatMap((of) => (of.status === "fulfilled" ? of.value : []));
-console.table(rows);
+reportTable("Events lost, twice or out of order", rows);
 for (const of of measured) if (of.status === "rejected") throw of.reason;
-judgeOurs(rows.filter(({ system }) => system === "Vedette"));
+report(rows);
+finishBench();

@@ -9,7 +9,7 @@
 import { type ApiBench, askedToVerify, insertKeys, type Served, withApi } from "./api-fixture.ts";
 import { compare } from "./compare.ts";
 import { requirePackages } from "./packages.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, startBench } from "./run.ts";
 
 const keyCount = 1_000;
 
@@ -37,13 +37,14 @@ async function measure({ database, databaseUrl, serve }: ApiBench): Promise<void
   });
   const timesOf = (peer: keyof typeof found) => found.verifyKey.perSecond / found[peer].perSecond;
   const inMemory = timesOf("better-auth, in memory");
-  console.log(`verifyKey against better-auth, in memory: ${inMemory.toFixed(2)}`);
-  judge("verifyKey against better-auth", timesOf("better-auth"), {
+  reportFigure("verifyKey against better-auth, in memory", inMemory, { unit: "times" });
+  reportFigure("verifyKey against better-auth", timesOf("better-auth"), {
     atLeast: leastTimes,
     unit: "times",
   });
 }
 
 requirePackages("better-auth");
-beginBench();
+startBench("better-auth");
 await withApi(measure);
+finishBench();

@@ -18,7 +18,7 @@ import {
   withServers,
 } from "./fixture.ts";
 import { countFrom, countsFrom, percentile } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const tries = countFrom("BENCH_TRIES", 200);
 
@@ -144,8 +144,7 @@ function report(deployMs: number, samples: readonly Sample[]): void {
       [`over ${limitMs} ms`]: values.filter((value) => value > limitMs).length,
     };
   };
-  console.log(`deploys of ${deployMs} ms, ${maxParallel} in flight`);
-  console.table([
+  reportTable(`Deploys of ${deployMs} ms, ${maxParallel} in flight`, [
     row("an object that counts answers, during a wave", ({ leastMs }) => leastMs),
     row("Status answers during a wave", ({ statusMs }) => statusMs),
     row("Cancel answers", ({ cancelMs }) => cancelMs),
@@ -153,14 +152,19 @@ function report(deployMs: number, samples: readonly Sample[]): void {
     row("last deploy started, from the answer of Cancel", (s) => s.lastStartAfterAnswerMs),
     row("the blocked Rollout answers, from the call of Cancel", (s) => s.rolloutEndsMs),
   ]);
-  const judgeP99 = (what: string, of: (sample: Sample) => number) =>
-    judge(`${what}, p99`, percentile(samples.map(of), 99), { atMost: limitMs, unit: "ms" });
-  judgeP99("Cancel answers", ({ cancelMs }) => cancelMs);
-  judgeP99("the blocked Rollout answers, from the call of Cancel", (s) => s.rolloutEndsMs);
-  judgeP99("last deploy started, from the call of Cancel", (s) => s.lastStartAfterCallMs);
+  const kind = `deploys of ${deployMs} ms`;
+  const reportP99 = (name: string, of: (sample: Sample) => number) => {
+    const aim = { atMost: limitMs, unit: "ms" };
+    reportFigure(`${name}, p99, ${kind}`, percentile(samples.map(of), 99), aim);
+  };
+  const cancelMs = samples.map((sample) => sample.cancelMs);
+  reportFigure(`Cancel answers, p50, ${kind}`, percentile(cancelMs, 50), { unit: "ms" });
+  reportP99("Cancel answers", (s) => s.cancelMs);
+  reportP99("the blocked Rollout answers, from the call of Cancel", (s) => s.rolloutEndsMs);
+  reportP99("last deploy started, from the call of Cancel", (s) => s.lastStartAfterCallMs);
 }
 
-beginBench();
+startBench("cancel");
 const fleet = createFleet();
 const starts = watchStarts(fleet);
 await withServers({ fleet, others: [counter] }, async (servers) => {
@@ -171,4 +175,5 @@ await withServers({ fleet, others: [counter] }, async (servers) => {
     report(deployMs, await measure({ call, least }, { fleet, starts, deployMs }));
   }
 });
+finishBench();
 process.exit();

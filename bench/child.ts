@@ -1,11 +1,15 @@
-/** A server of a measurement in a process of its own, so that its processor time and memory are told apart. */
+/** A server of a measurement in a process of its own, so that its processor time and memory are its own. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { failBench } from "./run.ts";
 
 type Child = { flags?: string[]; environment?: Record<string, string> };
 
-/** `program` sends `{ url }`, maybe with its metrics', once it serves. Throws when it ends before that. */
+/**
+ * `program` sends `{ url }`, maybe with its metrics', once it serves. Throws when it ends before that; a bench whose
+ * server ends before `stop` has failed.
+ */
 export async function startChild(program: URL, { flags = [], environment = {} }: Child) {
   const child = fork(fileURLToPath(program), {
     execArgv: flags,
@@ -17,8 +21,12 @@ export async function startChild(program: URL, { flags = [], environment = {} }:
       throw new Error(`the process ${program.pathname} did not start`);
     }),
   ])) as [{ url: string; metricsUrl?: string }];
+  const died = (code: number | null, signal: string | null) =>
+    failBench(`${program.pathname} ended in the middle (${signal ?? `exit code ${code}`})`);
+  child.once("exit", died);
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
+    child.off("exit", died);
     const ended = once(child, "exit");
     child.kill("SIGTERM");
     await ended;

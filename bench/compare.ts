@@ -2,7 +2,7 @@
 import type { Served } from "./api-fixture.ts";
 import { type Load, type LoadResult, load, mediansOf } from "./load.ts";
 import { countFrom } from "./measure.ts";
-import { judge } from "./verdict.ts";
+import { reportFigure, reportTable } from "./run.ts";
 
 const seconds = countFrom("BENCH_SECONDS", 5);
 const runs = countFrom("BENCH_RUNS", 5);
@@ -36,7 +36,7 @@ export async function compare<Name extends string>(
   const rows = Object.fromEntries(
     [...results].map(([name, found]) => [name, mediansOf(found)]),
   ) as Record<Name, LoadResult>;
-  console.table(rows);
+  reportTable("Servers, one after the other", rows);
   return rows;
 }
 
@@ -54,10 +54,10 @@ async function checkAnswer({ url, path, body, headers, says = "" }: Contender): 
 /** The floor's CPU time where the aims for CPU times are to hold; it differs from machine to machine. */
 const floorMicros = 20;
 
-/** Judges the CPU time of a request, scaled to a machine on which the floor takes as long as the aims assume. */
-export function judgeCpu(found: LoadResult, floor: LoadResult, mostMicros: number): void {
+/** Reports the CPU time of a request, scaled to a machine on which the floor takes as long as the aims assume. */
+export function reportCpu(found: LoadResult, floor: LoadResult, mostMicros: number): void {
   const micros = (found.cpuMicros / floor.cpuMicros) * floorMicros;
-  judge(`its CPU where the floor takes ${floorMicros} µs`, micros, {
+  reportFigure(`its CPU where the floor takes ${floorMicros} µs`, micros, {
     atMost: mostMicros,
     unit: "µs",
   });

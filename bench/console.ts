@@ -9,8 +9,8 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { type Program, startProgram } from "../test/support/program/program.ts";
 import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
-import { percentile } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { median, percentile } from "./measure.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const given = process.argv.slice(2).map(Number);
 const sizes = given.length > 0 ? given : [10_000, 50_000];
@@ -76,18 +76,15 @@ const frames = `new Promise((resolve) => {
   });
 })`;
 
-function report(name: string, times: readonly number[]): void {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1);
-  console.log(
-    `${name.padEnd(8)} ${times.length} frames, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)} ms`,
-  );
+function toRow(times: readonly number[]) {
+  const at = (p: number) => percentile(times, p).toFixed(1);
+  return { frames: times.length, "p50 ms": at(50), "p95 ms": at(95), "p99 ms": at(99) };
 }
 
 const reads = 10;
 
 /** Reads what each poll of a fleet with viewers reads, whatever has changed: the rollout and all sentinels. */
-async function readAll(program: Program): Promise<void> {
+async function readAll(program: Program, size: number): Promise<void> {
   const log = createLog({ level: "silent", format: "json" });
   const database = openDatabase(runningDatabaseUrl(program.dataDir), log);
   try {
@@ -102,10 +99,9 @@ async function readAll(program: Program): Promise<void> {
       times.push(performance.now() - begunMs);
     }
     const { user, system } = process.cpuUsage(cpu);
-    const median = times.toSorted((a, b) => a - b)[reads / 2]?.toFixed(0);
-    console.log(
-      `one read of all: p50 ${median} ms, ${Math.round((user + system) / reads / 1_000)} ms of CPU`,
-    );
+    const cpuMs = (user + system) / reads / 1_000;
+    reportFigure(`one read of all ${size} sentinels`, median(times), { unit: "ms" });
+    reportFigure(`CPU of one read of all ${size} sentinels`, cpuMs, { unit: "ms" });
   } finally {
     await database.end();
   }
@@ -119,32 +115,30 @@ async function measure(program: Program, browser: Browser, size: number): Promis
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
   const sent = await countBytes(program);
-  console.log(`${size} sentinels shown, ${measuredMs / 1_000} s each`);
-  report("still", (await page.evaluate(frames)) as number[]);
+  const still = (await page.evaluate(frames)) as number[];
   const startedMs = Date.now();
   const image = "registry.example.com/vedette/sentinel:v2";
   await program.call("Rollout/send", { image, wave_percentages: [5, 100] });
   await page.getByRole("heading", { level: 1, name: /In progress: wave 2/ }).waitFor();
   const moving = (await page.evaluate(frames)) as number[];
-  report("moving", moving);
   const completed = page.getByRole("heading", { level: 1, name: /Completed/ });
   await completed.waitFor({ timeout: endsWithinMs });
   const seconds = Math.round((Date.now() - startedMs) / 1_000);
   const all = sent()
     .values()
     .reduce((sum, { bytes }) => sum + bytes, 0);
-  console.log(`${all} bytes to a viewer of the whole rollout, which took ${seconds} s; of them`);
-  for (const [name, { events, bytes, longest }] of sent()) {
-    console.log(`${name.padEnd(8)} ${events} events, ${bytes} bytes, the longest ${longest}`);
-  }
+  const rows = { still: toRow(still), moving: toRow(moving) };
+  reportTable(`Frames of ${size} sentinels, ${measuredMs / 1_000} s each`, rows);
+  const title = `Bytes to a viewer of a rollout of ${size} sentinels, which took ${seconds} s`;
+  reportTable(title, Object.fromEntries(sent()));
   await page.close();
   const what = `of ${size} sentinels`;
   const frameAim = { atMost: mostFrameMs, unit: "ms" };
-  judge(`between moving frames ${what}, p95`, percentile(moving, 95), frameAim);
-  judge(`to a viewer ${what}`, all / 1e6, { atMost: mostMegabytes(size), unit: "MB" });
+  reportFigure(`between moving frames ${what}, p95`, percentile(moving, 95), frameAim);
+  reportFigure(`to a viewer ${what}`, all / 1e6, { atMost: mostMegabytes(size), unit: "MB" });
 }
 
-beginBench();
+startBench("console");
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 try {
@@ -157,7 +151,7 @@ try {
     });
     try {
       await measure(program, browser, size);
-      await readAll(program);
+      await readAll(program, size);
     } finally {
       await program.dispose();
       await fleet.stop();
@@ -166,3 +160,4 @@ try {
 } finally {
   await browser.close();
 }
+finishBench();

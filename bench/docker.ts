@@ -9,7 +9,7 @@ import { startProgram } from "../test/support/program/program.ts";
 import { openDockerRegistry } from "../test/support/servers/docker-registry.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
 import { measureRollout } from "./rollout-command.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const hosts = ["edge-1", "edge-2", "edge-3"];
 const each = countFrom("BENCH_EACH", 10);
@@ -56,7 +56,7 @@ async function measureByHand(engines: readonly TestEngine[], image: string): Pro
   return performance.now() - startedAt;
 }
 
-beginBench();
+startBench("docker");
 const registry = await openDockerRegistry({ auth: "open" });
 const [v1 = "", v2 = "", v3 = ""] = await Promise.all(
   ["v1", "v2", "v3"].map((tag) => pushImage(registry, tag)),
@@ -77,18 +77,30 @@ try {
   rolloutMs.push(await measureRollout(program.dataDir, v3));
   const cpuMs = (cpuMsOf(pid) - cpuBefore) / 2 / total;
   const handMs = await measureByHand(engines, v2);
-  console.table({
-    "rollout by the command, images pulled": { s: seconds(rolloutMs[0]) },
-    "a second one": { s: seconds(rolloutMs[1]) },
+  const title =
+    `${total} containers on ${hosts.length} hosts, ${hosts.length * atOnce} at once, ` +
+    `stable after ${stableSeconds} s`;
+  reportTable(title, {
+    "a rollout by the command, images pulled": { s: seconds(rolloutMs[0]) },
+    "the next one": { s: seconds(rolloutMs[1]) },
     "the engines alone, without waiting": { s: seconds(handMs) },
   });
-  console.log(`${total} containers on ${hosts.length} hosts, ${hosts.length * atOnce} at once, `);
-  console.log(`stable after ${stableSeconds} s; ${cpuMs.toFixed(0)} ms of CPU each`);
-  judge("a rollout, its image pulled, against the engines alone", (rolloutMs[0] ?? 0) / handMs, {
-    atMost: mostTimes.pulled,
+  reportFigure("seconds of a rollout, its image pulled", (rolloutMs[0] ?? 0) / 1_000, {
+    unit: "s",
+  });
+  reportFigure("CPU of a container", cpuMs, { unit: "ms" });
+  reportFigure(
+    "a rollout, its image pulled, against the engines alone",
+    (rolloutMs[0] ?? 0) / handMs,
+    {
+      atMost: mostTimes.pulled,
+      unit: "times",
+    },
+  );
+  reportFigure("the next one", (rolloutMs[1] ?? 0) / handMs, {
+    atMost: mostTimes.next,
     unit: "times",
   });
-  judge("the next one", (rolloutMs[1] ?? 0) / handMs, { atMost: mostTimes.next, unit: "times" });
 } finally {
   await program.dispose();
   for (const engine of engines) await engine.stop();
@@ -98,3 +110,4 @@ try {
 function seconds(ms = 0): string {
   return (ms / 1_000).toFixed(1);
 }
+finishBench();

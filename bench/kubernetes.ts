@@ -15,7 +15,7 @@ import { addDeployment, kubeImage, writeKubeconfig } from "../test/support/kuber
 import { startProgram } from "../test/support/program/program.ts";
 import { countFrom, cpuMsOf } from "./measure.ts";
 import { measureRollout } from "./rollout-command.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const size = countFrom("BENCH_SIZE", 200);
 const readyMs = countFrom("BENCH_READY_MS", 2_000);
@@ -61,7 +61,7 @@ async function measureByHand(server: ApiServer, image: string): Promise<number> 
   return performance.now() - startedAt;
 }
 
-beginBench();
+startBench("kubernetes");
 const server = await openApiServer({ observeMs: 100, readyMs });
 for (const name of names) addDeployment(server, name);
 const kubeconfig = writeKubeconfig(server.url);
@@ -80,13 +80,14 @@ try {
   const calls = (server.requests.length - callsBefore) / size;
   const cpuMs = (cpuMsOf(pid) - cpuBefore) / size;
   const handMs = await measureByHand(server, kubeImage("v3"));
-  console.table({
-    "rollout by the command": { s: (rolloutMs / 1_000).toFixed(1) },
+  reportTable(`${size} Deployments, ready after ${readyMs} ms, ${atOnce} at once`, {
+    "a rollout by the command": { s: (rolloutMs / 1_000).toFixed(1) },
     "the changes alone": { s: (handMs / 1_000).toFixed(1) },
   });
-  console.log(`${size} Deployments, ready after ${readyMs} ms, ${atOnce} at once: `);
-  console.log(`${cpuMs.toFixed(1)} ms of CPU and ${calls.toFixed(1)} calls each`);
-  judge("a rollout against the changes alone", rolloutMs / handMs, {
+  reportFigure("seconds of a rollout", rolloutMs / 1_000, { unit: "s" });
+  reportFigure("calls of a Deployment", calls);
+  reportFigure("CPU of a Deployment", cpuMs, { unit: "ms" });
+  reportFigure("a rollout against the changes alone", rolloutMs / handMs, {
     atMost: mostTimes,
     unit: "times",
   });
@@ -96,3 +97,4 @@ try {
   await server.close();
   kubeconfig.remove();
 }
+finishBench();

@@ -8,10 +8,10 @@
  */
 import { startTestRedis } from "../test/support/servers/redis.ts";
 import { type ApiBench, rootKey, type Served, withApi } from "./api-fixture.ts";
-import { compare, judgeCpu } from "./compare.ts";
+import { compare, reportCpu } from "./compare.ts";
 import { nextLimitBody } from "./limit-body.ts";
 import { profile } from "./load.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, startBench } from "./run.ts";
 
 /** The aims (docs/measured.md, "Aims"). */
 const leastShare = 0.6;
@@ -50,28 +50,41 @@ async function measure({ serve }: ApiBench, redisUrl: string): Promise<void> {
   });
   const ratio = (one: keyof typeof found, other: keyof typeof found) =>
     found[one].perSecond / found[other].perSecond;
-  judge("limit against the floor", ratio("limit", "floor"), { atLeast: leastShare });
-  judge("its p99 against the floor's", found.limit.p99Ms / found.floor.p99Ms, { under: mostP99 });
-  judgeCpu(found.limit, found.floor, mostMicros);
+  const cpuRatio = (one: keyof typeof found, other: keyof typeof found) =>
+    found[other].cpuMicros / found[one].cpuMicros;
+  reportFigure("limits a second", found.limit.perSecond);
+  reportFigure("limits a second, over Redis", found["limit over Redis"].perSecond);
+  reportFigure("limit against the floor", ratio("limit", "floor"), { atLeast: leastShare });
+  reportFigure("its p99 against the floor's", found.limit.p99Ms / found.floor.p99Ms, {
+    under: mostP99,
+  });
+  reportCpu(found.limit, found.floor, mostMicros);
   const peer = "Express over Redis";
-  judge("limit, by its preset, against Express over Redis", ratio("limit", peer), {
+  reportFigure("limit, by its preset, against Express over Redis", ratio("limit", peer), {
     atLeast: leastTimes,
     unit: "times",
   });
-  judge("limit against Express, both over Redis", ratio("limit over Redis", peer), {
+  reportFigure("limit against Express, both over Redis", ratio("limit over Redis", peer), {
     atLeast: leastTimes,
     unit: "times",
   });
-  judge("limit against Express, both in process", ratio("limit", "Express, in process"), {
+  reportFigure("limit against Express, both in process", ratio("limit", "Express, in process"), {
     atLeast: leastTimes,
+    unit: "times",
+  });
+  reportFigure("by CPU, both over Redis", cpuRatio("limit over Redis", peer), { unit: "times" });
+  const inProcess = "Express, in process";
+  reportFigure("by CPU, both in process", cpuRatio("limit", inProcess), { unit: "times" });
+  reportFigure("the floor against Express, in process", ratio("floor", inProcess), {
     unit: "times",
   });
 }
 
-beginBench();
+startBench("limit");
 const redis = await startTestRedis();
 try {
   await withApi((bench) => measure(bench, redis.url));
 } finally {
   await redis.stop();
 }
+finishBench();

@@ -5,6 +5,8 @@ import { cpus, loadavg, totalmem } from "node:os";
 /** More than this share of one processor, used by others, makes a figure doubtful. */
 const quietBelowCores = 0.1;
 
+const resultPaths = [":(top,exclude)bench/results", ":(top,exclude)docs/measured.md"];
+
 type Machine = {
   commit: string;
   node: string;
@@ -17,16 +19,13 @@ type Machine = {
 };
 
 export function describeMachine(machine: Machine): string {
-  const { commit, node, processor, processors, memoryBytes, load, settings } = machine;
-  const memoryGb = Math.round(memoryBytes / 2 ** 30);
-  const parts = [
-    `commit ${commit}`,
-    `Node ${node}`,
-    `${processors} × ${processor}`,
-    `${memoryGb} GB`,
-    `load ${load.toFixed(1)}`,
-  ];
-  return [...parts, ...settings].join("; ");
+  const { commit, node, load, settings } = machine;
+  const parts = [`commit ${commit}`, `Node ${node}`, describeProcessors(machine)];
+  return [...parts, `load ${load.toFixed(1)}`, ...settings].join("; ");
+}
+
+export function describeProcessors({ processor, processors, memoryBytes }: Machine): string {
+  return `${processors} × ${processor}, ${Math.round(memoryBytes / 2 ** 30)} GB`;
 }
 
 export function readMachine(): Machine {
@@ -49,7 +48,10 @@ export function readLoad(): number {
   return loadavg()[0] ?? 0;
 }
 
-/** With ` + changes` when something is not committed, as it is then not what the commit has. */
+/**
+ * With ` + changes` when something is not committed, as it is then not what the commit has; results of other benches
+ * do not count.
+ */
 function readCommit(): string {
   const git = (...args: string[]) =>
     execFileSync("git", args, {
@@ -60,7 +62,8 @@ function readCommit(): string {
     }).trim();
   try {
     const commit = git("rev-parse", "--short=8", "HEAD");
-    return git("status", "--porcelain") === "" ? commit : `${commit} + changes`;
+    const changes = git("status", "--porcelain", "--", ":(top)", ...resultPaths);
+    return changes === "" ? commit : `${commit} + changes`;
   } catch {
     return "unknown";
   }
@@ -78,10 +81,10 @@ export function isQuiet(cores: number): boolean {
   return cores <= quietBelowCores;
 }
 
-/** Looks for this long, and blocks meanwhile: the bench must not work, as its servers count as others. */
-export function watchOthers(lookMs: number): number {
+/** Watches for so long, and blocks meanwhile: the bench must not work, as its servers count as others. */
+export function watchOthers(watchMs: number): number {
   const before = readProcessorTimes();
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookMs);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, watchMs);
   return coresOfOthers(before, readProcessorTimes());
 }
 

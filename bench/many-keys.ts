@@ -13,7 +13,7 @@ import {
 } from "./api-fixture.ts";
 import { type LoadResult, load, mediansOf } from "./load.ts";
 import { countFrom, residentMbOf } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const few = 1_000;
 const many = countFrom("BENCH_KEYS", 1_000_000);
@@ -54,8 +54,10 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
     const residentMb = residentMbOf(of[Number(count)]?.pid ?? 0);
     table[`${count} keys, warm`] = { ...mediansOf(list), residentMb };
   }
-  console.table(table);
+  reportTable("Keys at random; cold: a process that has just started", table);
   report(table);
+  reportFigure("requests a second, cold", table[`${many} keys, cold`]?.perSecond);
+  reportFigure("resident memory", residentMbOf(of[many]?.pid ?? 0), { unit: "MB" });
 }
 
 /** Uses every key once. */
@@ -68,8 +70,12 @@ function report(table: Record<string, LoadResult>): void {
   const ofFew = table[`${few} keys, warm`]?.perSecond ?? Number.NaN;
   const ofMany = table[`${many} keys, warm`]?.perSecond ?? Number.NaN;
   const lossPercent = (1 - ofMany / ofFew) * 100;
-  judge(`throughput that ${many} keys cost`, lossPercent, { atMost: mostLossPercent, unit: "%" });
+  reportFigure(`throughput that ${many} keys cost`, lossPercent, {
+    atMost: mostLossPercent,
+    unit: "%",
+  });
 }
 
-beginBench();
+startBench("many-keys");
 await withApi(measure);
+finishBench();

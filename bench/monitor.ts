@@ -12,7 +12,7 @@ import { Pool } from "undici";
 import { countFrom, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan, pingTokenOf } from "./monitor-plan.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const minutes = countFrom("BENCH_MINUTES", 2);
 
@@ -36,7 +36,7 @@ const steady = {
 
 /** The aims (docs/measured.md, "Aims"). */
 const mostPingMs = 0.15;
-const toldWithinMs = 1_000;
+const acceptedWithinMs = 1_000;
 
 const plan: Plan = { heartbeats: [pinged, expiring], checks: [steady] };
 
@@ -122,8 +122,7 @@ async function measureSteady(bench: MonitorBench): Promise<void> {
   const busy = await measureLoad(bench, minutes * 60);
   const pings = pinging.take();
   await pinging.stop();
-  console.log(`percent of one core, over ${minutes} min`);
-  console.table({
+  reportTable(`Percent of one core, over ${minutes} min`, {
     [`${pinged.count} heartbeats, a ping each per minute`]: heartbeatsOnly,
     [`and ${steady.count} checks per minute`]: busy,
   });
@@ -131,12 +130,13 @@ async function measureSteady(bench: MonitorBench): Promise<void> {
     `SELECT location, count(*)::int AS n, count(*) FILTER (WHERE grade <> 'ok')::int AS bad
      FROM check_results WHERE scheduled_at > now() - interval '1 minute' GROUP BY location`,
   );
-  console.table(rows);
-  console.log(`${pings.length} pings answered, ${pinging.state.failed} not; answer times:`);
-  console.table({ ms: spread(pings) });
+  reportTable("Results of the last minute", rows);
+  reportTable(`Answer times of ${pings.length} pings, ms`, [spread(pings)]);
+  reportFigure("heartbeats, share of a core", heartbeatsOnly["all three"], { unit: "%" });
+  reportFigure("heartbeats and checks, share of a core", busy["all three"], { unit: "%" });
   const pingMs = ((heartbeatsOnly["all three"] / 100) * 60_000) / pinged.count;
-  judge("pings that were not answered", pinging.state.failed, { atMost: 0 });
-  judge("a ping, CPU of all three", pingMs, { atMost: mostPingMs, unit: "ms" });
+  reportFigure("pings that were not answered", pinging.state.failed, { atMost: 0 });
+  reportFigure("a ping, CPU of all three", pingMs, { atMost: mostPingMs, unit: "ms" });
 }
 
 /** Waits until all are ok. */
@@ -187,17 +187,21 @@ async function measureLateness(): Promise<void> {
     await withMonitor({ plan, isNoting, takeEvent }, async (bench) => {
       const { durableMs, all } = await measureExpiry(bench, acceptedMs);
       measured[isNoting ? "handed over to its delivery" : "event accepted"] = all;
-      console.log(`the alerts of all ${expiring.count} are sure after ${durableMs.toFixed(0)} ms`);
+      if (isNoting) reportFigure("all alerts are durable after", durableMs, { unit: "ms" });
     });
   }
-  console.log(`${expiring.count} heartbeats with one deadline; ms after it`);
-  console.table(measured);
-  const told = measured["event accepted"] ?? { count: 0, p99: Number.NaN };
-  judge("deadlines of one moment that were not told", expiring.count - told.count, { atMost: 0 });
-  judge("from such a deadline to its event, p99", told.p99, { under: toldWithinMs, unit: "ms" });
+  reportTable(`${expiring.count} heartbeats with one deadline: ms after it`, measured);
+  const accepted = measured["event accepted"] ?? { count: 0, p99: Number.NaN };
+  reportFigure("deadlines of one moment without an event", expiring.count - accepted.count, {
+    atMost: 0,
+  });
+  reportFigure("from such a deadline to its event, p99", accepted.p99, {
+    under: acceptedWithinMs,
+    unit: "ms",
+  });
 }
 
-beginBench();
+startBench("monitor");
 const parts = (process.env["BENCH_PARTS"] ?? "steady,expiry").split(",");
 const isProbing = process.env["BENCH_PROBING"] !== "0";
 const takeEvent = (eventId: string) => {
@@ -205,3 +209,4 @@ const takeEvent = (eventId: string) => {
 };
 if (parts.includes("steady")) await withMonitor({ plan, isProbing, takeEvent }, measureSteady);
 if (parts.includes("expiry")) await measureLateness();
+finishBench();

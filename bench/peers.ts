@@ -21,7 +21,7 @@ import { createEngineParts, type Engine, type StartEngines } from "./engine.ts";
 import { callRollout, checkFleet, createFleet, type Servers, withServers } from "./fixture.ts";
 import { countFrom, median } from "./measure.ts";
 import { loadPeer } from "./packages.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const { startDbos } = await loadPeer<{ startDbos: StartEngines }>("dbos.ts");
 const { startBullmq } = await loadPeer<{ startBullmq: StartEngines }>("bullmq.ts");
@@ -69,16 +69,19 @@ function report(times: ReadonlyMap<string, number[]>): void {
     "from–to s": `${(Math.min(...taken) / 1_000).toFixed(1)}–${(Math.max(...taken) / 1_000).toFixed(1)}`,
     "times ours": (median(taken) / own).toFixed(2),
   }));
-  console.table(rows);
+  reportTable(`Rollouts of ${size} sentinels, medians of ${rounds} rounds`, rows);
+  for (const [engine, taken] of times) {
+    reportFigure(`a sentinel: ${engine}`, median(taken) / size, { unit: "ms" });
+  }
   for (const [engine, atMost] of Object.entries(mostTimes)) {
     const taken = times.get(engine);
     // Without a Redis there is no BullMQ.
     const ratio = taken && own / median(taken);
-    judge(`against ${engine}`, ratio, { atMost, unit: "times" });
+    reportFigure(`against ${engine}`, ratio, { atMost, unit: "times" });
   }
 }
 
-beginBench();
+startBench("peers");
 await withServers({ fleet }, async (servers) => {
   const parts = createEngineParts(servers, fleet);
   const engines = [ours(servers), ...(await startDbos(parts)), ...(await startBullmq(parts))];
@@ -94,4 +97,5 @@ await withServers({ fleet }, async (servers) => {
   }
   report(times);
 });
+finishBench();
 process.exit();

@@ -9,20 +9,20 @@ import { nowMs } from "./monitor-fixture.ts";
 import { pingTokenOf } from "./monitor-plan.ts";
 import { type PingTimes, sendPings } from "./ping-load.ts";
 import { type PingBench, type ProgramCpu, withPings } from "./ping-program.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 /** The aims are about so many. */
-const judgedPings = 10_000;
+const pingsOfAims = 10_000;
 
 /** Each of a heartbeat of its own: two of one heartbeat in the same millisecond have one row. */
-const pings = countFrom("BENCH_PINGS", judgedPings);
+const pings = countFrom("BENCH_PINGS", pingsOfAims);
 const expiring = countFrom("BENCH_EXPIRING", 1_000);
 const rounds = countFrom("BENCH_ROUNDS", 5);
 const parts = (process.env["BENCH_PARTS"] ?? "burst,deadlines").split(",");
 
 /** The aims (docs/measured.md, "Aims"). */
 const mostPingMs = 0.15;
-const told99Ms = 1_000;
+const received99Ms = 1_000;
 
 /** The program is watched for so long after the last answer, and idle before the first ping. */
 const settleMs = 1_000;
@@ -57,7 +57,7 @@ async function countStored({ database }: PingBench): Promise<number> {
   return rows[0].n;
 }
 
-function showBurst({ times, lost, cpu }: Burst) {
+function describeBurst({ times, lost, cpu }: Burst) {
   const { program, Restate, Postgres } = cpu;
   const all = program + Restate + Postgres;
   const elapsed = times.elapsedMs / pings;
@@ -82,24 +82,25 @@ async function measureBursts(bench: PingBench): Promise<void> {
   const tokens = bench.ids.map(pingTokenOf);
   // The first ones run code that is not compiled yet.
   await measureBurst(bench, tokens);
-  const found: ReturnType<typeof showBurst>[] = [];
-  for (let i = 0; i < rounds; i += 1) found.push(showBurst(await measureBurst(bench, tokens)));
-  console.log(`${pings} pings, of a heartbeat each, within one second`);
-  console.table(found);
-  judgeBursts(found);
+  const found: ReturnType<typeof describeBurst>[] = [];
+  for (let i = 0; i < rounds; i += 1) found.push(describeBurst(await measureBurst(bench, tokens)));
+  reportTable(`${pings} pings, of a heartbeat each, within one second`, found);
+  const answered = median(found.map((row) => row["answered in ms"]));
+  reportFigure("a burst of pings is answered after", answered, { unit: "ms" });
+  reportBursts(found);
 }
 
 /** Undefined: there were no bursts. The time from the first ping to the last answer is that of all pings together. */
-function judgeBursts(found: readonly ReturnType<typeof showBurst>[] | undefined): void {
+function reportBursts(found: readonly ReturnType<typeof describeBurst>[] | undefined): void {
   const notTaken = found?.map(({ ok, lost }) => Math.max(pings - ok, lost));
   const most = notTaken && Math.max(...notTaken);
-  judge("pings of a burst not answered 200, or not in the table", most, { atMost: 0 });
+  reportFigure("pings of a burst not answered 200, or not in the table", most, { atMost: 0 });
   const of = (name: "elapsed/count ms" | "CPU each ms") =>
     found && median(found.map((row) => row[name]));
-  const elapsed = pings === judgedPings ? of("elapsed/count ms") : undefined;
+  const elapsed = pings === pingsOfAims ? of("elapsed/count ms") : undefined;
   const aim = { atMost: mostPingMs, unit: "ms" };
-  judge("a ping of a burst, from the first one to the last answer", elapsed, aim);
-  judge("a ping of a burst, CPU of all processes", of("CPU each ms"), aim);
+  reportFigure("a ping of a burst, from the first one to the last answer", elapsed, aim);
+  reportFigure("a ping of a burst, CPU of all processes", of("CPU each ms"), aim);
 }
 
 /** All last pings in one millisecond, so that all deadlines are. */
@@ -140,13 +141,12 @@ async function measureDeadlines(bench: PingBench): Promise<void> {
     await untilRecorded(bench, "resolved");
     await delay(settleMs);
   }
-  console.log(`${ids.length} heartbeats with one deadline: ms to the receiver`);
-  console.table(found);
-  judgeDeadlines(median(found.map((round) => round.p99)));
+  reportTable(`${ids.length} heartbeats with one deadline: ms to the receiver`, found);
+  reportDeadlines(median(found.map((round) => round.p99)));
 }
 
-function judgeDeadlines(p99: number | undefined): void {
-  judge("from the deadline to the receiver, p99", p99, { under: told99Ms, unit: "ms" });
+function reportDeadlines(p99: number | undefined): void {
+  reportFigure("from the deadline to the receiver, p99", p99, { under: received99Ms, unit: "ms" });
 }
 
 async function untilEvents({ receiver, ids }: PingBench, status: string): Promise<void> {
@@ -172,10 +172,11 @@ async function untilRecorded({ database, ids }: PingBench, kind: string): Promis
   }
 }
 
-beginBench();
+startBench("pings");
 const inADay = { periodSeconds: 86_400, graceSeconds: 3_600, made: "rows" } as const;
 const soon = { periodSeconds: 30, graceSeconds: 10, made: "objects" } as const;
 if (parts.includes("burst")) await withPings({ count: pings, ...inADay }, measureBursts);
-else judgeBursts(undefined);
+else reportBursts(undefined);
 if (parts.includes("deadlines")) await withPings({ count: expiring, ...soon }, measureDeadlines);
-else judgeDeadlines(undefined);
+else reportDeadlines(undefined);
+finishBench();

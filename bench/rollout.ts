@@ -13,7 +13,7 @@ import {
 } from "./fixture.ts";
 import { startHttpFleet } from "./http-fleet.ts";
 import { countFrom, countsFrom, cpuMsOf, forgetPeak, median, peakMbOf } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 /** Limits: the time per sentinel at 10,000, and its ratio between 50,000 and 5,000. */
 const limits = { wallMsAt10k: 1.5, growth: 1.2 };
@@ -85,17 +85,19 @@ function spread(values: readonly number[]): string {
 }
 
 /** By size: the time of a sentinel. Empty for a size that was not measured. */
-function judgeSizes(eachMs: ReadonlyMap<number, number>): void {
+function reportSizes(eachMs: ReadonlyMap<number, number>): void {
   const [few, some, many] = [5_000, 10_000, 50_000].map((size) => eachMs.get(size));
-  judge("a sentinel of 10,000", some, { atMost: limits.wallMsAt10k, unit: "ms" });
+  reportFigure("a sentinel of 5,000", few, { unit: "ms" });
+  reportFigure("a sentinel of 50,000", many, { unit: "ms" });
+  reportFigure("a sentinel of 10,000", some, { atMost: limits.wallMsAt10k, unit: "ms" });
   const growth = few === undefined || many === undefined ? undefined : many / few;
-  judge("a sentinel of 50,000 against one of 5,000", growth, {
+  reportFigure("a sentinel of 50,000 against one of 5,000", growth, {
     atMost: limits.growth,
     unit: "times",
   });
 }
 
-beginBench();
+startBench("rollout");
 const fleet =
   driver === undefined ? createFleet() : await startHttpFleet({ tells: driver === "http-told" });
 await withServers({ fleet }, async (servers) => {
@@ -104,10 +106,15 @@ await withServers({ fleet }, async (servers) => {
   for (let round = 0; round < rounds; round++) {
     for (const [size, taken] of samples) taken.push(await rollOut(fleet, servers, size));
   }
-  console.table([...samples].map(([size, taken]) => toRow(size, taken)));
+  const title = `Rollouts whose deploys take no time${driver === undefined ? "" : `, driver ${driver}`}`;
+  reportTable(
+    title,
+    [...samples].map(([size, taken]) => toRow(size, taken)),
+  );
   const eachMs = [...samples].map(
     ([size, taken]) => [size, median(taken.map(({ wallMs }) => wallMs)) / size] as const,
   );
-  judgeSizes(new Map(eachMs));
+  reportSizes(new Map(eachMs));
 });
+finishBench();
 process.exit();

@@ -6,7 +6,7 @@
 import { type ApiBench, benchKey, insertKeys, rootKey, withApi } from "./api-fixture.ts";
 import { load } from "./load.ts";
 import { countFrom, median, residentMbOf } from "./measure.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const minutes = countFrom("BENCH_MINUTES", 10);
 const keyCount = 10_000;
@@ -48,7 +48,10 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
     const { perSecond, p99Ms } = found;
     rows.push({ minute, perSecond: Math.round(perSecond), p99Ms, residentMb: residentMbOf(pid) });
   }
-  console.table(rows.filter(({ minute }) => Number.isInteger(minute)));
+  reportTable(
+    "Each minute",
+    rows.filter(({ minute }) => Number.isInteger(minute)),
+  );
   report(rows.map(({ residentMb }) => residentMb));
 }
 
@@ -56,10 +59,12 @@ function report(residentMb: readonly number[]): void {
   const third = Math.floor(residentMb.length / 3);
   const before = median(residentMb.slice(third, 2 * third));
   const last = median(residentMb.slice(2 * third));
-  console.log(`median resident memory: ${before} MB in the second third, ${last} MB in the last`);
+  reportFigure("median memory in the second third", before, { unit: "MB" });
+  reportFigure("median memory in the last third", last, { unit: "MB" });
   const growthPercent = (last / before - 1) * 100;
-  judge("growth of memory", growthPercent, { atMost: mostGrowthPercent, unit: "%" });
+  reportFigure("growth of memory", growthPercent, { atMost: mostGrowthPercent, unit: "%" });
 }
 
-beginBench();
+startBench("soak");
 await withApi(measure);
+finishBench();

@@ -16,7 +16,7 @@ import {
   withApi,
 } from "./api-fixture.ts";
 import { compare } from "./compare.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, startBench } from "./run.ts";
 
 const keyCount = 1_000;
 
@@ -64,8 +64,8 @@ async function measure({ database, databaseUrl, serve }: ApiBench): Promise<void
     const found = await compare({ one: asked(servers.one), two: asked(servers.two) });
     const gain = (2 * found.one.cpuMicros) / found.two.cpuMicros;
     const share = await leastBusy(servers.two);
-    judge("work of two threads, times that of one", gain, { atLeast: leastGain });
-    judge("of the less busy thread, share of the work", share, { atLeast: 0.35 });
+    reportFigure("work of two threads, times that of one", gain, { atLeast: leastGain });
+    reportFigure("of the less busy thread, share of the work", share, { atLeast: 0.35 });
     await Promise.all([servers.one.stop(), servers.two.stop()]);
   } finally {
     store.close();
@@ -82,5 +82,6 @@ async function leastBusy({ metricsUrl = "" }: Served): Promise<number> {
   return Math.min(...busy) / sum;
 }
 
-beginBench();
+startBench("threads");
 await withApi(measure);
+finishBench();

@@ -4,9 +4,9 @@
  * working directory instead.
  */
 import { type ApiBench, askedToVerify, insertKeys, type Served, withApi } from "./api-fixture.ts";
-import { compare, judgeCpu } from "./compare.ts";
+import { compare, reportCpu } from "./compare.ts";
 import { profile } from "./load.ts";
-import { beginBench, judge } from "./verdict.ts";
+import { finishBench, reportFigure, startBench } from "./run.ts";
 
 /** Few enough that all are cached. */
 const keyCount = 1_000;
@@ -33,15 +33,18 @@ async function measure({ database, serve }: ApiBench): Promise<void> {
     verifyKey: asked(await serve("api")),
     without: asked(withoutLane),
   });
+  reportFigure("verifications a second", verifyKey.perSecond);
+  reportFigure("CPU of a verification", verifyKey.cpuMicros, { unit: "µs" });
   const share = verifyKey.perSecond / floor.perSecond;
-  judge("verifyKey against the floor", share, { atLeast: leastShare });
-  judge("its p99 against the floor's", verifyKey.p99Ms / floor.p99Ms, { under: mostP99 });
-  judgeCpu(verifyKey, floor, mostMicros);
+  reportFigure("verifyKey against the floor", share, { atLeast: leastShare });
+  reportFigure("its p99 against the floor's", verifyKey.p99Ms / floor.p99Ms, { under: mostP99 });
+  reportCpu(verifyKey, floor, mostMicros);
   const gain = without.cpuMicros / verifyKey.cpuMicros;
-  judge("requests for the same CPU against those without the fast lane", gain, {
+  reportFigure("requests for the same CPU against those without the fast lane", gain, {
     atLeast: leastGain,
   });
 }
 
-beginBench();
+startBench("verify");
 await withApi(measure);
+finishBench();

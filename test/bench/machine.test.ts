@@ -13,7 +13,7 @@ it("the machine, the commit and the load are one line, with what was set for thi
   });
 
   expect(line).toBe(
-    "commit 92d11dc2 + changes; Node v26.10.0; 2 × Xeon; 24 GB; load 1.1; BENCH_ROUNDS=1",
+    "commit 92d11dc2 + changes; Node v26.10.0; 2 × Xeon, 24 GB; load 1.1; BENCH_ROUNDS=1",
   );
 });
 

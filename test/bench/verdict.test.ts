@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { decide, describeNoise, describeVerdict } from "../../bench/verdict.ts";
+import { describeNoise } from "../../bench/run.ts";
+import { describeVerdict, grade } from "../../bench/verdict.ts";
 
 it.each([
   ["at most", 100, { atMost: 100 }, "met"],
@@ -16,8 +17,8 @@ it.each([
   ["none, with one", 1, { atMost: 0 }, "missed"],
   ["at most, with nothing measured", Number.NaN, { atMost: 100 }, "missed"],
   ["at least, with nothing measured", Number.NaN, { atLeast: 2 }, "missed"],
-])("decides what is to be %s: %d", (_, found, aim, outcome) => {
-  expect(decide(found, aim)).toBe(outcome);
+])("a figure is graded that is to be %s: %d", (_, found, aim, outcome) => {
+  expect(grade(found, aim)).toBe(outcome);
 });
 
 it("a verdict has the figure and the aim, both with their unit", () => {

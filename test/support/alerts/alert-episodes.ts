@@ -125,7 +125,7 @@ export type Verdict = {
 };
 
 /** What became of episodes `first` and so on. */
-export function judge(receiver: AlertReceiver, checkId: string, count: Count): Verdict {
+export function countFaults(receiver: AlertReceiver, checkId: string, count: Count): Verdict {
   const { first, episodes } = count;
   const numbers = Array.from({ length: episodes }, (_, i) => first + i);
   const idsOf = (kind: string) => numbers.map((number) => `${checkId}:${number}:${kind}`);

@@ -5,7 +5,7 @@ import {
   behaveBadly,
   type Count,
   createRandom,
-  judge,
+  countFaults,
   playScenarios,
 } from "../../support/alerts/alert-episodes.ts";
 import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
@@ -48,7 +48,7 @@ describe("a job's alerts while everything is killed", { retry: 0 }, () => {
   });
 
   it("never arrive after newer ones, not even for a second time", () => {
-    const late = played.map((count) => judge(receiver, system.checkId, count).outOfOrder);
+    const late = played.map((count) => countFaults(receiver, system.checkId, count).outOfOrder);
 
     expect(late, `seed ${seed}`).toEqual(played.map(() => 0));
   });
