@@ -22,42 +22,57 @@ if not nowMs then
   nowMs = time[1] * 1000 + floor(time[2] / 1000)
 end
 
--- What is stored, kept up to date: a command for all keys, and one for each that is counted.
+-- The counters, kept up to date: a command for all keys, and one for each that is counted. Of one that could not be
+-- stored, `stored` has what Redis has instead; false: nothing.
 local values, stored = {}, {}
-for i, value in ipairs(redis.call('MGET', unpack(KEYS))) do
-  values[KEYS[i]], stored[KEYS[i]] = value, value
+for i, value in ipairs(redis.call('MGET', unpack(KEYS))) do values[KEYS[i]] = value end
+
+-- Redis refuses a time to live beyond 63 bits.
+local longestMs = 4e12
+
+-- By duration, as text: the window of now, the share of the one before that still counts, and two texts that all
+-- counters of the window have: the start of their value, and their time to live. Lua formats numbers slowly.
+local moments = {}
+
+local function momentOf(text)
+  local moment = moments[text]
+  if moment then return moment end
+  local duration = tonumber(text)
+  local sequence = floor(nowMs / duration)
+  moment = {
+    duration = duration,
+    sequence = sequence,
+    left = 1 - (nowMs % duration) / duration,
+    start = format('%.0f ', sequence),
+    -- As text: Redis 7.2.0 to 7.2.4 would write some whole numbers with an exponent, and then refuse them.
+    ttl = format('%.0f', math.min(longestMs, (sequence + 2) * duration - nowMs)),
+  }
+  moments[text] = moment
+  return moment
 end
 
--- A counter's value as of `sequence`: current, previous.
-local function rebase(value, sequence)
+-- A counter's value as of the moment: current, previous.
+local function rebase(value, moment)
   if not value or value == '' then return 0, 0 end
   local was, current, previous = string.match(value, '^(%S+) (%S+) (%S+)$')
-  local age = sequence - tonumber(was)
-  if age == 1 then return 0, tonumber(current) end
+  local age = moment.sequence - was
   if age == 0 or age == -1 then return tonumber(current), tonumber(previous) end
+  if age == 1 then return 0, tonumber(current) end
   return 0, 0
 end
 
-local function read(key, known, sequence)
+local function read(key, known, moment)
   local stored = values[key]
-  local current, previous = rebase(stored, sequence)
+  local current, previous = rebase(stored, moment)
   if known ~= '' and known ~= stored then
-    local knownCurrent, knownPrevious = rebase(known, sequence)
+    local knownCurrent, knownPrevious = rebase(known, moment)
     current, previous = math.max(current, knownCurrent), math.max(previous, knownPrevious)
   end
   return current, previous
 end
 
--- Redis refuses a time to live beyond 63 bits.
-local longestMs = 4e12
-
-local function toValue(sequence, current, previous)
-  return format('%.0f %.0f %.0f', sequence, current, previous)
-end
-
-local function set(key, value, endsMs)
-  -- As text: Redis 7.2.0 to 7.2.4 would write some whole numbers with an exponent, and then refuse them.
-  redis.call('SET', key, value, 'PX', format('%.0f', math.min(longestMs, endsMs - nowMs)))
+local function toValue(moment, current, previous)
+  return moment.start .. format('%.0f %.0f', current, previous)
 end
 
 local sizes, total, unstored = nil, 0, 0
@@ -80,9 +95,10 @@ local function resize(sequence, duration, bytes)
   total = total + bytes
 end
 
-local function hasRoom(key, sequence, duration)
-  local was = stored[key] and tonumber(string.match(stored[key], '^%S+'))
-  if was == sequence then return true end
+local function hasRoom(key, value, moment)
+  local sequence, duration = moment.sequence, moment.duration
+  if value and string.find(value, moment.start, 1, true) == 1 then return true end
+  local was = value and tonumber(string.match(value, '^%S+'))
   if not sizes then readSizes() end
   -- Measured: what Redis needs for a key with a time to live, besides its name.
   local bytes = #key + 150
@@ -92,14 +108,17 @@ local function hasRoom(key, sequence, duration)
   return true
 end
 
-local function store(key, value, sequence, duration)
+local function store(key, value, moment)
+  local before = stored[key]
+  if before == nil then before = values[key] end
   values[key] = value
-  if not hasRoom(key, sequence, duration) then
+  if not hasRoom(key, before, moment) then
+    stored[key] = before or false
     unstored = unstored + 1
     return
   end
-  set(key, value, (sequence + 2) * duration)
-  stored[key] = value
+  redis.call('SET', key, value, 'PX', moment.ttl)
+  stored[key] = nil
 end
 
 local function storeSizes()
@@ -108,59 +127,58 @@ local function storeSizes()
     if bytes > 0 then text = text .. format('%.0f %.0f ', endsMs, bytes) end
     lastMs = math.max(lastMs, endsMs)
   end
-  set(KEYS[#KEYS], text, lastMs)
+  redis.call('SET', KEYS[#KEYS], text, 'PX', format('%.0f', math.min(longestMs, lastMs - nowMs)))
 end
 
 local function argumentsOf(i)
   local at = 4 * i
-  return tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+  return tonumber(ARGV[at]), momentOf(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
 end
 
 -- A call with one limit, which nearly all have.
 local function takeOne(i)
   local key = KEYS[i]
-  local limit, duration, cost, known = argumentsOf(i)
-  local sequence = floor(nowMs / duration)
-  local current, previous = read(key, known, sequence)
-  local used = current + floor(previous * (1 - (nowMs % duration) / duration))
+  local limit, moment, cost, known = argumentsOf(i)
+  local current, previous = read(key, known, moment)
+  local used = current
+  if previous > 0 then used = current + floor(previous * moment.left) end
   local passed = limit > 0 and used + cost <= limit
   local isCounted = passed and cost > 0
   if isCounted then current = current + cost end
-  local value = toValue(sequence, current, previous)
-  if isCounted then store(key, value, sequence, duration) end
-  return format('%d %.0f %.0f %s', passed and 1 or 0, used, used, value)
+  local value = toValue(moment, current, previous)
+  if isCounted then store(key, value, moment) end
+  local usedText = format(' %.0f', used)
+  return (passed and '1' or '0') .. usedText .. usedText .. ' ' .. value
 end
 
 local answer = {}
 
 -- A call with the limits `first` to `last`.
 local function takeAll(first, last)
-  local cells, looks = {}, {}
+  local cells, usages = {}, {}
   local passedAll = true
   for i = first, last do
     local key = KEYS[i]
-    local limit, duration, cost, known = argumentsOf(i)
+    local limit, moment, cost, known = argumentsOf(i)
     local cell = cells[key]
     if not cell then
-      local sequence = floor(nowMs / duration)
-      local current, previous = read(key, known, sequence)
-      local left = 1 - (nowMs % duration) / duration
-      cell = { sequence = sequence, duration = duration, current = current, previous = previous, taken = 0 }
-      cell.usedByOthers = current + floor(previous * left)
+      local current, previous = read(key, known, moment)
+      cell = { moment = moment, current = current, previous = previous, taken = 0 }
+      cell.usedByOthers = current + floor(previous * moment.left)
       cells[key] = cell
     end
     local used = cell.usedByOthers + cell.taken
     local passed = limit > 0 and used + cost <= limit
     if passed then cell.taken = cell.taken + cost else passedAll = false end
-    looks[i] = format('%d %.0f %.0f ', passed and 1 or 0, used, cell.usedByOthers)
+    usages[i] = format('%d %.0f %.0f ', passed and 1 or 0, used, cell.usedByOthers)
   end
   for key, cell in pairs(cells) do
     local isCounted = passedAll and cell.taken > 0
     if isCounted then cell.current = cell.current + cell.taken end
-    cell.value = toValue(cell.sequence, cell.current, cell.previous)
-    if isCounted then store(key, cell.value, cell.sequence, cell.duration) end
+    cell.value = toValue(cell.moment, cell.current, cell.previous)
+    if isCounted then store(key, cell.value, cell.moment) end
   end
-  for i = first, last do answer[i] = looks[i] .. cells[KEYS[i]].value end
+  for i = first, last do answer[i] = usages[i] .. cells[KEYS[i]].value end
 end
 
 if ARGV[2] == '' then
