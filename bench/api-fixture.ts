@@ -26,6 +26,7 @@ export type Served = {
   metricsUrl?: string;
   pid: number;
   stop: () => Promise<void>;
+  kill9: () => Promise<void>;
 };
 
 export type ServeOptions = {

@@ -24,12 +24,13 @@ export async function startChild(program: URL, { flags = [], environment = {} }:
   const died = (code: number | null, signal: string | null) =>
     failBench(`${program.pathname} ended in the middle (${signal ?? `exit code ${code}`})`);
   child.once("exit", died);
-  const stop = async () => {
+  const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.off("exit", died);
     const ended = once(child, "exit");
-    child.kill("SIGTERM");
+    child.kill(signal);
     await ended;
   };
-  return { ...message, pid: child.pid ?? 0, stop };
+  const [stop, kill9] = [() => end("SIGTERM"), () => end("SIGKILL")];
+  return { ...message, pid: child.pid ?? 0, stop, kill9 };
 }

@@ -1,5 +1,5 @@
 /** The request of bench/limit.ts to ours and to others, with so many callers that each is within its limit. */
-export const limitBody = { namespace: "bench", limit: 1_000, duration: 60_000 };
+const limitBody = { namespace: "bench", limit: 1_000, duration: 60_000 };
 
 const callers = 10_000;
 

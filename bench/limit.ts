@@ -18,6 +18,8 @@ const leastShare = 0.6;
 const mostP99 = 4;
 const mostMicros = 27;
 const leastTimes = 2;
+/** Redis has a part of the time of either that is not the server's. */
+const leastTimesOverRedis = 1.6;
 
 const profiled = process.env["BENCH_PROFILE"];
 const program = new URL("./peers/express-node.ts", import.meta.url);
@@ -65,7 +67,7 @@ async function measure({ serve }: ApiBench, redisUrl: string): Promise<void> {
     unit: "times",
   });
   reportFigure("limit against Express, both over Redis", ratio("limit over Redis", peer), {
-    atLeast: leastTimes,
+    atLeast: leastTimesOverRedis,
     unit: "times",
   });
   reportFigure("limit against Express, both in process", ratio("limit", "Express, in process"), {

@@ -6,19 +6,30 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { Redis } from "ioredis";
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { limitBody } from "../limit-body.ts";
 
 const redisUrl = process.env["BENCH_REDIS_URL"];
-const window = { points: limitBody.limit, duration: limitBody.duration / 1_000 };
 const redis = redisUrl === undefined ? undefined : new Redis(redisUrl);
-const limiter =
-  redis === undefined
-    ? new RateLimiterMemory(window)
-    : new RateLimiterRedis({ storeClient: redis, keyPrefix: "bench", ...window });
+// A store that is away makes single calls fail.
+redis?.on("error", () => {});
 
-async function consume(identifier: string): Promise<{ success: boolean; found: RateLimiterRes }> {
+type Limiter = RateLimiterMemory | RateLimiterRedis;
+type Body = { identifier: string; limit: number; duration: number };
+
+/** By duration: one has a single limit here. */
+const limiters = new Map<number, Limiter>();
+
+function createLimiter({ limit, duration }: Body): Limiter {
+  const window = { points: limit, duration: duration / 1_000 };
+  return redis === undefined
+    ? new RateLimiterMemory(window)
+    : new RateLimiterRedis({ storeClient: redis, keyPrefix: `bench${duration}`, ...window });
+}
+
+async function consume(body: Body): Promise<{ success: boolean; found: RateLimiterRes }> {
+  const limiter = limiters.get(body.duration) ?? createLimiter(body);
+  limiters.set(body.duration, limiter);
   try {
-    return { success: true, found: await limiter.consume(identifier) };
+    return { success: true, found: await limiter.consume(body.identifier) };
   } catch (refused) {
     if (refused instanceof RateLimiterRes) return { success: false, found: refused };
     throw refused;
@@ -28,10 +39,11 @@ async function consume(identifier: string): Promise<{ success: boolean; found: R
 const app = express();
 app.use(express.json());
 app.post("/v2/ratelimit.limit", async (request, response) => {
-  const { identifier, limit } = request.body;
-  const { success, found } = await consume(identifier);
+  const { success, found } = await consume(request.body);
   const reset = Date.now() + found.msBeforeNext;
-  response.json({ data: { limit, remaining: found.remainingPoints, reset, success } });
+  response.json({
+    data: { limit: request.body.limit, remaining: found.remainingPoints, reset, success },
+  });
 });
 const server = app.listen(0, "127.0.0.1", () => {
   process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
