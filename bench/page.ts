@@ -44,6 +44,9 @@ const headlines: Record<string, (read: Read) => string> = {
     `${read("many-keys", "resident memory")} MB`,
   limit: (read) =>
     `${read("limit", "limits a second")} limits a second, ${read("limit", "limits a second, over Redis")} shared over Redis`,
+  "limit-accuracy": (read) =>
+    `of a limit of 100 over Redis, ${read("limit-accuracy", "calls that pass at two instances at once")} pass at two ` +
+    `processes at once, ${read("limit-accuracy", "calls that pass at an edge")} at a window's edge`,
   soak: (read) =>
     `ten minutes of load: ${read("soak", "median memory in the second third")} MB, then ` +
     `${read("soak", "median memory in the last third")} MB`,
@@ -85,6 +88,19 @@ const comparisons: ((read: Read) => string)[] = [
     `Limits (\`bench:limit\`): ${read("limit", "limit against Express, both in process")} times Express with ` +
     `rate-limiter-flexible in process, ${read("limit", "limit against Express, both over Redis")} times with both over ` +
     "Redis.",
+  (read) => {
+    const list = (subject: string) =>
+      ["nginx limit_req", "haproxy stick tables", "rate-limiter-flexible over Redis"]
+        .map((peer) => read("limit-accuracy", `${subject}: ${peer}`))
+        .join(", ");
+    const own = (subject: string) => read("limit-accuracy", `${subject}: Vedette over Redis`);
+    return (
+      "Calls that pass of a limit of 100 (`bench:limit-accuracy`), beside nginx `limit_req`, haproxy stick tables and " +
+      `rate-limiter-flexible: within two seconds around a window's edge ${own("at an edge")} beside ${list("at an edge")}; at two ` +
+      `instances at once ${own("two instances")} beside ${list("two instances")}; around a \`kill -9\` of one ` +
+      `${own("an instance killed")} beside ${list("an instance killed")}.`
+    );
+  },
   (read) =>
     `Containers (\`bench:docker\`): ${read("docker", "a rollout, its image pulled, against the engines alone")} times the ` +
     `engines alone, the next rollout ${read("docker", "the next one")}; Deployments (\`bench:kubernetes\`): ` +
