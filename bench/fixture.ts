@@ -39,7 +39,7 @@ export function imagesOfBench(): () => string {
   return () => `registry.example.com/vedette/sentinel:b${++number}`;
 }
 
-/** Sentinels in this process: every deploy succeeds, at once until told otherwise. */
+/** Sentinels in this process: every deploy succeeds, at once until `takes` says otherwise. */
 export function createFleet(): Fleet {
   let delayMs = 0;
   const running = new Map<string, string>();

@@ -64,19 +64,19 @@ function printHouse(): void {
   const documents = globSync(["*.md", "docs/**/*.md"]);
   const percent = (count: number) => Math.round((count / files.length) * 1_000) / 10;
   const sum = (of: readonly number[]) => of.reduce((total, one) => total + one, 0);
-  const show = (subject: string, found: number, aim: Aim) =>
+  const print = (subject: string, found: number, aim: Aim) =>
     console.log(describeVerdict(subject, found, aim));
 
-  show("lines of src", sum(counts.map(({ raw }) => raw)), { atMost: 90_000 });
+  print("lines of src", sum(counts.map(({ raw }) => raw)), { atMost: 90_000 });
   console.log(`        of them neither blank nor comment: ${sum(counts.map(({ code }) => code))}`);
-  show("files of src", files.length, { atMost: 900 });
+  print("files of src", files.length, { atMost: 900 });
   const short = counts.filter(({ raw }) => raw <= shortLines).length;
-  show(`files of at most ${shortLines} lines`, percent(short), { atMost: 15, unit: "%" });
+  print(`files of at most ${shortLines} lines`, percent(short), { atMost: 15, unit: "%" });
   const sole = percent(countSoleImports(imports));
-  show("files that one file imports", sole, { atMost: 25, unit: "%" });
-  show("files on an image's way in", findWay(sources, imports).length, { atMost: 25 });
+  print("files that one file imports", sole, { atMost: 25, unit: "%" });
+  print("files on an image's way in", findWay(sources, imports).length, { atMost: 25 });
   const kilobytes = sum(documents.map((file) => statSync(file).size)) / 1_000;
-  show("documents", Math.round(kilobytes), { atMost: 236, unit: "kB" });
+  print("documents", Math.round(kilobytes), { atMost: 236, unit: "kB" });
 }
 
 if (import.meta.main) printHouse();

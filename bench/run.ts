@@ -106,9 +106,10 @@ export function reportTable(title: string, rows: readonly Cells[] | Record<strin
   const list = Array.isArray(rows)
     ? (rows as readonly Cells[])
     : Object.entries(rows).map(([measured, row]) => ({ measured, ...row }));
+  const cells = list.map(toRow);
   console.log(title);
-  console.table(list);
-  tables.push({ title, rows: list.map(toRow) });
+  console.table(cells);
+  tables.push({ title, rows: cells });
 }
 
 /** For a part that failed where nothing awaits it, such as a server that died: the bench is then cut off. */

@@ -1,6 +1,6 @@
 /**
  * keys.verifyKey on cached keys by one thread of `vedette start --role api`, and by two. On a machine with two
- * processors, of which the load takes one, what two threads are worth is told by the processor time of a request.
+ * processors, of which the load takes one, what two threads are worth is measured by the processor time of a request.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
