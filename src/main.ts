@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** The `vedette` command. */
 import { runCommand } from "#cli/command.ts";
 
 const lingerMs = 2_000;

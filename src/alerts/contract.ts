@@ -59,10 +59,7 @@ export const AlertOrder = z.object({
 });
 export type AlertOrder = z.infer<typeof AlertOrder>;
 
-/**
- * The key of the queue of a check's events at a channel that is sent to directly. No id has an `@`. At the
- * incident service it is the check's id.
- */
+/** The queue's key of a check's events at a channel. No id has an `@`; at the incident service it is the check's id. */
 export function directQueueKey(checkId: string, channelId: string): string {
   return `${checkId}@${channelId}`;
 }
@@ -134,15 +131,9 @@ export function topicKey(topic: Topic, fleet: string | undefined): string {
   return fleet === undefined ? topic : `${topic}/${fleet}`;
 }
 
-/**
- * One object per check and channel, so that a channel that is down delays no other. It delivers events in the order in which they were enqueued, at
- * least once each, however long the receiver is down.
- */
+/** One object per check and channel, so that none delays another. Delivers in order and at least once, after any outage. */
 export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
-  /**
-   * Adds an event to the queue. Send it one way: it makes the first attempt itself, however long that
-   * takes. An event that is known already is ignored.
-   */
+  /** Adds an event, unless it is known. Send it one way: it makes the first attempt itself, however long that takes. */
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
   /** Makes the next attempt at once, even if an earlier attempt has not ended. */
   goOn: iface.json<Record<string, never>, null>(),

@@ -54,7 +54,6 @@ export function wasSent(outcome: Outcome): boolean {
 export type Answer = {
   status: number;
   retryAfter: string | null;
-  /** The beginning of it. */
   body: string;
 };
 
@@ -104,10 +103,7 @@ function nameOf(error: unknown): string {
 
 const MaybeText = z.string().optional().catch(undefined);
 
-/**
- * The service's error body: codes, the field, the request's id and the rate limit. A member of another
- * shape, as a proxy may send it, counts as absent and does not invalidate the others.
- */
+/** The service's error body. A member of another shape, as a proxy may send it, counts as absent. */
 const Envelope = z.object({
   type: MaybeText,
   request_id: MaybeText,
@@ -148,10 +144,7 @@ function readEnvelope(body: string): Content {
   };
 }
 
-/**
- * Something else may answer in place of the service, with an error in the body of a 2xx. For an event
- * that it accepts, the service itself sends `success`.
- */
+/** Something else may answer in its place, with an error in a 2xx. The service sends `success` for an event it accepts. */
 function reportsError(json: unknown): boolean {
   if (typeof json !== "object" || json === null) return false;
   const { status, error, errors, success } = json as Record<string, unknown>;

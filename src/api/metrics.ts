@@ -5,7 +5,6 @@ import { Counter, Gauge, type Registry } from "prom-client";
 /** Upper bounds of the buckets, seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60] as const;
 
-/** Counts of one procedure. */
 class Tally {
   readonly statuses = new Map<number, number>();
   /** One more than bounds: the last one is for requests longer than all of them. */
@@ -61,10 +60,7 @@ function statusOf(reply: FastifyReply): number {
   return reply.raw.writableFinished ? reply.statusCode : callerGone;
 }
 
-/**
- * The values are computed at each scrape: the library's own `inc` and `observe` look their labels up each
- * time, which is most of their cost.
- */
+/** The values are computed at each scrape: the library's `inc` and `observe` look their labels up each time. */
 function registerRequests(registry: Registry, tallies: ReadonlyMap<string, Tally>): void {
   new Counter({
     name: "vedette_api_requests_total",

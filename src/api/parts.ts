@@ -1,4 +1,3 @@
-/** The parts of the public API. */
 import type { Registry } from "prom-client";
 import type { RecordUse } from "#api/access/key-uses.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
@@ -18,12 +17,10 @@ export type ApiParts = {
   invalidations: Invalidations;
   limiter: Limiter;
   recorder: Pick<AnalyticsRecorder, "verification" | "ratelimit">;
-  /** The analytics store that queries read; undefined: there is none. */
   analytics: AnalyticsParts["analytics"];
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
-  /** Most keys that are cached. */
   cachedKeys: number;
   /** See `createMissGuard`. */
   laneWidth?: number | undefined;
@@ -47,12 +44,10 @@ export type ApiParts = {
   isLeaving?: () => boolean;
 };
 
-/** The parts of the namespaces. */
 export type NamespaceParts = ApiParts & {
   keyCache: LiveCache<KeyRecord>;
   change: MakeChange;
   ratelimitNamespaces: Namespaces;
 };
 
-/** The parts that the procedures of the namespace `apis` are given. */
 export type ApisParts = Pick<NamespaceParts, "database" | "change" | "keyRing">;

@@ -11,7 +11,6 @@ export type Call = {
   /** The workspace that the caller's root key acts on: nothing of another one may be read or changed. */
   workspaceId: string;
   grants: Grants;
-  /** The root key. */
   actor: { id: string; name: string | undefined };
   remoteIp: string;
   userAgent: string;
@@ -33,10 +32,7 @@ export type Procedure<Input = unknown, Data = unknown, Body = unknown> = {
   /** A longer text for that page, in Markdown. */
   description?: () => string;
   input: z.ZodType<Input, Body>;
-  /**
-   * Reads the body that nearly all calls have as `input` does, in a fraction of its time. undefined: not that
-   * body, and `input` decides. Only of what is called most: the fast lane answers the procedures that have it.
-   */
+  /** Reads the usual body as `input` does, but faster; undefined: `input` decides. The fast lane has procedures with it. */
   readUsual?: (body: unknown) => Input | undefined;
   /** Schema of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;

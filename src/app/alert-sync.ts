@@ -65,7 +65,6 @@ export function watchAlertmanagers(
   return read;
 }
 
-/** True if the settings name an alert manager. */
 export function hasAlertmanager(config: Config): boolean {
   return environments.some((name) => isSet(config, name));
 }

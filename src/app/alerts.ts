@@ -60,7 +60,6 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
   });
 }
 
-/** Reads from the settings how the key of a topic is delivered. */
 function readTopics(config: Config): Pick<AlertDeliveryParts, "webhookUrlOf" | "channelsOf"> {
   const fleets = fleetsOf(config);
   const fleetOf = (key: string) =>

@@ -22,7 +22,6 @@ function spoolDir(dataDir: string): string {
 
 type RecorderParts = { outbox: Outbox; state: Engine["state"]; stops: Stops };
 
-/** The recorder of one thread, with its metrics. */
 export function startRecorder(
   { dataDir, log, registry }: Base,
   { outbox, state, stops }: RecorderParts,

@@ -1,7 +1,4 @@
-/**
- * Starts and stops the program. Postgres is begun first; the code of the parts (`parts.ts`) is loaded while it starts,
- * as that takes as long.
- */
+/** Starts and stops the program. Postgres first: the parts' code (`parts.ts`) is loaded meanwhile, which takes as long. */
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
@@ -38,10 +35,7 @@ type Start = {
 /** Limit of the wait for the running step of an aborted start. */
 const abortWithinMs = 5_000;
 
-/**
- * Starts the roles, and the embedded servers that no URL replaces. When a part fails to start, the parts
- * before it are stopped and its error is thrown.
- */
+/** Starts the roles and embedded servers. When a part fails, those before it are stopped and its error is thrown. */
 export async function startApp(config: Config, of: Start): Promise<App> {
   refuseSettings(config, of.roles);
   const failure = Promise.withResolvers<Error>();

@@ -1,4 +1,3 @@
-/** Builds links to the pages of the console, for alerts. */
 import { hostname } from "node:os";
 import type { LinkTo } from "#alerts/payload.ts";
 import type { Config } from "#config.ts";

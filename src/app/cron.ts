@@ -39,7 +39,6 @@ export type CronParts = {
   /** The analytics store; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
   missingOfJob: MissingOfJob;
-  /** Undefined: there is no certificate to renew. */
   renewCertificate: RenewCertificate | undefined;
 };
 
@@ -87,7 +86,6 @@ function analyticsJobs(database: Database, store: AnalyticsStore): Jobs {
   };
 }
 
-/** A job's table in the settings. */
 const settingOf = {
   "key-refill": "key_refill",
   "count-keys": "count_keys",

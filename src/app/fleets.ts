@@ -1,4 +1,3 @@
-/** The fleets of the settings, each with what holds for it. */
 import type { Config } from "#config.ts";
 import type { Finding } from "#definitions/rules/lint.ts";
 import type { FleetConfig } from "#fleet/config.ts";
@@ -19,7 +18,6 @@ export type Fleet = {
   operators?: readonly string[] | undefined;
 };
 
-/** A fleet with the logins of its registries. */
 export type FleetWithLogins = Fleet & { findCredential: FindCredential };
 
 type Settings = Pick<Config, "fleet" | "fleets" | "rollout" | "registry" | "slack">;
@@ -47,7 +45,6 @@ function withOverrides<Table extends object>(table: Table, own: Partial<Table>):
   return { ...table, ...Object.fromEntries(given) };
 }
 
-/** True if a fleet's sentinels are processes of this machine. */
 export function hasProcessFleet({ fleet, fleets }: Drivers): boolean {
   return [fleet, ...Object.values(fleets)].some(({ driver }) => driver === "process");
 }

@@ -68,7 +68,6 @@ export async function startTls(base: Base, parts: HttpsParts): Promise<HttpsServ
   return https;
 }
 
-/** Undefined when the settings have no host names. */
 export function createRenewal(base: Base, database: Database): RenewCertificate | undefined {
   const { names, directory_url: directoryUrl, email } = base.config.acme;
   if (names.length === 0) return undefined;

@@ -1,4 +1,3 @@
-/** The secrets of the checks, and which checks are off because one is not set. */
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
@@ -24,7 +23,6 @@ export function createWhyOff(settings: Settings): WhyOff {
   return (check) => missingSettings(check, readSecret);
 }
 
-/** The checks that are off by these settings. */
 export function findOff(set: DefinitionSet, config: Config): Finding[] {
   const whyOff = createWhyOff({ config, credentials: { check_key: "of the first start" } });
   return toMonitored(set).apiChecks.flatMap((check) => {
@@ -34,7 +32,6 @@ export function findOff(set: DefinitionSet, config: Config): Finding[] {
   });
 }
 
-/** The channels that send nothing, because a secret is not set. */
 export function findSilent({ channels }: DefinitionSet, config: Config): Finding[] {
   const readSecret = createReadSecret({}, config.definitions.secrets_dir);
   const hasSecret = (name: string) => readSecret(name) !== undefined;

@@ -113,7 +113,6 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   };
 }
 
-/** Returns the target of checks, by default our own API. */
 function targetOf(base: Base, ownApiUrl: string | undefined): Target {
   const { api, monitor } = base.config;
   const baseUrl = monitor.base_url || (ownApiUrl ?? httpUrl(api));

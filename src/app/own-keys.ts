@@ -53,10 +53,7 @@ function ensureNarrow(base: Base, database: Database, key: Pick<StoredKey, "name
   return ensureStored(base, database, { ...key, others, graceSeconds: 0 });
 }
 
-/**
- * Replaces the old key in the credentials of `dataDir` by the rotated one. Returns its name there; undefined
- * when `dataDir` has another key, or none.
- */
+/** Replaces the old key in `dataDir`'s credentials by the rotated one. Returns its name; undefined: it is not there. */
 export function storeRotated(dataDir: string, rotated: RootKeyRotation): RootKeyName | undefined {
   if (!existsSync(path.join(dataDir, "credentials.json"))) return undefined;
   const kept = loadCredentials(dataDir);

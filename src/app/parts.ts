@@ -36,10 +36,7 @@ import { startWorker } from "./worker.ts";
 
 export type Parts = {
   endpoints: Endpoints;
-  /**
-   * A ticket that signs in at the console once; undefined: there is no console here, people sign in at an identity
-   * provider, or Postgres does not answer.
-   */
+  /** Signs in at the console once; undefined: no console here, an identity provider, or no answer of Postgres. */
   issueTicket: () => Promise<string | undefined>;
   /** Why no alert leaves this program; undefined: some do, or another process has the checks. */
   readNobody: () => Promise<string | undefined>;
@@ -115,7 +112,6 @@ type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof Restate | "act
   restate: Restate;
 };
 
-/** Starts the roles that use Restate. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const { restate } = parts;
   // Again, after all that it shall be stopped before: it was begun long ago.

@@ -18,13 +18,11 @@ import { createWhyNobody, createWhyOff } from "./monitor-secrets.ts";
 export type Results = {
   readDefinitions: ReadDefinitions;
   whyOff: WhyOff;
-  /** Writes the monitor's records. */
   recorder: ResultWriter;
   reads: ReturnType<typeof createCheckReads>;
   /** All checks that were ever watched and may have an open alert, even if no longer defined. */
   readWatched: ResultReader["watched"];
   viewChecks: ViewChecks;
-  /** Reads the gate of a rollout between waves. */
   readGate: ReturnType<typeof createReadGate>;
   /** null: public pages are off. */
   findPublicPage: FindPublicPage | null;

@@ -88,7 +88,6 @@ async function createWorkerTls({ restate, worker: { host, advertised_url } }: Co
     keys,
     signingAlgorithm,
     name: "CN=worker",
-    // The clock may be set.
     notBefore: new Date(0),
     notAfter: new Date("9999-12-31"),
     extensions: [

@@ -5,15 +5,9 @@ import type { Log } from "#kernel/log.ts";
 export type Stops = {
   /** Aborted when the program must stop while it starts. */
   signal: AbortSignal | undefined;
-  /**
-   * `part` is its name in the log; `limitMs` is how long stopping may take, half a minute if absent. Throws
-   * when `signal` is aborted; the part is then stopped like the others.
-   */
+  /** `part`: name in the log; `limitMs` of stopping, else 30 s. Throws when `signal` is aborted, and stops the part too. */
   add: (part: string, stop: () => unknown, limitMs?: number) => void;
-  /**
-   * Begins a part that starts processes of its own. It is stopped even if its start has not ended: `start`
-   * must end when `signal` is aborted, and leave no process.
-   */
+  /** Starts a part with processes, stopped even while it starts: `start` must end with `signal` and leave no process. */
   start: <Part extends { stop: () => unknown }>(
     part: string,
     begin: () => Promise<Part>,

@@ -8,10 +8,7 @@ type Settings = {
   worker: Pick<Config["worker"], "host" | "allow_unsigned">;
 };
 
-/**
- * Without a key of an external Restate the worker cannot verify calls: anyone who reaches it could run its
- * handlers. Returns a line for each fault.
- */
+/** Returns a line for each fault: without a key of an external Restate, anyone could run the worker's handlers. */
 export function findUnsignedWorker({ restate, worker }: Settings): string[] {
   if (restate.ingress_url === "") return [];
   const { identity_keys: keys, identity_key_file: file } = restate;

@@ -113,7 +113,6 @@ async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
   if (failed?.status === "rejected") throw failed.reason;
 }
 
-/** The checks that the definitions of this start have. */
 async function startChecks({ config, log }: Base, parts: WorkerParts): Promise<void> {
   const { definitions, monitor, ingressUrl } = parts;
   await definitions.start(ingressUrl, monitor);

@@ -9,10 +9,7 @@ import { z } from "zod";
 export const CiKind = z.enum(["commit", "signature", "provenance", "label"]);
 export type CiKind = z.infer<typeof CiKind>;
 
-/**
- * `missing`: there is no evidence. `unverifiable`: there is, but it proves nothing. `unavailable`: whoever has it
- * could not be asked.
- */
+/** `missing`: no evidence. `unverifiable`: it proves nothing. `unavailable`: whoever has it could not be asked. */
 export const CiResult = z.enum([
   "passed",
   "failed",
@@ -26,7 +23,6 @@ export type CiResult = z.infer<typeof CiResult>;
 /** Why a rollout of an image is refused. */
 export type CiProblemCode = `ci_${Exclude<CiResult, "passed">}`;
 
-/** One kind of evidence about one image. */
 export const CiEvidence = z.object({
   kind: CiKind,
   result: CiResult,

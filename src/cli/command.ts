@@ -21,10 +21,7 @@ import { addSentinelCommands } from "./sentinels/commands.ts";
 import { addSignInCommands } from "./sign-in/commands.ts";
 import { addWindowCommands } from "./windows/commands.ts";
 
-/**
- * Runs one command and returns the exit code: 0 done (of a rollout: completed), 2 paused (of status: something is wrong),
- * 3 cancelled, 1 any error.
- */
+/** Runs one command; its exit code: 0 done or completed, 2 paused (status: something is wrong), 3 cancelled, 1 error. */
 export async function runCommand(argv: string[]): Promise<number> {
   let exitCode = 0;
   const program = createProgram((code) => {

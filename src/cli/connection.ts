@@ -63,10 +63,7 @@ export function connect(options: TargetOptions & { fleet?: string | undefined })
     /** Calls a handler of the rollout that answers at once. Throws the refusal, or `ConnectionError`. */
     rollout,
 
-    /**
-     * Calls a handler that answers when the rollout has ended or paused. When the connection breaks it
-     * retries with the same idempotency key, until the signal aborts: the call is made once.
-     */
+    /** Answers when the rollout ended or paused. Retries by one idempotency key until the signal aborts: called once. */
     rolloutToEnd: async <Handler extends RolloutHandlerName>(
       handler: Handler,
       body: object,
@@ -83,7 +80,6 @@ export function connect(options: TargetOptions & { fleet?: string | undefined })
       }
     },
 
-    /** Calls a handler that reads about checks. */
     checks: async <Handler extends keyof typeof checkReaders>(
       handler: Handler,
       body: z.input<(typeof checkReaders)[Handler]["input"]>,
@@ -104,10 +100,7 @@ export function connect(options: TargetOptions & { fleet?: string | undefined })
       output: Output,
     ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
-    /**
-     * Calls a handler that answers when its work is over, however long that takes. When the connection
-     * breaks it retries with the same idempotency key: the call is made once.
-     */
+    /** Answers when the work is over. A broken connection is retried by the same idempotency key: the call is made once. */
     callToEnd: async <Output extends z.ZodType>(address: string, body: object, output: Output) =>
       read(output, await postToEnd(target, address, body)),
 

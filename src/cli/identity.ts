@@ -4,10 +4,7 @@ import path from "node:path";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
 import { writeFileAtomically } from "#kernel/files.ts";
 
-/**
- * Writes `private.pem` (0600, for Restate) and `public.key` (for `restate.identity_key_file`) into a
- * directory. Does not replace an existing private key.
- */
+/** Writes `private.pem` (0600, for Restate) and `public.key` (`restate.identity_key_file`). Replaces no private key. */
 export async function writeIdentity(options: { out: string }): Promise<number> {
   mkdirSync(options.out, { recursive: true });
   const privateFile = path.join(options.out, "private.pem");

@@ -20,7 +20,6 @@ export function ofFleet({ fleet }: Pick<GlobalOptions, "fleet">): { fleet?: stri
   return fleet === undefined ? {} : { fleet };
 }
 
-/** The options of commands that work on the database. */
 export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean };
 
 /** An address to which paths are added, without a slash at the end. */
@@ -127,7 +126,6 @@ export function parseWave(text: string): number {
   return parseBy(wave, numberIn(text), "For example: 2");
 }
 
-/** Makes the parser of a whole number. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

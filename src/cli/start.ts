@@ -12,10 +12,7 @@ import { createLog, type Log } from "#kernel/log.ts";
 /** A terminal and npm, or `timeout`, both forward the same signal: two within this time count as one. */
 const sameSignalMs = 1_000;
 
-/**
- * Resolves at SIGTERM or SIGINT. A second signal exits the process at once; no data is lost by that. Its
- * child servers then end by themselves; local sentinels continue to serve.
- */
+/** Resolves at SIGTERM or SIGINT. A second one exits at once; nothing is lost, and local sentinels go on serving. */
 export function untilStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstAtMs: number | undefined;
@@ -31,10 +28,7 @@ export function untilStopSignal(): Promise<void> {
 
 export type StartOptions = { config?: string | undefined; role?: Role[] | undefined };
 
-/**
- * Resolves when everything has been stopped after SIGTERM or SIGINT, also during the start. When the program
- * cannot continue it stops everything as well, and throws the reason.
- */
+/** Resolves when all is stopped after a signal, also during the start. Throws the reason why it cannot continue. */
 export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);

@@ -1,4 +1,3 @@
-/** Tables for terminals. */
 import Table from "cli-table3";
 
 const noBorders = Object.fromEntries(

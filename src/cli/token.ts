@@ -15,10 +15,7 @@ export function makeSecret(): Secret {
   return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
 }
 
-/**
- * Makes the call that sends Vedette a token's hash. Without an answer Vedette may still have stored it, and
- * the earlier token may be void: then the error contains `secret`, which is stored nowhere else.
- */
+/** Sends a token's hash. Without an answer it may be stored and the earlier one void: the error contains `secret`. */
 export async function registerToken<Answer>(
   secret: string,
   call: () => Promise<Answer>,

@@ -18,10 +18,7 @@ type File = { path: string; text: string };
 const manifestName = ".vedette-export.json";
 const Manifest = z.object({ files: z.array(z.string()) });
 
-/**
- * Returns the written paths. Never overwrites an existing file that is not of an earlier export: then it
- * writes nothing, and the error names the file.
- */
+/** Returns the written paths. Writes nothing where a file of no earlier export is in the way; the error names it. */
 export function writeExport(directory: string, files: readonly File[]): string[] {
   if (existsSync(directory) && !statSync(directory).isDirectory()) {
     throw new Error(`${directory} is not a directory; name one with --out`);

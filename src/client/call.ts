@@ -12,7 +12,6 @@ export type Call = {
   /** A path without a slash at its start. */
   path: string;
   body: object;
-  /** Limit of the whole call, in milliseconds. */
   limitMs: number;
   signal?: AbortSignal | undefined;
   idempotencyKey?: string | undefined;

@@ -1,7 +1,4 @@
-/**
- * Builds the page into static files, unless the existing files were built from the same sources.
- * bin/postinstall.js builds it after `npm ci`, and a start of the program builds it when sources have changed.
- */
+/** Builds the page, unless the files are of the same sources: after `npm ci`, and at a start with changed sources. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -16,10 +13,7 @@ const stampName = ".stamp";
 
 export class BundlerMissing extends Error {}
 
-/**
- * Returns the folder of the built page. Throws `BundlerMissing` when it is not built and cannot be built. The npm
- * package has the page instead of its sources.
- */
+/** The folder of the built page. Throws `BundlerMissing` if it cannot be built. The npm package has the page itself. */
 export async function buildConsole(): Promise<string> {
   if (!existsSync(source)) return requirePage();
   if (!isFresh()) await buildAside();

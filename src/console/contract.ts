@@ -143,7 +143,6 @@ export const FleetColumns = z.object({
 });
 export type FleetColumns = z.infer<typeof FleetColumns>;
 
-/** The current rollout, live. */
 export const LiveRollout = RolloutDetail.extend({
   /** The operations that are legal now, by the table of transitions. */
   legal: z.array(z.enum(operations)),
@@ -169,7 +168,6 @@ export const SentinelDetail = z.object({
   deploy_status: z.string(),
   deploy_reason: z.string().nullable(),
   health: z.string(),
-  /** The labels as the fleet lists them. */
   labels: z.record(z.string(), z.string()),
   updated_at: z.string(),
   wave: z.int().nullable(),
@@ -191,10 +189,7 @@ export type PastRollout = {
 /** The marks that the grid has, too: w waits, p deploying, s new image, f failed, r reverted, n not reverted, l left out. */
 export type PastMark = Extract<SentinelMark, "w" | "p" | "s" | "f" | "r" | "n" | "l">;
 
-/**
- * The changes from moment to moment of a past rollout. Moments are equally far from each other, so that ten thousand
- * sentinels, each with several changes, are fewer than 200 kB.
- */
+/** A past rollout's changes by moment, equally far apart: ten thousand sentinels take fewer than 200 kB. */
 export type RolloutPast = {
   /** Moment 0. */
   from: string;
@@ -203,10 +198,7 @@ export type RolloutPast = {
   last: number;
   /** The marks at moment 0, as run lengths: a mark and how many have it. In the order of the fleet's `ids`. */
   initial: [PastMark, number][];
-  /**
-   * The number of moments after the entry before, the new mark, and the sentinels that have it: each index is the
-   * distance from the one before, the first one from -1.
-   */
+  /** Moments after the entry before, the new mark, and the sentinels: distances of indexes, the first from -1. */
   changes: [number, PastMark, number[]][];
   /** The number of sentinels of which earlier changes are not known. */
   lost: number;

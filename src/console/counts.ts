@@ -16,7 +16,6 @@ export type Counts = {
   not_reverted: number;
   /** The sentinels that have a result and have not failed, also not before they were reverted. */
   done: number;
-  /** The number of reverted sentinels that had failed before. */
   failed_before: number;
   deploying: number;
   /** Members of a wave that a pin has held back. */
@@ -122,7 +121,6 @@ export function regionCounts({ marks, waves, first, reasons }: Cells): RegionCou
   };
 }
 
-/** The rollout with every number from this picture of its sentinels. */
 export function detailOf(
   recorded: RecordedRollout,
   fleet: Picture & { waves: readonly number[] },
@@ -159,10 +157,7 @@ type Picture = {
 const namedIds = 20;
 const namedReasons = 3;
 
-/**
- * The sentinels that failed, also if a rollback has put them back, and those that it could not revert, by the code of
- * their reason.
- */
+/** The failed sentinels, also those put back, and those that it could not revert, by the code of their reason. */
 export function failuresOf({ ids, marks, reasons }: Picture): Failure[] {
   const isHit = (mark: SentinelMark | undefined, index: number) =>
     mark === "f" || mark === "n" || (mark === "r" && reasons.has(index));

@@ -1,7 +1,4 @@
-/**
- * Remembers the body of each idempotency key. Restate answers a repeated key with the first result, whatever
- * the body is: a caller that sends another body must not take that result for its own.
- */
+/** Remembers each idempotency key's body: Restate answers a repeated key with the first result, whatever the body is. */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { targetOfPath } from "#kernel/actor.ts";

@@ -1,7 +1,4 @@
-/**
- * The gateway in front of the Restate ingress, which does not authenticate callers itself. Only
- * authenticated, listed and well-formed calls reach Restate.
- */
+/** The gateway in front of the Restate ingress: only authenticated, listed and well-formed calls reach Restate. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Registry } from "prom-client";
@@ -69,7 +66,6 @@ export type ControlSettings = {
   findPublicPage?: FindPublicPage;
   /** True if an idempotency key came with another body before; absent: bodies are not compared. */
   isKeyReused?: IsKeyReused;
-  /** Doors: they authenticate callers by tokens of their own. */
   doors?: readonly Door[];
   /** Signing in at an identity provider; absent: callers have tokens only. */
   signIn?: SignIn | undefined;
@@ -84,10 +80,7 @@ type FindPublicPage = (
 
 const healthPath = "/healthz";
 
-/**
- * The gateway, not listening yet. `close` finishes short responses and disconnects blocked callers; the
- * work that those have started continues.
- */
+/** Not listening yet. `close` finishes short responses and disconnects blocked callers, whose work continues. */
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000, trustedProxies = [], signIn } = settings;
   const ingress = openIngress(settings);

@@ -129,10 +129,7 @@ type WaitOptions = {
   isRead?: boolean;
 };
 
-/**
- * The problem with which retrying ends; undefined: try again. A blocking call that Restate may have is
- * retried for as long as a rollout may take: Restate can be down for minutes during an upgrade.
- */
+/** undefined: try again. A blocking call that Restate may have is retried for as long as a rollout may take. */
 export function refusalAfter(
   { afterMs, isTaken, blocks, isHung, isRead }: WaitOptions,
   { timeoutMs, totalMs }: IngressLimits,

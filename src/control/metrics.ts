@@ -6,10 +6,7 @@ import type { Ingress, IngressAnswer } from "./ingress.ts";
 /** Upper bounds of the buckets, seconds. A call that blocks takes as long as its rollout. */
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600, 3_600];
 
-/**
- * Wraps the ingress to count calls, and how long each took, the wait for its turn at its key included. Only calls
- * of the allow-list come here, so that the names are bounded; a call that nobody waits for has `/send` in its name.
- */
+/** Counts calls and times them, waits included. Names are of the allow-list; a call nobody waits for has `/send`. */
 export function timeCalls(ingress: Ingress, registry: Registry): Ingress {
   const seconds = new Histogram({
     name: "vedette_control_call_duration_seconds",

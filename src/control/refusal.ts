@@ -24,7 +24,6 @@ import { findRoute, fleetOf, type Route, roleOf } from "./routes.ts";
 /** The log lines about calls. */
 export type Call = {
   requestId: string;
-  /** The path without its query. */
   path: string;
   status: number;
   /** True if the caller has been sent the whole response. */

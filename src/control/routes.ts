@@ -36,17 +36,11 @@ export type Route = {
   /** Matched against the raw path, before anything is decoded. */
   path: RegExp;
   input: z.ZodType;
-  /**
-   * True if the call changes something. Such a call carries an idempotency key, so that it is made once however
-   * often the connection to Restate breaks; a call that only reads is simply repeated.
-   */
+  /** True if the call changes something: it carries an idempotency key, so that it is made once. Others are repeated. */
   isWrite: boolean;
   /** True if the call answers only when its work is over, which may take hours. */
   blocks: boolean;
-  /**
-   * The required role; absent: `operate` for a call that changes something, else `read`. `configure` for a call
-   * that changes what is watched, or where secrets and alerts go (docs/access.md, "What takes which role").
-   */
+  /** Absent: `operate` for a write, else `read`. `configure`: changes what is watched, or destinations (docs/access.md). */
   role?: Role;
 };
 

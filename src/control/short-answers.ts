@@ -1,7 +1,4 @@
-/**
- * Answers plain requests of doors before the framework sees them: its hooks, router and reply cost several times what a
- * ping does. Whatever is not recognized in full is left to the framework, which answers it the same.
- */
+/** Answers plain requests of doors before the framework, which costs several times as much; leaves it the others. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { FastifyPluginAsync } from "fastify";
@@ -14,10 +11,7 @@ import { recordCall, remoteOf, safetyHeaders } from "./refusal.ts";
 export type Door = {
   isMine: (path: string) => boolean;
   plugin: FastifyPluginAsync;
-  /**
-   * Answers a request without a body by itself, before the framework; null: `plugin` does it. The path is without its
-   * query. Must neither throw nor reject: the caller would be told nothing.
-   */
+  /** Answers a request without a body; null: `plugin` does it. The path has no query. Must neither throw nor reject. */
   answer?: (method: string, path: string) => Promise<ShortAnswer> | null;
 };
 

@@ -1,4 +1,3 @@
-/** Identifies a caller by its token. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { sharedActor } from "#kernel/actor.ts";
@@ -44,7 +43,6 @@ function markOf({ roles: held }: Caller, value: Buffer): string {
     .slice(0, 16);
 }
 
-/** The token of an `Authorization: Bearer` header; empty when there is none. */
 export function bearerOf(header: string | undefined): string {
   return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
 }

@@ -39,7 +39,6 @@ export const CronStatus = z.object({
   /** Absent when the job is off. */
   next_at: z.iso.datetime().optional(),
   running_since: z.iso.datetime().optional(),
-  /** The same as `by` of a run. */
   running_by: z.string().nullable().optional(),
   last_run: CronRun.optional(),
   last_success_at: z.iso.datetime().optional(),

@@ -104,7 +104,6 @@ async function launchRun(
   return { invocation, runId };
 }
 
-/** Starts a run for the operator, unless one is running. */
 async function launch(ctx: ObjectContext, { by }: Starter): Promise<Launched> {
   if (await isRunning(ctx)) {
     throw problem(409, "already_running", `${ctx.key} is already running; one run at a time`);

@@ -18,7 +18,6 @@ type JobRunParts = {
   metrics: CronMetrics;
 };
 
-/** A handler of a service, and the request for it. */
 type ServiceCall = Omit<CallTarget, "key">;
 
 function createJobRunService(parts: JobRunParts) {
@@ -115,7 +114,6 @@ async function report(
   else ctx.console.error("cron job failed", fields);
 }
 
-/** Creates all objects of the timed jobs. */
 export function createCronServices(parts: JobRunParts & CronObjectParts) {
   return [createCronObject(parts), createJobRunService(parts)];
 }

@@ -78,10 +78,7 @@ export type JobRun = {
   runId: string;
   /** The start of the run, Unix milliseconds: later than its grid point if the program was down then. */
   nowMs: number;
-  /**
-   * Runs a side effect and journals its result: a run that continues after a crash repeats only the step
-   * that had not ended. A step that throws is retried for `retryForMs`.
-   */
+  /** Runs a side effect and journals its result: after a crash only an unfinished step runs again, for `retryForMs`. */
   step: <T>(name: string, action: () => Promise<T>) => Promise<T>;
   /** Calls a handler of another service, and waits for its answer without a timeout. */
   call: <Answer>(target: CallTarget) => Promise<Answer>;

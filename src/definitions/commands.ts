@@ -11,10 +11,7 @@ export type { AddedRow };
 
 type Settings = StandardSettings & { definitions: { file: string } };
 
-/**
- * Returns the definitions of the named file, or else of the one of the settings or of the working directory; without a
- * file the standard rows. Throws with one line for each fault.
- */
+/** Those of the named file, the settings' or the working directory's, else the standard rows. Throws a line per fault. */
 export function readFileDefinitions(
   settings: Settings,
   named: string | undefined,

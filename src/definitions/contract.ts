@@ -30,7 +30,6 @@ const AllRows = z.strictObject({
   routes: rowsOf("routes"),
 });
 
-/** A row: its section, and its id or name. */
 const RowKey = z.strictObject({ section: z.enum(sectionNames), key: z.string().max(200) });
 export type RowKey = z.infer<typeof RowKey>;
 

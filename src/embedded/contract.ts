@@ -25,10 +25,7 @@ export const Endpoints = z.object({
 });
 export type Endpoints = z.infer<typeof Endpoints>;
 
-/**
- * `<data_dir>/credentials.json`, mode 0600: generated on the first start, all of it secret. Further fields of
- * a newer version are kept when this version writes the file.
- */
+/** `<data_dir>/credentials.json`, mode 0600, all of it secret. Fields of a newer version are kept on writing. */
 export const Credentials = z.looseObject({
   ingress_token: z.string().min(1),
   root_key: z.string().min(1),

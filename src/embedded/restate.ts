@@ -46,10 +46,7 @@ export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: s
 
 const ending = { stopSignal: "SIGTERM", stopWithinMs: 10_000 } as const;
 
-/**
- * Starts the server and keeps it running. Its data is in `<dataDir>/restate`. Ends a server that a killed
- * program left running first. Throws an error that says why it cannot start.
- */
+/** Starts it, in `<dataDir>/restate`, and keeps it running; ends one left behind by a kill. Throws why it cannot. */
 export async function startRestate(settings: RestateSettings): Promise<RestateServer> {
   const baseDir = makeBaseDir(settings.dataDir);
   const pidFile = path.resolve(settings.dataDir, "restate.pid.json");

@@ -31,10 +31,7 @@ export function publishEndpoints(dataDir: string, endpoints: Endpoints): () => v
   };
 }
 
-/**
- * The URL of the embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret.
- * Throws an error that says what to do when none runs there.
- */
+/** The embedded Postgres' URL with its password: a secret. Throws what to do when no Vedette runs on `dataDir`. */
 export function runningDatabaseUrl(dataDir: string): string {
   const { database } = readRunning(dataDir);
   if (database === undefined) throw new Error(`the Vedette on ${dataDir} has no embedded Postgres`);

@@ -52,10 +52,7 @@ export type ServerProgram = {
   name: string;
   /** Names the running process, for the next start after a crash of ours. */
   pidFile: string;
-  /**
-   * Starts the process with stderr piped and `detached`: otherwise a Ctrl-C on the terminal would reach it
-   * at the same moment as us, and end it while other parts still need it.
-   */
+  /** `detached`, with stderr piped: a Ctrl-C on the terminal must not end it while other parts still need it. */
   launch: () => ChildProcess;
   /** True if the server is ready; polled until it is. Throws errors that waiting doesn't fix. */
   isReady: () => Promise<boolean>;
@@ -83,10 +80,7 @@ export async function endLeftover(
   rmSync(program.pidFile, { force: true });
 }
 
-/**
- * Starts the server and keeps it running until `stop`. Throws with the server's last output when the first
- * start fails; later starts are retried without a limit.
- */
+/** Keeps the server running until `stop`. Throws its last output if the first start fails; later ones are retried. */
 export async function superviseServer(program: ServerProgram): Promise<SupervisedServer> {
   const stopping = new AbortController();
   let current = await startFirst(program);
@@ -243,10 +237,7 @@ function collectOutput(child: ChildProcess, program: ServerProgram): () => strin
   return () => lines.filter((line) => line !== "").join(" | ");
 }
 
-/**
- * Signals to servers that are still running when the program exits without having stopped them: at the
- * second signal, or after an error of its own. The servers then shut down by themselves.
- */
+/** Signals to servers that still run when the program exits without having stopped them; they then shut down. */
 const signals = new Set<() => void>();
 
 process.on("exit", () => {

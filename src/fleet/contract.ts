@@ -28,10 +28,7 @@ export function qualifiedId(fleet: string, id: string): string {
 /** The operators who may change a fleet, by name; undefined: all whose roles allow it. */
 export type FleetOperators = { name: string; operators?: readonly string[] | undefined };
 
-/**
- * True if the caller of this name is one of them. The ingress token, and whoever calls Restate without the gateway, may
- * do everything: they could change the settings, too.
- */
+/** True if it is one of them. The ingress token, and who calls Restate without the gateway, may do everything. */
 export function isOperatorOf({ operators }: FleetOperators, by: string): boolean {
   return operators === undefined || operators.includes(by) || !isPersonal(by);
 }
@@ -62,10 +59,7 @@ export const LabelValue = z
 export const deployStatuses = ["progressing", "ready", "failed"] as const;
 export const healths = ["healthy", "unhealthy", "unknown"] as const;
 
-/**
- * Why a deploy failed: stable codes for programs and people. A reason is a code, mostly followed by
- * `": "` and a sentence.
- */
+/** Stable codes of failed deploys. A reason is a code, mostly followed by `": "` and a sentence. */
 export const reasonCodes = [
   "image_not_found",
   "image_auth",
@@ -91,7 +85,6 @@ export const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** The code that a reason begins with, if it has one. */
 export function reasonCodeOf(reason: string): ReasonCode | undefined {
   const [word = ""] = /^\w*/.exec(reason) ?? [];
   return reasonCodes.find((code) => code === word);

@@ -1,4 +1,3 @@
-/** Updates the table `sentinels` from the fleet's list. */
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
@@ -42,7 +41,6 @@ export function requireCount(listed: number, confirmed: number): void {
 
 export type ListMetrics = { succeeded: (size: number) => void; failed: () => void };
 
-/** Returns the metrics of a fleet by its name. */
 export function createListMetrics(registry: Registry): (fleet: string) => ListMetrics {
   const size = new Gauge({
     name: "vedette_fleet_sentinels",
@@ -78,10 +76,7 @@ type WriteTerms = Omit<ListTerms, "maxMissingPercent"> & {
 
 export type ListStore = ReturnType<typeof createListStore>;
 
-/**
- * `maxMissingPercent`: a list that lacks more of the known sentinels than that is refused. `keepsLogs`: false deletes the
- * logs that were kept of the fleet's sentinels.
- */
+/** `maxMissingPercent`: more missing sentinels refuse the list. `keepsLogs`: false deletes the kept logs. */
 type ListTerms = { fleet: string; maxMissingPercent: number; keepsLogs: boolean };
 
 export function createListStore(database: Database, listTerms: ListTerms) {
@@ -109,7 +104,6 @@ export function createListStore(database: Database, listTerms: ListTerms) {
       });
     },
 
-    /** True if the fleet was ever listed. */
     async isKnown(): Promise<boolean> {
       const { rowCount } = await database.query("SELECT FROM fleet_lists WHERE fleet = $1", [
         fleet,
@@ -144,10 +138,7 @@ export function createListStore(database: Database, listTerms: ListTerms) {
   };
 }
 
-/**
- * Locks out other writers of lists until the transaction ends. A date in the future was written before
- * the clock was set back, and counts as older than any date of now.
- */
+/** Locks out other writers until the end. A date in the future is of a wrong clock, and older than any of now. */
 async function isNewest(
   transaction: pg.PoolClient,
   fleet: string,
@@ -228,7 +219,6 @@ const saveProblem = `
   INSERT INTO fleet_lists AS l (fleet, problem, problem_at) VALUES ($1, $2, now())
   ON CONFLICT (fleet) DO UPDATE SET problem = excluded.problem, problem_at = excluded.problem_at`;
 
-// The logs of sentinels that have left the fleet are deleted with their rows.
 const forgetLogs = `
   DELETE FROM sentinel_logs AS l USING sentinels AS s
   WHERE s.id = l.sentinel_id AND s.fleet = $1 AND (NOT $2 OR l.at < now() - interval '30 days')`;

@@ -15,21 +15,13 @@ export type ListingParts = {
 };
 
 export type FleetListing = {
-  /**
-   * Lists the fleet now. Throws `UnreachableError` when it does not answer, and `fleet_list_refused` when
-   * the list lacks too many known sentinels; then nothing is written.
-   */
+  /** Lists now. Throws `UnreachableError`, or `fleet_list_refused` for too many missing sentinels; writes nothing then. */
   list: () => Promise<FleetMember[]>;
-  /**
-   * Does the same as `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. `by`:
-   * the operator who confirms it.
-   */
+  /** Like `list`, but accepts any list with exactly `count` sentinels, else `fleet_list_changed`. `by`: the operator. */
   confirm: (count: number, by: string) => Promise<FleetMember[]>;
-  /** True if the fleet was ever listed. */
   isKnown: () => Promise<boolean>;
   /** Why the newest list was not accepted; null: it was. */
   problem: () => Promise<string | null>;
-  /** Returns the last confirmation of a list; null: there is none. */
   confirmation: () => Promise<Confirmation | null>;
   /** Lists `everyMs` after each success, and sooner after a failure, until stopped. */
   refreshEvery: (everyMs: number) => { first: Promise<void>; stop: () => Promise<void> };

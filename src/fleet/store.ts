@@ -14,16 +14,10 @@ function createStoppedRuns(database: Database) {
   const stopped = new Set<string>();
   const unsent = new Set<string>();
   return {
-    /**
-     * The deploys whose first permission this process has, and whose order it has not sent yet. Their rows say that they are
-     * ordered.
-     */
+    /** Deploys with a first permission of this process and an order still unsent. Their rows say that they are ordered. */
     unsent,
 
-    /**
-     * Stops a run permanently. Once it has resolved, this process sends no order of that run, not even
-     * one that had its permission before.
-     */
+    /** Stops a run for good. Once it has resolved this process sends no order of it, not even a permitted one. */
     async stopRun(run: string): Promise<void> {
       await database.query(insertStop, [run]);
       stopped.add(run);
@@ -47,10 +41,7 @@ function createStoppedRuns(database: Database) {
     /** True if this process has stopped the run; another one may have. */
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
-    /**
-     * Restores the row of a sentinel whose order was never sent. If the row then says that another deploy
-     * is in progress, that one was killed, since a sentinel has one at a time; it is marked as failed.
-     */
+    /** Restores the row of a sentinel whose order was not sent. Another deploy in progress was killed: marked as failed. */
     async putBack({ id, deployId }: { id: string; deployId: string }): Promise<void> {
       await database.query(putBackSentinel, [id, deployId]);
       await database.query(endKilled, [id, killedReason]);
@@ -98,10 +89,7 @@ export type DeployRecord = {
   run?: string | undefined;
   /** Changes nothing while another deploy of the sentinel is in progress. */
   onlyIfIdle?: boolean | undefined;
-  /**
-   * The deploy that has ended. Ignored once another deploy's order was sent: an attempt that hung, while
-   * Restate retried it elsewhere, may end at any time.
-   */
+  /** The ended deploy. Ignored once another one's order was sent: an attempt that hung may end at any time. */
   endedId?: string | undefined;
 };
 
@@ -147,7 +135,6 @@ export function createFleetStore(database: Database) {
       return (await database.query(insertPush, [id, ordered])).rowCount !== 0;
     },
 
-    /** True if a push was recorded for this deploy. */
     async wasPushed({ id, deployId }: { id: string; deployId: string }): Promise<boolean> {
       return (await database.query(findPush, [id, deployId])).rowCount !== 0;
     },

@@ -83,7 +83,6 @@ export async function unlessLate<Result>(
   }
 }
 
-/** A signal that is aborted with the given one, or after `limitMs`. */
 export function within(limitMs: number, signal?: AbortSignal): AbortSignal {
   const late = AbortSignal.timeout(limitMs);
   return signal === undefined ? late : AbortSignal.any([late, signal]);

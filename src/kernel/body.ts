@@ -146,10 +146,7 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
 /** `stop`: where reading has stopped: at the body's end, at `maxBytes`, or where its connection broke. */
 export type BodyEnd = { end: Buffer; stop: "end" | "limit" | "error" };
 
-/**
- * At most the last `keepBytes` of a body, or of its first `maxBytes`, or of what came before its connection broke. Never
- * throws.
- */
+/** At most the last `keepBytes` of a body, of its first `maxBytes`, or of what came. Never throws. */
 export async function readEnd(
   body: Body,
   { keepBytes, maxBytes }: { keepBytes: number; maxBytes: number },

@@ -41,10 +41,7 @@ export function findUnknown(codings: readonly string[]): string | undefined {
   return codings.find((name) => !Object.hasOwn(decoders, name));
 }
 
-/**
- * The decoded body; as it is, if a coding is not known. Throws `ContentCodingError`, the errors of the body, and one with
- * the code of undici's for more than `maxBytes`, also between two codings.
- */
+/** As it is for an unknown coding. Throws `ContentCodingError`, the body's errors, or undici's for over `maxBytes`. */
 export function decodeBody(
   body: Bytes,
   { codings, maxBytes }: { codings: readonly string[]; maxBytes: number },

@@ -4,7 +4,6 @@ export const cronDialects = ["debian", "kubernetes"] as const;
 /** Whose rules an expression follows: they differ in steps, in Sundays, and when the clocks change. */
 export type CronDialect = (typeof cronDialects)[number];
 
-/** The fields of an expression, in order. */
 export type CronFields = {
   minutes: number[];
   hours: number[];

@@ -1,4 +1,3 @@
-/** Finds the times of a cron expression in a time zone. */
 import { type CronDialect, type CronFields, parseCron } from "./cron-expression.ts";
 import { offsetAt } from "./time.ts";
 
@@ -123,10 +122,7 @@ function startOfNextMonth(date: Date): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/**
- * Debian's cron runs a job of a fixed time once when the clocks change: right after the gap that it is in, or the
- * first time that they show it. A job by the clock runs whenever they show its time.
- */
+/** Debian's cron runs a job of a fixed time once at a change: after the gap, or the first time. Others by the clock. */
 function nextOfDebian(fields: CronFields, timezone: string, ms: number): number | null {
   let [fromMs, offset] = [ms, offsetAt(timezone, ms)];
   let found = nextOnClock(fields, nextMinute(ms + offset));
@@ -182,10 +178,7 @@ function nextOfKubernetes(fields: CronFields, timezone: string, ms: number): num
   return isSteady(fromMs, atMs) ? atMs : walkToNext(fields, timezone, fromMs);
 }
 
-/**
- * Goes on by months, days, hours and minutes until each fits, as robfig/cron does: it passes a change of the clocks
- * without looking back, and so leaves out a day whose midnight is skipped, or finds a time that does not fit.
- */
+/** By months, days, hours and minutes until each fits, as robfig/cron does: it passes changes without looking back. */
 function walkToNext(fields: CronFields, timezone: string, ms: number): number | null {
   let [atMs, isMoved] = [Math.floor(ms / 1_000) * 1_000 + 1_000, false];
   const shown = () => new Date(atMs + offsetAt(timezone, atMs));

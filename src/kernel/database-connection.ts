@@ -8,10 +8,7 @@ import { inTime } from "./async.ts";
 /** The clients that are connected through a pooler. */
 const pooled = new WeakSet<object>();
 
-/**
- * Connections that may run through a pooler such as PgBouncer, which assigns a server connection for one
- * transaction at a time: settings, prepared statements, locks and LISTEN then affect other clients.
- */
+/** May run through a pooler such as PgBouncer, where settings, statements, locks and LISTEN affect other clients. */
 export function isPooled(client: pg.ClientBase): boolean {
   return pooled.has(client);
 }
@@ -67,7 +64,6 @@ const endWithinMs = 1_000;
 type DirectSettings = {
   /** Shown by Postgres for the connection: at most 63 characters. */
   applicationName: string;
-  /** Timeout of every statement; absent: none. */
   queryTimeoutMs?: number;
   /** True if the operator says that `url` may be a pooler's that pools by session. */
   mayBePooled: boolean;

@@ -65,10 +65,7 @@ function placeOf(url: string): Record<string, string | undefined> {
   return { host, user, database, server: `${host}:${port}` };
 }
 
-/**
- * True if a query failed because of its connection: SQLSTATE class 08, a server that stops or starts (57P0x), or an
- * error that is not the database's own, such as ECONNREFUSED or no answer in time.
- */
+/** True if the connection was at fault: SQLSTATE 08, a stop or start (57P0x), or an error that is not Postgres'. */
 export function isConnectionLost(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code !== "string" || !sqlState.test(code) || /^(?:08|57P0)/.test(code);
@@ -89,10 +86,7 @@ export async function whyUnwritable(write: () => Promise<unknown>): Promise<stri
   }
 }
 
-/**
- * True if a write failed because of its data, so that retries are useless: SQLSTATE classes 22 (a value out of
- * range, invalid text), 23 (a constraint of the table) and 54 (too large), or an invalid time.
- */
+/** True if retries are useless: SQLSTATE classes 22 (value), 23 (constraint), 54 (too large), or an invalid time. */
 export function isOfData(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return (typeof code === "string" && unwritable.test(code)) || error instanceof RangeError;

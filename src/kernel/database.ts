@@ -30,10 +30,7 @@ export function compareSchema(of: { run: readonly string[]; known: readonly stri
   };
 }
 
-/**
- * The names of the migrations that have not run yet. Throws an error that says what to do when a newer version has
- * migrated the database.
- */
+/** Names of migrations that have not run. Throws what to do when a newer version has migrated the database. */
 export async function readMissingMigrations(
   connection: ClientBase | Pool,
   dir = migrationsDir,
@@ -73,7 +70,6 @@ async function readSchema(connection: ClientBase | Pool, dir: string) {
 
 export type Database = pg.Pool;
 
-/** A database, or a transaction in it. */
 export type Queries = Pick<Database, "query">;
 
 /** The timeout of every statement, so that a stuck server causes an error. */
@@ -213,10 +209,7 @@ async function runMigrations(dbClient: pg.Client, log: Log, dir: string): Promis
   return run.map(({ name }) => name);
 }
 
-/**
- * Runs `work` in one transaction on a connection of its own: committed when it returns, rolled back
- * when it throws. A connection whose rollback fails is closed.
- */
+/** Commits when `work` returns, rolls back when it throws. A connection whose rollback fails is closed. */
 export async function inTransaction<Result>(
   database: Database,
   work: (transaction: pg.PoolClient) => Promise<Result>,
@@ -262,10 +255,7 @@ function ignoreLoss(): void {}
 
 type Query = (...args: unknown[]) => unknown;
 
-/**
- * Keeps invalid `Date`s from the database: pg would send them as text that no type accepts. A query with one fails with a
- * RangeError, and the connection remains usable.
- */
+/** Refuses invalid `Date`s by a RangeError: pg would send them as text. The connection remains usable. */
 export function refuseInvalidTimes(client: ClientBase): void {
   const send = client.query.bind(client) as Query;
   const query: Query = (...args) => {

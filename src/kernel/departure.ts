@@ -3,7 +3,6 @@ import { pause } from "./async.ts";
 
 export type Departure = {
   isAnnounced: () => boolean;
-  /** Resolves with the announcement. */
   announced: Promise<void>;
   /** Resolves `seconds` after the announcement, or as soon as the program fails. */
   announce: (seconds: number) => Promise<void>;

@@ -59,7 +59,6 @@ function addFaults(document: Document.Parsed): void {
   });
 }
 
-/** The data of a text. Throws when it is no YAML, or nested too deep. */
 export function parseYaml(text: string, options: Options = {}): unknown {
   const document = parseYamlDocument(text, options);
   if (document === undefined) throw new Error(tooDeep);

@@ -32,10 +32,7 @@ function describeFault(issue: RawIssue): string | undefined {
   }
 }
 
-/**
- * `, got 'abc'`, for the end of a schema's own words. Only for numbers, times, flags and choices: other text may be a
- * secret.
- */
+/** `, got 'abc'` for numbers, times, flags and choices only: other text may be a secret. */
 export function got(input: unknown): string {
   return `, got ${typeof input === "string" ? quoted(input) : kindOf(input)}`;
 }

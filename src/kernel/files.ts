@@ -10,10 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 
-/**
- * Writes a file atomically, readable by its owner only: after a crash it has the old content or the new. Throws an error
- * that names the file, as on a full disk.
- */
+/** After a crash it has the old content or the new; its owner alone reads it. Throws an error that names the file. */
 export function writeFileAtomically(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   try {
@@ -38,10 +35,7 @@ function writeDraft(draft: string, text: string): void {
   }
 }
 
-/**
- * The text of a file; undefined when there is none. Throws an error that says why the file cannot be read,
- * so that it is not mistaken for damaged content.
- */
+/** undefined: there is no file. Throws why it cannot be read, which must not pass for damaged content. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
@@ -58,10 +52,7 @@ export function readIfThere(file: string): string | undefined {
 /** No token, password or key is longer; a whole disk must not be read. */
 const longestBytes = 65_536;
 
-/**
- * Space and line ends around a secret are no part of it. Throws an error that says what the file is, and does not name
- * it: where a file is expected a secret may have been given.
- */
+/** Without the space around it. Throws without the file's name: where one is expected a secret may have been given. */
 export function readSecretFile(file: string): string {
   const secret = readShortFile(file).trim();
   if (secret === "") throw new Error("is empty");
@@ -80,10 +71,7 @@ function readShortFile(file: string): string {
   throw new Error(`is no file of at most ${longestBytes} bytes`);
 }
 
-/**
- * The value of the variable `name`, or of the file that `<name>_FILE` names; undefined when neither is set. An
- * empty variable, as compose files set it, counts as absent. Throws when both are set, or the file has no secret.
- */
+/** The variable, or the file of `<name>_FILE`; undefined: neither, or empty. Throws for both, or an empty file. */
 export function readSecretVariable(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,

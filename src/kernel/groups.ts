@@ -18,15 +18,9 @@ type Options<Item> = {
   fullAt?: number;
   /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;
-  /**
-   * When the data of an item is invalid, its group is halved until this one is alone, so that only it fails. With many
-   * such items those that are not tried after `maxRequests` fail as well, with an error that is not of their data.
-   */
+  /** Halves a group with invalid data until one item is left. Beyond `maxRequests` untried ones fail too, as unknown. */
   failsAlone?: boolean;
-  /**
-   * When a request fails after more than this, and not because of its data, the other side is down: all waiting items
-   * fail as well.
-   */
+  /** A request that fails after more than this, not because of its data: the other side is down, and all items fail. */
   unresponsiveAfterMs?: number;
 };
 
@@ -116,7 +110,6 @@ async function sendGroup<Item, Result>(
   return undefined;
 }
 
-/** Returns the error when the request failed. */
 async function sendPart<Item, Result>(
   part: readonly QueuedItem<Item, Result>[],
   { requestAll, unresponsiveAfterMs }: GroupOptions<Item, Result>,

@@ -17,10 +17,7 @@ export function isHung(error: unknown): boolean {
 export type HangWatch = {
   /** `fail` is called, at most once, when the server hangs before the returned function has been called. */
   waitFor: (fail: (error: HungError) => void) => () => void;
-  /**
-   * The result of `work`, which is not started while the server hangs. Throws the `HungError` when it does; what comes
-   * after that is given to `onLate`.
-   */
+  /** The result of `work`. Throws the `HungError` while the server hangs; what comes later goes to `onLate`. */
   run: <Result>(work: () => Promise<Result>, onLate?: (result: Result) => void) => Promise<Result>;
   /** True if the server gave a sign of life that it was asked for after that time (`performance.now()`). */
   isAliveSince: (sinceMs: number) => boolean;

@@ -1,7 +1,4 @@
-/**
- * Sends HTTP requests to other systems by undici, which everything else in src gets here, and accepts answers as other
- * systems really send them.
- */
+/** Sends requests by undici, which src gets here alone, and accepts answers as other systems really send them. */
 import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -53,10 +50,7 @@ type Options = Omit<NonNullable<Parameters<typeof requestRaw<null>>[1]>, "header
 /** `.` and `..`, also encoded: a parser of URLs resolves them, and a server may. */
 const dotSegment = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
-/**
- * undici's `request`; the body of a compressed answer is decompressed, which servers may send unasked. Throws for a text
- * with a segment that leads to another path: an id that somebody else gave.
- */
+/** Decompresses the body, also if unasked. Throws for a segment that leads to another path, as a given id may have. */
 export async function request(
   address: string | URL,
   options: Options = {},

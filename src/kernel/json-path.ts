@@ -1,7 +1,4 @@
-/**
- * Parses paths to one value of a JSON text: `data.roles[0]`, `$.data.roles.0`, `labels["app.name"]`. They are those of RFC
- * 9535 that lead to one value, with and without the `$`; no wildcards, filters or scripts.
- */
+/** Paths to one value (RFC 9535, `$` optional): `data.roles[0]`, `labels["app.name"]`; no wildcards or filters. */
 
 /** Names, and places in lists. Digits between dots are a place, and find a name of digits, too. */
 export type JsonPath = readonly (string | number)[];
@@ -70,7 +67,6 @@ function spell(text: string): string {
   return writeJsonPath(parts).replace(/^\$\.?(?=.)/s, "");
 }
 
-/** Writes a path as RFC 9535 has it. */
 export function writeJsonPath(path: JsonPath): string {
   const steps = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;

@@ -162,10 +162,7 @@ const maxLine = 1_000;
 /** Limit of a raw log: escape sequences take room, too. */
 export const maxRawLog = 65_536;
 
-/**
- * Returns at most the last `lines` lines, and 16 KiB, with secrets masked: without escape sequences, control
- * characters and empty lines at the end. Between each two is a newline.
- */
+/** The last `lines` lines, 16 KiB at most, with secrets masked, and no escapes, control characters or empty end. */
 export function cleanLog(raw: string, { lines }: { lines: number }): string {
   if (lines < 1) return "";
   const text = stripEscapes(endOf(raw).toWellFormed());
@@ -217,10 +214,7 @@ const others = `${esc}(?:[ #%(-/][0-~]|[0-9<=>DEHMNOZ\\\\]|c(?![a-z]))`;
 
 const sequences = new RegExp(`${strings}|${controls}|${others}`, "g");
 
-/**
- * Removes the escape sequences of terminals (ECMA-48). Node's own function takes time by the square of the length for a
- * text that is made for it, and a log may be written by somebody hostile.
- */
+/** Removes terminals' escapes (ECMA-48). Node's function takes quadratic time for a text that is made for it. */
 export function stripEscapes(text: string): string {
   return text.replace(sequences, "");
 }

@@ -9,10 +9,7 @@ export type Problem = {
 
 type ProblemInit<Code extends string> = { status: number; code: Code; detail: string };
 
-/**
- * A refusal that the caller can act on: `detail` says what is wrong and what to do.
- * Any other error is a bug or an outage, and its message isn't sent to the caller.
- */
+/** A refusal that the caller can act on: `detail` says what is wrong and what to do. Other errors' texts stay here. */
 export class ProblemError<Code extends string = string> extends Error {
   readonly status: number;
   readonly code: Code;

@@ -140,10 +140,7 @@ function readPsStart(pid: number): string | undefined {
 
 type Program = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
-/**
- * `maxBytes`: of what it prints on stdout and stderr together. Absent: nothing is read from its stdout but its last words,
- * and what it has started may outlive it and us, as a daemon that it restarts does.
- */
+/** `maxBytes`: of its output. Absent: only last words are read, and what it started may outlive it and us. */
 type ProgramLimits = { limitMs: number; maxBytes?: number };
 
 /** `words` is the end of stderr, or of both without `maxBytes`, in whole lines. */
@@ -258,15 +255,11 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/**
- * The file that Node runs for one of our own programs, named as an import of it: the source in the repository, and
- * what was compiled of it in the npm package.
- */
+/** The file of one of our programs, named as an import: the source, or what was compiled of it in the npm package. */
 export function programFile(name: `#${string}.ts`): string {
   return createRequire(import.meta.url).resolve(name);
 }
 
-/** Reads the version of `package.json`. */
 export function readVersion(): string {
   const file = new URL("../../package.json", import.meta.url);
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;

@@ -6,7 +6,6 @@ import { isHung } from "./hang-watch.ts";
 import { ProblemError } from "./problem.ts";
 
 type ReadSettings = {
-  /** Name of the journaled step. */
   name: string;
   /** Limit of all attempts together. */
   limitMs: number;

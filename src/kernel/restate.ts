@@ -17,10 +17,7 @@ import { ProblemError } from "./problem.ts";
 
 type AnyContext = Context | ObjectSharedContext;
 
-/**
- * The result of the invocation, or that of `lost`, called with the reason when it ended without one; or what `sooner`
- * resolves with before.
- */
+/** The invocation's result; that of `lost`, with the reason, when it ended without; or that of `sooner`. */
 export async function attachOrLost<Result>(
   ctx: AnyContext,
   invocation: string,
@@ -115,10 +112,7 @@ export function together<Results extends readonly unknown[]>(
   return all as Promise<unknown> as Promise<Results>;
 }
 
-/**
- * Restate retries a failed call until it succeeds or is cancelled. Without this policy a server with other
- * settings pauses it after 70 attempts, and it stays paused even when the cause of the failure is gone.
- */
+/** Restate retries for ever. Without it a server with other settings pauses a call after 70 attempts, for good. */
 export const untilDone = {
   initialInterval: 50,
   exponentiationFactor: 2,
@@ -134,10 +128,7 @@ export const unkept = { journalRetention: 0, idempotencyRetention: 0 };
 
 /** Cleanup for an invocation that was ended because this version cannot continue it. */
 type Duty = {
-  /**
-   * The handler is called once more with the same argument. Only for handlers that may run twice: what the
-   * first call stored and sent is not undone.
-   */
+  /** Called again with the same argument, by handlers that may run twice: the first call's effects are not undone. */
   isCalledAgain?: true;
   /** A handler of the same key, called without an argument: it repairs what was left incomplete. */
   restoredBy?: string;
@@ -150,7 +141,6 @@ type Duty = {
  */
 export type Duties = Readonly<Record<string, Duty>>;
 
-/** The duties of a service's handlers. */
 export function dutiesOf<Handlers>(
   { name }: { name: string; _handlers: Handlers },
   duties: { readonly [handler in keyof Handlers]?: Duty },

@@ -1,4 +1,3 @@
-/** The roles of the callers of `control`, and what each may do. */
 import { z } from "zod";
 
 export const roles = ["read", "operate", "approve", "notify", "configure"] as const;

@@ -1,7 +1,4 @@
-/**
- * Reads the secrets that rows name as `{{NAME}}`: their values, and the hosts to which each may go. Both are read at every
- * use: a change needs no restart.
- */
+/** Reads the secrets that rows name as `{{NAME}}`, and the hosts to which each may go; at every use. */
 import { globSync } from "node:fs";
 import path from "node:path";
 import { portOf } from "./address.ts";

@@ -27,10 +27,7 @@ export function canSharePorts(platform = process.platform): boolean {
   return platform === "linux" || platform === "freebsd";
 }
 
-/**
- * Throws `portTaken` when another program listens at the port. For a port that will be shared among threads: listening
- * would not fail there if the other program shares its port as well.
- */
+/** Throws `portTaken`. For a port that threads will share: listening would not fail if the other shares it, too. */
 export async function requireFreePort(at: {
   host: string;
   port: number;
@@ -54,17 +51,11 @@ export function pathOf({ url = "" }: { url?: string | undefined }): string {
 // Limits what a connection sends: requests before earlier ones are answered (HTTP pipelining), and the rest of a request
 // that is answered already.
 
-/**
- * More than any client pipelines. A thousand short requests fit one packet: all of them would be handled in
- * one go while other clients wait, and their responses would stay in memory until the client reads them.
- */
+/** More than any client pipelines. A packet may have a thousand requests, handled and kept in one go. */
 const unansweredAtMost = 32;
 
 type PipelineLimit = {
-  /**
-   * True if a request should be handled; else its connection has been destroyed. Must be called for each request of
-   * a server, before anything else.
-   */
+  /** True if a request should be handled; else its connection is gone. Call it first for each request of a server. */
   admit: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** True if all earlier requests of the same connection have been answered. */
   isInTurn: (request: IncomingMessage) => boolean;
@@ -112,10 +103,7 @@ export function createPipelineLimit(): PipelineLimit {
   };
 }
 
-/**
- * Closing a connection whose client still sends resets it, and the client may lose the answer: after the answer it is
- * closed in one direction, until the request is complete.
- */
+/** After the answer it is closed in one direction: a reset, while the client still sends, would lose the answer. */
 function closeAfterBody(socket: Socket, connection: Connection): void {
   const { destroySoon } = socket;
   socket.destroySoon = () => {
@@ -141,10 +129,7 @@ function discardRest(request: IncomingMessage, socket: Socket): void {
   }, 20);
 }
 
-/**
- * Applies the limit to all requests of a Fastify app, and begins each only when those before it are answered: a client that
- * does not read has one answer in memory, and not one for each request. Must be called before any other hook is added.
- */
+/** Starts each request only when those before are answered, so one answer is in memory. Call it before other hooks. */
 export function limitPipelines(app: FastifyInstance): void {
   // On the server: requests that the router refuses, because it cannot decode them, reach no hook.
   app.server.prependListener("request", createPipelineLimit().admit);
@@ -159,10 +144,7 @@ export function limitPipelines(app: FastifyInstance): void {
 /** Time for a peer to read the last message and to close the connection itself. */
 const lingerMs = 1_000;
 
-/**
- * Sends a last message and closes the connection, even if the peer doesn't: a peer that keeps sending and
- * never closes would hold the connection, and a file descriptor of ours, for as long as it likes.
- */
+/** Sends a last message and closes, even if the peer doesn't, which would hold a file descriptor of ours. */
 export function endWith(socket: Socket, message: string): void {
   socket.end(message);
   const timer = setTimeout(() => socket.destroy(), lingerMs);

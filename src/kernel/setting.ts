@@ -3,10 +3,7 @@ import { z } from "zod";
 import { baseUrl, findUrlFault, httpSchemes, isNetwork, type WantedUrl } from "./address.ts";
 import { got, refuseBy } from "./faults.ts";
 
-/**
- * A whole number; `"12"` from the environment is one. An empty value, as of a variable that is set to
- * nothing, and a value of another type are faults: they would be read as 0 otherwise.
- */
+/** `"12"` from the environment is a number. An empty value, or one of another type, is a fault: it would read as 0. */
 export const wholeNumberIn = ({ min, max }: { min: number; max: number }) =>
   z.preprocess(
     (value) =>
@@ -14,7 +11,6 @@ export const wholeNumberIn = ({ min, max }: { min: number; max: number }) =>
     z.int().min(min).max(max),
   );
 
-/** The same with a default. */
 export const wholeNumber = (range: { min: number; max: number; default: number }) =>
   wholeNumberIn(range).default(range.default);
 
@@ -112,7 +108,6 @@ export const textList = () =>
     ])
     .default([]);
 
-/** Addresses and ranges of them, such as 10.0.0.0/8. */
 export const networkList = () =>
   textList().refine((entries) => entries.every(isNetwork), {
     error: "must be addresses or ranges such as 10.0.0.0/8, separated by commas",
@@ -120,10 +115,7 @@ export const networkList = () =>
 
 // Schemas for lists from another system, which may be long and may have invalid items only.
 
-/**
- * An array of at most `most` items, parsed up to the first invalid one: `z.array` collects an issue for
- * every invalid item, and some million of them are more than a process has memory for.
- */
+/** Parsed up to the first invalid item: `z.array` collects an issue for each, more than memory for a million. */
 export function listOf<Item extends z.ZodType>(item: Item, most: number) {
   return z.custom<unknown[]>(Array.isArray, "no list").transform((given, context) => {
     if (given.length > most) return refuse(context, { message: `more than ${most} items` });

@@ -1,5 +1,3 @@
-/** Escapes and shortens text in messages to Slack. */
-
 /** Escapes Slack's three special characters, and replaces lone surrogates, which Slack rejects. */
 export function escapeText(given: string): string {
   const text = given.toWellFormed();

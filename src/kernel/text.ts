@@ -128,10 +128,7 @@ function distanceOf(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
-/**
- * `tier=canary,kernel=5` as a record. A part without `=`, and a name that comes twice, have no value: the caller's
- * schema refuses them.
- */
+/** `tier=canary,kernel=5` as a record. A part without `=`, or a doubled name, has no value: schemas refuse it. */
 export function readPairs(text: string): Record<string, string | undefined> {
   const pairs = new Map<string, string | undefined>();
   for (const pair of text.split(",")) {

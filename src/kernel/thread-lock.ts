@@ -13,10 +13,7 @@ const awaitedBit = 1;
 /** A holder on another processor is nearly always done before a thread could be put to sleep. */
 const spins = 200;
 
-/**
- * A waiting thread looks so often, and takes a lock over when it has found the same acquisition so many times. Looks
- * are counted, not time: while the whole process stands still nobody looks.
- */
+/** Looks, not time: taken over after so many with the same acquisition. A process that stands still does not look. */
 const lookEveryMs = 50;
 const abandonedAfterLooks = 60;
 

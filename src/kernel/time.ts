@@ -116,10 +116,7 @@ function formatOf(given: string): Intl.DateTimeFormat {
   return format;
 }
 
-/**
- * The wait of a `Retry-After` header in ms; its value is seconds or a date (RFC 9110, section 10.2.3).
- * undefined when there is no header, or when it is neither.
- */
+/** Ms of a `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). undefined: there is none, or it is neither. */
 export function readRetryAfter(
   header: string | null | undefined,
   nowMs: number,

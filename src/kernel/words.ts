@@ -75,7 +75,6 @@ export function offWords({ status, missing_settings: missing = [] }: Check): str
 
 type AlertRollout = { image: string; wave: number; ended_at?: string | number | undefined };
 
-/** Describes the rollout that may have caused an alert that opened at `openedAt`. */
 export function rolloutOfAlert(
   { image, wave, ended_at }: AlertRollout,
   openedAt: string | number,

@@ -1,7 +1,4 @@
-/**
- * Polls the dependencies every few seconds and records their state as a metric. No request waits for a
- * poll: the liveness check answers quickly while a dependency is down.
- */
+/** Polls the dependencies and records their state. No request waits for a poll: the liveness check stays quick. */
 import { Gauge, type Registry } from "prom-client";
 import { onceAtATime, unlessLate } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";

@@ -1,7 +1,4 @@
-/**
- * `GET /metrics` for Prometheus, and `GET /livez` and `/readyz` for a container's probes: the same for every
- * role, on an address of their own so that the public one never serves them.
- */
+/** `GET /metrics`, `/livez` and `/readyz`: the same for every role, at an address that is not the public one. */
 import { type FastifyInstance, fastify } from "fastify";
 import {
   AggregatorRegistry,
@@ -43,7 +40,6 @@ export type ReadinessReport = {
 };
 
 export type Readiness = {
-  /** Everything of this process is up. */
   recordStart: () => void;
   report: () => ReadinessReport;
 };

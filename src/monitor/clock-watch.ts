@@ -1,7 +1,4 @@
-/**
- * Detects that this machine's clock was set back. Restate's timers follow the clock: a timer that was set
- * before then fires later by the same amount.
- */
+/** Detects that the clock was set back: Restate's timers follow it, and those set before fire as much later. */
 import { setTimeout as delay } from "node:timers/promises";
 import { startBackground } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";

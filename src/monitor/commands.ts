@@ -6,7 +6,6 @@ import type { ExportedFile } from "#monitor/export/file.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
 
-/** The settings that these commands read. */
 type Settings = {
   monitor: { base_url: string; secret_prefix: string };
   metrics: { host: string; port: number };
@@ -14,10 +13,7 @@ type Settings = {
 
 type Exported = { settings: Settings; definitions: Definitions };
 
-/**
- * The project for the hosted monitor. Throws a readable error for what it does not have. `named`: where the API
- * is, if the settings don't say it.
- */
+/** The hosted monitor's project. Throws what cannot be there. `named`: the API, if the settings don't say. */
 export function exportForCheckly(
   { settings, definitions }: Exported,
   named: string | undefined,

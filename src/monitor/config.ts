@@ -59,7 +59,6 @@ export const monitorConfig = {
     .prefault({}),
 };
 
-/** An address of the setting `monitor.witness`. */
 export type WitnessAddress = { host: string; port: number };
 
 /** `https://example.com`, `http://example.com`, `tcp://192.0.2.1:443`; undefined: it is no such address. */

@@ -74,7 +74,6 @@ export type RunnableCheck = z.infer<typeof RunnableCheck>;
 export const ApiCheck = ofAnyKind(RunFields.extend(related).strict(), "fields");
 export type ApiCheck = z.infer<typeof ApiCheck>;
 
-/** The definition of a check of one kind. */
 export type CheckOf<Kind extends KindName> = Extract<ApiCheck, { kind: Kind }>;
 
 export const AlertChannel = z.strictObject({
@@ -87,7 +86,6 @@ export const AlertChannel = z.strictObject({
 });
 export type AlertChannel = z.infer<typeof AlertChannel>;
 
-/** All checks, heartbeats and channels. */
 export type Definitions = {
   apiChecks: readonly ApiCheck[];
   heartbeats: readonly Heartbeat[];
@@ -105,10 +103,7 @@ export type DefinitionsChange = {
   after: Definitions;
 };
 
-/**
- * The definitions as they are now. `isFresh`: not those of a moment ago, and an error when they cannot be
- * read; otherwise the last known ones are answered while the database is away.
- */
+/** `isFresh`: throws when they cannot be read now; otherwise the last known ones are answered. */
 export type ReadDefinitions = (how?: { isFresh: boolean }) => Promise<Definitions>;
 
 /** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */
@@ -119,7 +114,6 @@ export const CheckResult = z.object({
   scheduledAtMs: z.int(),
   startedAtMs: z.int(),
   grade: z.enum(grades),
-  /** null when it is ok. */
   cause: z.enum(causes).nullable(),
   durationMs: z.number(),
   phases: z.object(ofEachPhase(z.number().nullable())),
@@ -132,10 +126,7 @@ export const CheckResult = z.object({
 });
 export type CheckResult = z.infer<typeof CheckResult>;
 
-/**
- * pending: never ran. late: a heartbeat past its period, within its grace. silent: no location
- * reported the last run. Neither is ever shown as ok.
- */
+/** pending: never ran. late: past its period, within its grace. silent: no location reported. None is shown as ok. */
 export const checkStatuses = [
   "pending",
   "ok",
@@ -178,7 +169,6 @@ export const Quiet = z.object({
 export type Quiet = z.infer<typeof Quiet>;
 
 const LocationState = z.object({
-  /** The grade of its last report. */
   grade: z.enum(grades),
   /** The tick of its last report. */
   reportedAtMs: z.int(),
@@ -212,10 +202,7 @@ export const HeartbeatState = z.object({
   status: z.enum(checkStatuses),
   sinceMs: z.int(),
   createdAtMs: z.int(),
-  /**
-   * Up to which time nothing is owed any more: that of a cron for which a ping counted last, or that of a change of
-   * the schedule, if later. Absent: neither was so far.
-   */
+  /** Until then nothing is owed: the cron's time of the last ping, or a change of schedule. Absent: neither was. */
   settledMs: z.int().optional(),
   /** The last successful ping; null before the first. */
   lastPingAtMs: z.int().nullable(),

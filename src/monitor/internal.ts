@@ -66,24 +66,17 @@ export const apiCheckObject = iface.object(
   { description: "An API check; the key is its id." },
 );
 
-/**
- * Makes one run of a check at this worker's location. It is an object with the key of the check, so that
- * Restate has both in one partition; its handler is shared, so that runs do not queue.
- */
+/** Makes one run at this worker's location. Keyed as the check, for one partition; shared, so runs do not queue. */
 export const checkProbe = iface.object("vedette.v1.CheckProbe", {
   run: iface.shared.json<{ scheduledAtMs: number }, null>(),
 });
 
-/**
- * `heardAtMs`: with a start or a failure, the time of the success before it, which the object may not know
- * yet; null: none.
- */
+/** `heardAtMs`: the success before a start or failure, which the object may not know yet; null: none. */
 export type PingCall = Ping & { heardAtMs?: number | null };
 
 /** `toldAtMs`: every ping announced up to this time was sent to the object before this call, or is lost. */
 export type AlarmCall = { generation: number; toldAtMs?: number };
 
-/** The deadlines found to have passed at `atMs`. */
 export type DeadlinesPassed = Pick<PassedDeadlines, "atMs" | "overdue">;
 
 export type DeadlinePassed = Pick<PassedDeadlines, "atMs"> &

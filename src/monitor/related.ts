@@ -17,7 +17,6 @@ export const related = {
 };
 type Related = z.infer<z.ZodObject<typeof related>>;
 
-/** True if anybody is notified. */
 export function hasChannels({ channel, directChannels = [] }: Related): boolean {
   return channel !== null || directChannels.length > 0;
 }

@@ -26,10 +26,7 @@ type Attachment = { name: string; body: Buffer } & (
   | { kind: "cosign"; mediaType: string; annotations: Readonly<Record<string, string>> }
 );
 
-/**
- * `omitted`: how many there are that were not read, because they are too many, too large or gone. `troubles`: why others
- * could not be read now.
- */
+/** `omitted`: how many were too many, too large or gone. `troubles`: why others could not be read now. */
 type Attachments = {
   manifest: Buffer;
   attachments: Attachment[];
@@ -82,7 +79,6 @@ export function createReadAttachments(
 type Patiently = <T>(read: () => Promise<T>, more?: Patience) => Promise<T>;
 type NamedLayer = Layer & { from: string };
 
-/** Finds the layers of all attached manifests. */
 async function findLayers(
   wanted: ContentSource,
   { digest, reading, patiently }: { digest: string; reading: Reading; patiently: Patiently },
@@ -224,10 +220,7 @@ const indexType = "application/vnd.oci.image.index.v1+json";
 /** A registry decides how long its pages are. */
 const mostPages = 10;
 
-/**
- * The referrers of a digest. A registry that does not know the question has an index of them under a tag, which those
- * who push them keep ("Referrers Tag Schema").
- */
+/** A registry that does not know the question has an index under a tag ("Referrers Tag Schema"). */
 async function findReferrers(wanted: ContentSource, digest: string): Promise<Referrer[]> {
   const found: Referrer[] = [];
   let path: string | undefined = `referrers/${digest}`;
@@ -244,10 +237,7 @@ async function findReferrers(wanted: ContentSource, digest: string): Promise<Ref
   return found;
 }
 
-/**
- * Registries without referrers answer 404, others with an error of theirs or a page for browsers; some send us to a
- * page on another host, whatever that answers.
- */
+/** Registries without referrers answer 404, an error of theirs, or a page, perhaps on another host. */
 function isUnknown({ status, address }: Answer, asked: string): boolean {
   return address.host !== asked || [200, 400, 404, 405, 406, 410, 422, 501].includes(status);
 }

@@ -6,13 +6,9 @@ export type BearerChallenge = { scheme: "bearer"; realm: string; service: string
 
 export type Challenge = { scheme: "basic" } | BearerChallenge;
 
-/** One scheme with its own parameters. */
 type Offer = { scheme: string; fields: Map<string, string> };
 
-/**
- * Parses `WWW-Authenticate` headers, each of which may have several challenges (RFC 9110, section 11.6.1). Those that
- * we support, in the order to try them: a token before the password.
- */
+/** Those that we support of all (RFC 9110, section 11.6.1), in the order to try: a token before the password. */
 export function parseChallenges(headers: readonly string[]): Challenge[] {
   const rank = ({ scheme }: Challenge) => (scheme === "bearer" ? 0 : 1);
   const known = headers.flatMap(parseHeader).flatMap(toChallenge);

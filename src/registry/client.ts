@@ -27,10 +27,7 @@ const TokenText = z
   .max(16_384)
   .regex(/^[\x21-\x7e]+$/);
 
-/**
- * Lifetimes are in seconds; the default is 60 (distribution, "Token authentication"). Services leave out what they have
- * under another name, or write null, nothing or a text for it.
- */
+/** Seconds, 60 by default (distribution, "Token authentication"). Services may leave fields out, or write null. */
 const TokenAnswer = z.object({
   token: TokenText.optional().catch(undefined),
   access_token: TokenText.optional().catch(undefined),
@@ -47,7 +44,6 @@ const longestLifetimeSeconds = 3_600;
 const cachedAtMost = 500;
 
 type TokenRequest = {
-  /** The registry that requires the token. */
   host: string;
   challenge: BearerChallenge;
   credential: Credential | undefined;
@@ -143,10 +139,7 @@ function basicAuthorization(credential: Credential): string | undefined {
   return `Basic ${Buffer.from(pair).toString("base64")}`;
 }
 
-/**
- * Sends one request about an image; `path` is what comes after the repository: `manifests/v1`. Throws a
- * `ProblemError` for final errors, and `RegistryTrouble` when there is no answer. The status is the caller's to judge.
- */
+/** `path` follows the repository: `manifests/v1`. Throws a `ProblemError`, or `RegistryTrouble` without an answer. */
 export type Exchange = (request: {
   method: "HEAD" | "GET";
   path: string;
@@ -216,10 +209,7 @@ function isRefused({ status }: Answer): boolean {
 /** A registry that always has another challenge does not keep us busy. */
 const mostChallenges = 6;
 
-/**
- * Tries the challenges of a refusal one after the other, and those of the answers to them: one to a token may ask for
- * another scope. Throws the first error if none is accepted.
- */
+/** Tries the challenges, and those of the answers: a token may need another scope. Throws the first error. */
 async function negotiate(
   refusal: Answer,
   parts: ExchangeParts,

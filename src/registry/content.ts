@@ -9,7 +9,6 @@ export const Digest = z.string().regex(/^sha256:[a-f0-9]{64}$/);
 
 export type ContentSource = { exchange: Exchange; image: ImageName };
 
-/** The exact bytes of a manifest. */
 export function readManifest(wanted: ContentSource, digest: string): Promise<Buffer> {
   return readExactly(wanted, digest, { path: `manifests/${digest}`, accept: manifestTypes });
 }

@@ -31,10 +31,7 @@ export type Answer = {
   address: URL;
 };
 
-/**
- * Sends one request. Throws a `ProblemError` for a closed address, and `RegistryTrouble` when there is no
- * answer; its message has the host, but neither the path nor a secret.
- */
+/** Throws a `ProblemError` for a closed address, `RegistryTrouble` without an answer: with the host, no secret. */
 export async function send(request: RegistryRequest, reach: Reach): Promise<Answer> {
   const { address, signal: given, ...options } = request;
   const signal = within(timeoutMs, given);
@@ -84,7 +81,6 @@ export async function sendFollowing(
   throw new RegistryTrouble(`more than ${mostRedirects} redirects from ${request.address.host}`);
 }
 
-/** The request to the target of a redirect. */
 export function redirect(
   request: RegistryRequest,
   location: string,

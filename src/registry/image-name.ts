@@ -91,10 +91,7 @@ function isHost(text: string): boolean {
   return text === "localhost" || /[.:]/.test(text);
 }
 
-/**
- * True if an image's registry and repository are allowed: `allowed` has registries and registry/repository
- * prefixes, which match whole parts of the name; empty allows all.
- */
+/** True if `allowed` has its registry, or a prefix of registry/repository in whole parts; empty allows all. */
 export function isAllowed(image: ImageName, allowed: readonly string[]): boolean {
   if (allowed.length === 0) return true;
   const name = `${image.registry}/${image.repository}`;
@@ -108,7 +105,6 @@ export function isPlainHttp(host: string, insecure: readonly string[]): boolean 
   return insecure.includes(host) || isLoopback(host);
 }
 
-/** True if a host[:port] is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host);
 }

@@ -15,10 +15,7 @@ const wholeMs = patienceMs + longestAskedWaitMs;
 /** `notFoundWaitMs`: how long to ask again for what is not found; absent: not at all. */
 export type Patience = { notFoundWaitMs?: number; signal?: AbortSignal | undefined };
 
-/**
- * Retries after `RegistryTrouble`, no sooner than the registry's `Retry-After`, and while an image may still arrive.
- * Throws a `ProblemError` (503 registry_unavailable) when trouble lasts; `describe` says what cannot be done, and why.
- */
+/** Retries no sooner than `Retry-After`. Throws a 503 registry_unavailable if trouble lasts; `describe` says what. */
 export async function withRetries<T>(
   action: () => Promise<T>,
   describe: (why: string) => string,

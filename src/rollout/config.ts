@@ -98,7 +98,6 @@ export const rolloutConfig = {
 
 export type RolloutConfig = z.infer<typeof rolloutConfig.rollout>;
 
-/** Returns the policy for what a request leaves out. */
 export function defaultPolicy({
   on_failure,
   max_failed: { per_wave, in_all },

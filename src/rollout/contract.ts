@@ -152,7 +152,6 @@ const Outcome = z.enum(["completed", "cancelled", "rolled_back"]);
 export const RolloutStatus = z.object({
   /** null when no rollout ever ran. */
   rollout_id: z.string().nullable(),
-  /** Absent: the default fleet. */
   fleet: z.string().optional(),
   state: z.enum(rolloutStates),
   image: z.string().nullable(),
@@ -199,7 +198,6 @@ export const RolloutStatus = z.object({
 });
 export type RolloutStatus = z.infer<typeof RolloutStatus>;
 
-/** The answer of RollbackAll. */
 export const RollbackResult = RolloutStatus.extend({
   /** Sentinels that run their previous image again because of this call. */
   reverted: z.int(),

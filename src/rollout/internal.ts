@@ -44,14 +44,10 @@ export type StartRequest = {
   unchecked?: Policy;
 };
 export type RunHandle = { rolloutId: string; runner: string };
-/** The invocation that waits for a run. */
 export type CallerRecord = { runner: string; caller: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
 export type RunResult = RollbackResult & { followedBy?: string };
-/**
- * The input of a run. `drain`: invocations that may still be deploying, for which it waits first. `windowsEpoch`,
- * `notBefore`, `countsUnhealthy`: for the looks at windows and fleet.
- */
+/** `drain`: invocations that may still deploy, waited for first. The others are for looks at windows and fleet. */
 export type Run = OfFleet & {
   rolloutId: string;
   kind: RunKind;
@@ -66,10 +62,7 @@ export type CaptureRequest = OfFleet & { rolloutId: string; runner: string };
 export type CaptureTask =
   | ({ image: string; wavePercentages: number[]; policy: Policy } & Pick<RolloutHead, "unchecked">)
   | null;
-/**
- * `isStopped`: the run was stopped while it waited for batches, which may still be running. `look`: what it has
- * read while it waited. `runner`: the run that asks.
- */
+/** `isStopped`: while it waited for batches, which may still run. `look`: what it read. `runner`: who asks. */
 export type Advance = {
   rolloutId: string;
   runner: string;
@@ -77,10 +70,7 @@ export type Advance = {
   isStopped?: true;
   look?: Readings;
 };
-/**
- * The facts that the conditions decide on, read at `atMs`: `reports` of the gate's checks, sentinels that the soak
- * found astray, and the openings by the windows of `windowsEpoch`. null: not asked for, or unreadable.
- */
+/** Facts for the conditions, read at `atMs`; openings by the windows of `windowsEpoch`. null: not asked, unreadable. */
 export type Readings = {
   atMs: number;
   reports: CheckReport[] | null;

@@ -65,10 +65,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     windowsChanged,
     noteServing,
   };
-  /**
-   * Refuses other keys, but for the rollout of a fleet that the settings have lost: it has to be ended. After the
-   * handler, since one that is repeated has to do what it did before, whatever the settings are by then.
-   */
+  /** Refuses other keys, except a rollout of a lost fleet. After the handler: a repeated one does what it did. */
   const ofFleet =
     <Context extends ObjectSharedContext, Request, Answer>(
       handler: (ctx: Context, request: Request) => Promise<Answer>,

@@ -66,19 +66,13 @@ export type WaveWait = {
 /** `run`: the run that launched it, perhaps not the current one. */
 type OpenBatch = { invocation: string; inFlight: number; run: string };
 
-/**
- * Sentinels that were unhealthy when the wave started or have failed in it, and how many `more` than those that are
- * named. `isFull`: none of the others may be deployed.
- */
+/** Unhealthy at the wave's start, or failed in it; `more`: not named. `isFull`: none of the others may be deployed. */
 export type Unavailable = { ids: string[]; more: number; isFull?: true };
 
 /** `wave` is from 1, `at` ISO 8601. */
 export type Approval = { wave: number; by: string; at: string; reason?: string };
 
-/**
- * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are set for up to
- * `inlineListLimit` sentinels; the keys `batch:n` and `outcome:n` have the same facts for any size.
- */
+/** Key `rolloutState`. Ids and images for up to `inlineListLimit`; `batch:n` and `outcome:n` for any size. */
 export type RolloutHead = {
   state: Exclude<RolloutStateName, "idle">;
   rolloutId: string;
@@ -125,10 +119,7 @@ export type RolloutHead = {
   runner: string;
   /** The invocation that waits for a run, perhaps for an earlier one. */
   caller?: { runner: string; invocation: string };
-  /**
-   * Invocations of batches for which its run waits before it begins, by the rollout that left them in
-   * flight. Kept until they have ended, so that a run that replaces this one waits for them too.
-   */
+  /** Batches that its run waits for first, by the rollout that left them in flight; kept until they have ended. */
   drain?: Record<string, string[]>;
   /** True once the fleet is frozen into batches. */
   captured: boolean;

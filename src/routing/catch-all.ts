@@ -24,10 +24,7 @@ export function suggestCatchAll(
   };
 }
 
-/**
- * Alternative conditions that together match exactly these values. `none_of` always comes with `is_set`:
- * the incident service does not document what `none_of` means for a missing label.
- */
+/** Alternatives that match exactly these values. `none_of` comes with `is_set`: of a missing label it is undocumented. */
 function conditionsFor(label: string, values: string[], domain: Coverage["domain"]): Condition[][] {
   const ways: Condition[][] = [];
   const named = values.filter((value) => value !== anyOther && value !== notSet);

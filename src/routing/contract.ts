@@ -59,5 +59,4 @@ export const AlertRoute = z.strictObject({
 });
 export type AlertRoute = z.infer<typeof AlertRoute>;
 
-/** All rows of sources and routes. */
 export type RoutingRows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };

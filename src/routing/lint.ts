@@ -25,7 +25,6 @@ export const leftOut: readonly { source: string; label: string; because: string 
 /** An error: the wrong people are paged, or nobody is. A warning may be intended. */
 type Finding = {
   level: "error" | "warning";
-  /** The name of the route or source. */
   about: string;
   message: string;
   /** The row that fixes it, as source text for `routes.ts`. */

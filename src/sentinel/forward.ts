@@ -68,10 +68,7 @@ function isBodyUnusual(method: string | undefined): boolean {
   return !["POST", "PUT", "PATCH"].includes(method ?? "");
 }
 
-/**
- * A separate stream for the body: an upstream that answers before it has read everything ends this stream,
- * and not the caller's connection, which still has to carry the answer. The rest of the body is discarded.
- */
+/** A stream of its own: an early answer ends it, not the caller's connection. The rest of the body is discarded. */
 function bodyOf(incoming: IncomingMessage): PassThrough {
   const body = new PassThrough();
   body.on("error", () => {});
@@ -127,10 +124,7 @@ export function targetOf({ url }: { url?: string | undefined }, basePath: string
   return { path: `${basePath}${path}`, authority };
 }
 
-/**
- * Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2. The asterisk form
- * of OPTIONS is refused: it is not a path, and our clients don't use it.
- */
+/** `/path` or `http://host/path` (RFC 9112, section 3.2). OPTIONS' asterisk is refused: it is not a path. */
 function splitTarget(target: string): Target {
   if (target.startsWith("/")) return { path: target, authority: undefined };
   const absolute = /^https?:\/\/([\w.:[\]-]+)([/?].*)?$/i.exec(target);

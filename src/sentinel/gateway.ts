@@ -180,10 +180,7 @@ async function admit(
   return { accepted: { keyId, requestId, origin }, upstream };
 }
 
-/**
- * Ends the request: its connection has closed already, so no close event would cancel the request to the
- * upstream. Nobody reads this answer.
- */
+/** Ends a request whose connection is closed: no close event would cancel the upstream's. Nobody reads this. */
 function callerGone(): ProblemError {
   return new ProblemError({ status: 499, code: "gone", detail: "the caller is gone" });
 }

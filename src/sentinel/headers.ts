@@ -34,7 +34,6 @@ export type Origin = {
   client: string;
   /** `X-Forwarded-For` for the upstream: the received value and the peer's address. */
   chain: string;
-  /** True if the peer is one of the trusted proxies. */
   isProxied: boolean;
 };
 
@@ -64,10 +63,7 @@ const hopByHop = [
   "upgrade",
 ];
 
-/**
- * Request headers that we set ourselves, or that the upstream must not get, such as the caller's key. With
- * `Forwarded` and the like a caller could fake its address; many CGI programs read `Proxy` as a setting.
- */
+/** Set by us, or not for the upstream, such as the key. `Forwarded` could fake an address; CGI reads `Proxy`. */
 const ownNames = new Set([
   ...hopByHop,
   "authorization",
@@ -88,9 +84,7 @@ type Extra = {
   requestId: string;
   sentinelId: string;
   origin: Origin;
-  /** The host of the upstream. */
   host: string;
-  /** The host in the caller's request. */
   calledHost: string;
   framing: Framing;
 };

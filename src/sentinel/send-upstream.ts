@@ -6,10 +6,7 @@ import { ProblemError } from "#kernel/problem.ts";
 /** Throws a `ProblemError` (502) when there is no answer, or one that cannot be forwarded. */
 export type SendUpstream = (options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
 
-/**
- * Interim answers (1xx) before the final one; with more of them the upstream would never get to that. They are not
- * forwarded: many callers take them for the answer.
- */
+/** More interim answers (1xx) would hold the final one up. They are not forwarded: callers take them for it. */
 const interimAtMost = 20;
 
 /** A connection that fails later than this had not been closed before we wrote to it. */
@@ -44,10 +41,7 @@ export function createSendUpstream(origin: string, silenceMs: number): SendUpstr
   };
 }
 
-/**
- * An upstream may close an idle connection at the moment when we use it: then it is unknown whether it read
- * the request. Therefore only idempotent requests are retried (RFC 9110, section 9.2.2).
- */
+/** An idle connection may close as we use it, unknown if read: only idempotent ones are retried (RFC 9110, 9.2.2). */
 function isRepeatable({ method, body }: Dispatcher.RequestOptions): boolean {
   return ["GET", "HEAD", "OPTIONS"].includes(method) && (body ?? null) === null;
 }

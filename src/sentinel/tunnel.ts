@@ -20,7 +20,6 @@ import {
 import { answerHeaders, endToEnd } from "./headers.ts";
 import { isPlainlyCoded, unreachable } from "./send-upstream.ts";
 
-/** The caller's side of an upgrade. */
 type Upgrade = {
   incoming: IncomingMessage;
   socket: Socket;
@@ -39,10 +38,7 @@ export type Tunnels = {
 
 type Limits = { handshakeMs: number; silenceMs: number; lifeMs: number };
 
-/**
- * A tunnel without data for `silenceMs` is dead. After `lifeMs` each one is closed: its caller reconnects, and
- * the key is verified again.
- */
+/** Without data for `silenceMs` it is dead; after `lifeMs` it is closed, so that the key is verified again. */
 const usualLimits: Limits = {
   handshakeMs: upstreamSilenceMs,
   silenceMs: 300_000,

@@ -9,7 +9,6 @@ import { RolloutStatus } from "#rollout/contract.ts";
 /** Milliseconds: a fleet is listed every minute, if nothing else is set; a list may take five. */
 export const oldListMs = 600_000;
 
-/** One thing that is wrong. */
 const Wrong = z.object({
   about: z.enum(["sentinels", "alert", "rollout", "delivery", "fleet_list", "checks"]),
   /** Absent: it is about no single fleet. */

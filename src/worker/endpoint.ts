@@ -26,10 +26,7 @@ export type EndpointSettings = {
   log: Log;
 };
 
-/**
- * Serves the handlers on this host only: the SDK's own `serve` would listen on all interfaces.
- * Throws when the port is taken.
- */
+/** On this host only: the SDK's own `serve` would listen on all interfaces. Throws when the port is taken. */
 export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoint> {
   const { services, identityKeys, tls, log } = settings;
   const handler = createEndpointHandler({

@@ -22,10 +22,7 @@ export type Registration = {
 
 const requestTimeoutMs = 10_000;
 
-/**
- * Registers the worker and retries until Restate answers, for about 30 s. Registering the same revision
- * twice changes nothing; another revision makes new invocations use the new code.
- */
+/** Retries for about 30 s until Restate answers. The same revision changes nothing; a new one takes new calls. */
 export async function registerWorker(registration: Registration): Promise<void> {
   const once = async () => {
     await requireOwnRestate(registration);

@@ -73,10 +73,7 @@ const findPaused = `
   SELECT id FROM sys_invocation
   WHERE status = 'paused' AND target_service_name LIKE '${ours}%' LIMIT ${mostAtOnce}`;
 
-/**
- * Resumes the paused invocations of our services; must be called after the worker is registered. Restate
- * retries those that still fail. Never throws, because the program works without it.
- */
+/** Resumes our paused invocations; call it once registered. Those that still fail are retried. Never throws. */
 export async function resumePaused(admin: RestateAdmin, log: Log): Promise<void> {
   try {
     const paused = await admin.query<{ id: string }>(findPaused);

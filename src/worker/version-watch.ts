@@ -7,7 +7,6 @@ import { createWedgedReader, type WedgedInvocation, type WedgedReader } from "./
 export type VersionWatchSettings = {
   admin: RestateAdmin;
   revision: string;
-  /** The services to watch. */
   services: readonly string[];
   /** Ends wedged invocations. Called again for those that have not ended. */
   release: (wedged: WedgedInvocation[], reader: WedgedReader) => Promise<void>;

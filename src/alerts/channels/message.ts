@@ -61,7 +61,6 @@ export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
   /** The limit of the whole attempt. */
   timeoutMs: number;
   nowMs: number;
-  /** The networks that it may reach. */
   reach: Reach;
 };
 

@@ -127,10 +127,7 @@ const fieldCount = 10;
 /** Verbatim: else an `@channel` or an address in a reason, which may be a fleet's, would be one. */
 const words = { type: "mrkdwn" as const, verbatim: true };
 
-/**
- * Phones show the beginning of `text`, desktops that of the first block: both are the headline. The blocks
- * that have Markdown are escaped, so that a name formats nothing and mentions nobody.
- */
+/** Phones show the start of `text`, desktops that of the first block: both are the headline. Markdown is escaped. */
 export function renderSlack(
   message: ChannelMessage,
   { mention }: { mention?: string | undefined },
@@ -163,10 +160,7 @@ export function renderSlack(
   };
 }
 
-/**
- * `text` is for notifications and clients that show no blocks. The notice's id is in the last block for
- * people and in the metadata for programs: a repeated delivery has the same id.
- */
+/** `text` is for notifications. The notice's id is in the last block and the metadata: a repetition has the same. */
 function renderNotice(message: NoticeMessage, mention?: string): IncomingWebhookSendArguments {
   const { id, lines, title: subject, fields: given } = message.notice;
   const title = `${markOf(message)} ${subject.toWellFormed()}`;

@@ -59,7 +59,6 @@ export function factsOf(message: ChannelMessage): Fact[] {
   ];
 }
 
-/** The pages that say more. */
 export function linksOf(message: ChannelMessage): { text: string; href: string }[] {
   const { url } = message;
   if (message.kind === "notice") return url === null ? [] : [{ text: "Open rollout", href: url }];

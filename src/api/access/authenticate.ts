@@ -15,10 +15,7 @@ export type Caller = {
   limitPerMinute: number | undefined;
 };
 
-/**
- * `header` as received, `address` of the client, `connection` that it came on, if that is kept alive. Throws
- * the wire contract's error for a bad key.
- */
+/** `header` as received, `address` of the client, its kept-alive `connection`. Throws the wire contract's error. */
 export type Authenticate = (
   header: string | undefined,
   nowMs: number,
@@ -121,10 +118,7 @@ function usable(record: KeyRecord | undefined, nowMs: number): RootKey {
   return record;
 }
 
-/**
- * A copy of a text that is kept for long. A slice keeps the whole text that it was cut from: a header of 40 characters a
- * request's head of 4 kB.
- */
+/** A copy of a text that is kept for long: a slice keeps the whole text that it was cut from, such as a request's head. */
 function ownText(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -42,10 +42,7 @@ export class Grants {
   }
 }
 
-/**
- * True if the grant `pattern` covers `urn`, both `unkey:v1:<workspace>:<path>#<action>`. In the path `*` stands for
- * one segment and a last `**` for all that follow; as action `*` is any.
- */
+/** True if `pattern` covers `urn`, `unkey:v1:<workspace>:<path>#<action>`. `*`: one segment or any action; last `**`: all. */
 function matchUrn(pattern: string, urn: string): boolean {
   const [grantedPath = "", grantedAction = ""] = pattern.split("#");
   const [path = "", action = ""] = urn.split("#");

@@ -8,10 +8,7 @@ type LastUse = { keyId: string; timeMs: number };
 
 const batchSize = 25_000;
 
-/**
- * Writes to keys when they were last used, to the minute, and returns how many it changed. A time earlier
- * than the stored one changes nothing, so that the write can be repeated.
- */
+/** Writes last uses, to the minute, and returns how many it changed. An earlier time changes nothing: repeatable. */
 export function createWriteLastUsed(database: Database) {
   return async (uses: readonly LastUse[]): Promise<number> => {
     let written = 0;
@@ -35,7 +32,6 @@ FROM (
 ) used
 WHERE keys.id = used.id AND (keys.last_used_at IS NULL OR keys.last_used_at < used.at)`;
 
-/** `nowMs`: unix milliseconds. */
 export type RecordUse = (keyId: string, nowMs: number) => void;
 
 type KeyUses = { record: RecordUse; close: () => Promise<void> };

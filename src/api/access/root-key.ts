@@ -27,10 +27,7 @@ export type RootKey = {
   origin?: Origin;
 };
 
-/**
- * Returns the new key's id, or undefined when the key exists already. Once the transaction has committed,
- * every process accepts the key, even one that has just cached it as a miss.
- */
+/** Returns the new key's id; undefined: it exists. After the commit every process accepts it, even if cached as a miss. */
 export async function insertRootKey(
   transaction: PoolClient,
   rootKey: RootKey,
@@ -101,10 +98,7 @@ WHERE old.slug <> excluded.slug AND NOT EXISTS (
     AND (k.expires_at IS NULL OR k.expires_at > now())
 )`;
 
-/**
- * Ends a root key after `graceSeconds`, 0: at once; never later than it would have expired anyway. Every
- * process refuses it within a second of that. Returns when it ends.
- */
+/** Ends a root key after `graceSeconds` (0: at once), or when it expires; all refuse it a second later. Returns when. */
 export async function replaceRootKey(
   transaction: PoolClient,
   { id, graceSeconds }: { id: string; graceSeconds: number },

@@ -13,10 +13,7 @@ export type Batch = {
   body: Buffer;
 };
 
-/**
- * Some rows of one table, one JSON object per line. One text instead of one for each row, and no bytes:
- * chunks are kept for a second, and both would cost the garbage collector more than all else here.
- */
+/** Rows of one table, one JSON object per line. One text for all: a text each, or bytes, would cost the collector most. */
 export type Chunk = { rows: number; text: string };
 
 /** Chunks of each table, in the order of their rows. */
@@ -64,7 +61,6 @@ function* fullChunksOf(chunks: readonly Chunk[]): Generator<Chunk> {
   if (rows > 0) yield { rows, text: parts.join("\n") };
 }
 
-/** The first `rows` rows, and the others. */
 function splitChunk(chunk: Chunk, rows: number): [Chunk, Chunk] {
   if (chunk.rows === rows) return [chunk, { rows: 0, text: "" }];
   let end = -1;
@@ -75,10 +71,7 @@ function splitChunk(chunk: Chunk, rows: number): [Chunk, Chunk] {
   ];
 }
 
-/**
- * All rows in one go, which takes a quarter of the time of one after the other. undefined: something has to be
- * replaced, or it is not sure where a row ends.
- */
+/** All rows in one go, in a quarter of the time. undefined: something has to be replaced, or a row's end is not sure. */
 function encodeUsual(rows: readonly object[]): string | undefined {
   if (rows.some(hasLargeNumber)) return undefined;
   const json = JSON.stringify(rows);

@@ -37,10 +37,7 @@ export function notConfigured(): ApiError {
 export const queriesPerHour = 1_000;
 const hourMs = 3_600_000;
 
-/**
- * A query that timed out counts as so many: it may have ended the embedded store, for whose restart all others
- * wait, which must not happen a thousand times an hour.
- */
+/** A timed-out query counts as so many: it may have ended the embedded store, for whose restart all others wait. */
 export const slowQueryCost = 50;
 
 /** Counts a query. Throws the 429 for a workspace that has none left. */

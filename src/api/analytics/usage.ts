@@ -35,7 +35,6 @@ async function readUsed(store: AnalyticsStore, ids: string, sinceMs: number) {
 
 export type LastUses = {
   uses: { keyId: string; timeMs: number }[];
-  /** The start of the next read. */
   cursor: string | null;
   /** True if there is nothing more to read now. */
   isDone: boolean;
@@ -100,10 +99,7 @@ export type Outcomes = {
   ofKeySpaces: { keySpaceId: string; outcome: string; n: number }[];
 };
 
-/**
- * Verifications of a workspace by outcome, a point per minute up to six hours, per hour up to a month,
- * else per day; and by each of these key spaces. One query for both would exceed a result's rows.
- */
+/** Verifications of a workspace by outcome and by key space: a point per minute up to 6 h, per hour up to a month, per day. */
 export function createReadOutcomes(store: AnalyticsStore) {
   return async (
     workspaceId: string,

@@ -15,10 +15,7 @@ export type Stale =
   `${"key" | "identity" | "keySpace" | "workspace" | "namespace" | "new"}:${string}`;
 
 export type Invalidations = {
-  /**
-   * True if this process has received everything that was announced until less than a second ago. `now`: the
-   * `performance.now()` of this moment, if the caller has it.
-   */
+  /** True if this process has received all that was announced until a second ago. `now`: `performance.now()`, if known. */
   isLive: (now?: number) => boolean;
   /** Notifies all processes, when and if `transaction` commits. */
   announce: (transaction: ClientBase, stale: readonly Stale[]) => Promise<void>;
@@ -90,7 +87,6 @@ export function receiveInvalidations(source: Source): { close: () => Promise<voi
   };
 }
 
-/** The invalidations of a process with one thread. */
 export function listenForInvalidations(
   databaseUrl: string,
   log: Log,

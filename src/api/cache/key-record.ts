@@ -33,7 +33,6 @@ export function createJointReads<Found>(
   { slowMs = usualSlowMs }: { slowMs?: number } = {},
 ): (name: string) => Promise<Found | undefined> {
   const limit = pLimit(maxGroups);
-  /** The last group that has not begun. */
   let next: Group<Found> | undefined;
 
   const createGroup = (): Group<Found> => {
@@ -100,10 +99,7 @@ export function hashKey(key: string): string {
   return hash("sha256", key, "base64");
 }
 
-/**
- * Reads the key with a hash, even if it is deleted; undefined when there is none. Ordinary keys that are
- * asked for together share a query: a process that has just started loads all keys in use.
- */
+/** Reads the key with a hash, even a deleted one; undefined: none. Ordinary keys that are asked for together share a query. */
 export function createLoadKeyRecord(
   database: Database,
 ): (keyHash: string) => Promise<KeyRecord | undefined> {
@@ -184,7 +180,6 @@ export function tagsOfKey(record: KeyRecord): Stale[] {
   return tags;
 }
 
-/** The columns of a `KeyRecord`, over `keyTables`. */
 export const keyColumns = `k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",
   k.for_workspace_id AS "forWorkspaceId", a.id AS "apiId",
   a.deleted_at IS NOT NULL AS "isApiDeleted",
@@ -250,10 +245,7 @@ const ordinaryLength = 500;
 const bytesOfMeta = 16;
 const bytesOfRest = 4;
 
-/**
- * Returns the number of ordinary keys that a key counts as: without this, a few keys with large metadata would
- * exceed the memory that the cache is meant to use.
- */
+/** Returns how many ordinary keys a key counts as: a few with large metadata would exceed the cache's memory. */
 export function weightOfKey({ meta, identity, permissions, roles, ratelimits }: KeyRecord): number {
   const rest = JSON.stringify([permissions, roles, ratelimits, identity?.ratelimits]).length;
   const metas = JSON.stringify([meta, identity?.meta]).length;

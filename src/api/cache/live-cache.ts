@@ -24,10 +24,7 @@ export type LiveCacheSettings<Value> = {
 /** Since when the database has not answered, and its first error; undefined: it answers. */
 export type Outage = { since?: number | undefined; error?: unknown; failedAt?: number };
 
-/**
- * A cache entry. When its generation is older than the cache's it must be loaded again; when the version
- * of its marks has grown it is stale.
- */
+/** Loaded again when its generation is older than the cache's; stale when the version of its marks has grown. */
 type Entry<Value> = {
   value: Value;
   generation: number;
@@ -92,10 +89,7 @@ export class LiveCache<Value extends object> {
     settings.invalidations.subscribe((stale) => this.#forget(stale));
   }
 
-  /**
-   * The record of this name; undefined when there is none. With a guard, `asker` is the caller: within its
-   * budget a miss is not cached, so that a record that was just created is found at once.
-   */
+  /** The record; undefined: none. With a guard: within `asker`'s budget a miss is not cached, so that new records are found. */
   get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
     this.#settings.invalidations.catchUp?.();
     const entry = this.#known.peek(name);

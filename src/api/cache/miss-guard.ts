@@ -22,17 +22,11 @@ const budgets = {
 /** The least recently seen caller is forgotten first, and then has a full budget again. */
 const maxAskers = 10_000;
 
-/**
- * Limits of the lookups beyond a budget: so many run at once, and so many may wait for them. There are two lanes:
- * callers beyond their own budget do not delay those that only share a budget that is used up.
- */
+/** Beyond a budget so many run and wait, in two lanes: who exceeds its own budget does not delay those of a shared one. */
 const laneWidth = 2;
 const laneLength = 200;
 
-/**
- * Most loads that may wait until it is known if those before them were misses: while the database does not answer,
- * they must not fill the memory.
- */
+/** Most loads that wait until those before are known to be misses: without the database they must not fill the memory. */
 const maxWaiting = 5_000;
 
 /** The caller, and the group that it belongs to, if any. */
@@ -88,10 +82,7 @@ export function createMissGuard(nowMs: () => number = () => performance.now(), w
   return {
     /** True if this caller's next lookup has to wait in a lane. */
     isOver: (asker: Asker): boolean => bucketsOf(asker).some((bucket) => bucket.left(nowMs()) < 1),
-    /**
-     * Loads for this caller. A hit is free. While it is not known which running loads are misses, no more
-     * of them run than a budget has left. Throws the 429 when too many wait beyond a budget.
-     */
+    /** A hit is free. No more unknown loads run than a budget has left. Throws the 429 when too many wait. */
     load: async <Value>(
       asker: Asker,
       load: () => Promise<Value | undefined>,
@@ -134,10 +125,7 @@ class Bucket {
     return this.#left;
   }
 
-  /**
-   * True if a load may run within this budget. While the running loads may use up all that is left, it waits until
-   * one of them is a hit, or too many are misses. A load that may run calls `leave` at its end.
-   */
+  /** True if a load may run; waits while the running ones may use up what is left. It calls `leave` at its end. */
   async enter(nowMs: number): Promise<boolean> {
     if (this.left(nowMs) < 1 || this.#waiting.length >= maxWaiting) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -110,10 +110,7 @@ export function createInvalidationMemory(): InvalidationMemory {
 /** A thread that does nothing reads what has changed at least so often, so that the ring has room. */
 const readEveryMs = 250;
 
-/**
- * `performance.now()` counts from the start of each thread: what has to be added so that it is the same in all. The
- * least of some readings, as a thread may stand still between the two clocks.
- */
+/** Makes each thread's `performance.now()` comparable. The least of some readings, as a thread may stand still between. */
 const sinceBootMs = Math.min(
   ...Array.from({ length: 5 }, () => {
     const ownMs = performance.now();

@@ -1,7 +1,4 @@
-/**
- * The audit log: who did what, when and from where, written with the change itself, and before a secret
- * is shown.
- */
+/** The audit log: who did what, when and from where, written with the change, and before a secret is shown. */
 import type { ClientBase } from "pg";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";
@@ -26,7 +23,6 @@ export type AuditEntry = {
   meta?: Record<string, unknown>;
 };
 
-/** Writes entries of a call in the transaction of its change. */
 export async function audit(
   transaction: ClientBase,
   call: Pick<Call, "workspaceId" | "actor" | "remoteIp" | "userAgent" | "requestId">,

@@ -7,7 +7,6 @@ import { type AuditEntry, audit } from "./audit.ts";
 
 export type Change = {
   transaction: PoolClient;
-  /** Writes an audit entry of this change. */
   record: (entry: AuditEntry) => void;
   /** Names what the caches of all processes must forget once the change is committed. */
   stale: (...tags: Stale[]) => void;
@@ -19,10 +18,7 @@ export type MakeChange = <Result>(
   work: (change: Change) => Promise<Result>,
 ) => Promise<Result>;
 
-/**
- * SQLSTATEs that a concurrent change causes and a retry does not meet again: a deadlock, a serialization
- * failure, a row that was deleted before it was linked.
- */
+/** SQLSTATEs of concurrent changes that a retry does not meet again: deadlock, serialization, a deleted row. */
 const transientCodes = new Set(["40P01", "40001", "23503"]);
 const maxTries = 4;
 

@@ -85,7 +85,6 @@ const liveness: Json = {
   },
 };
 
-/** A body of JSON, and an example of one. */
 function json(schema: Json, example?: unknown): Json {
   return { "application/json": { schema, ...(example !== undefined && { example }) } };
 }

@@ -155,10 +155,7 @@ function sendPage(reply: FastifyReply, html: string, policy: string): FastifyRep
     .send(html);
 }
 
-/**
- * The reference page, shown by Scalar's viewer from this server alone. The viewer is some megabytes
- * of script: it is loaded at the first request of the page, not at the program's start.
- */
+/** The reference page by Scalar's viewer, from this server alone. Loaded at its first request: it is some megabytes. */
 type Viewer = {
   /** The page; its one inline script carries `nonce`. */
   page: (nonce: string) => string;

@@ -109,7 +109,6 @@ function jsonType(input: unknown): string {
   return typeof input;
 }
 
-/** An answer as it is sent. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** `type`: the value of `content-type`. */
@@ -142,10 +141,8 @@ export function send(reply: FastifyReply, { status, headers, type, body }: WireA
   }
 }
 
-/** A request, by whichever parser it was read. */
 type ParsedRequest = Pick<FastifyRequest, "id" | "body" | "headers" | "ip" | "socket">;
 
-/** A procedure with its path. */
 export type Route = { path: string; procedure: Procedure };
 
 export type AnsweringParts = {

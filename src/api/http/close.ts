@@ -6,10 +6,7 @@ const graceMs = 61_000;
 
 const pollEveryMs = 50;
 
-/**
- * Accepts no new connections, lets requests in flight finish for `withinMs` at most, then closes.
- * Requests that are cut off then get no answer, and their callers retry.
- */
+/** Accepts no connections, lets requests finish for `withinMs` at most, then closes: the rest get no answer. */
 export function closeGracefully(app: FastifyInstance, withinMs = graceMs): Promise<void> {
   return drain(app.server, async () => app.close(), withinMs);
 }

@@ -13,7 +13,6 @@ import {
 /** A procedure's route as it is served. */
 export type MountedRoute = Route & { start: StartAnswer };
 
-/** A route for each procedure of each namespace. */
 export function mountProcedures(
   app: FastifyInstance,
   namespaces: Record<string, Procedures>,
@@ -36,10 +35,7 @@ export function mountProcedures(
 
 const withoutKeyBytes = 64 * 1024;
 
-/**
- * Checks the key before it reads a large body, or one of unknown length. Others are validated first, as the wire contract
- * has it, but parsing ten megabytes of JSON takes seconds.
- */
+/** Checks the key before it reads a large body; others are validated first, as the wire contract has it. */
 function createKeyCheck(authenticate: Authenticate): preParsingHookHandler {
   return (request, reply, payload, done) => {
     if (needsNoKey(request)) {

@@ -39,7 +39,6 @@ export type ServerParts = Omit<AnsweringParts, "deadlines" | "refuse"> & {
   docsUrl: string;
   trustProxy: TrustProxy;
   namespaces: Record<string, Procedures>;
-  /** Registry of the requests' metrics; absent: they are not counted. */
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
@@ -169,16 +168,10 @@ function toHttp(status: number, body: string): string {
   ].join("\r\n");
 }
 
-/**
- * Values in the JSON of a body: each becomes an object, so that six megabytes of empty lists take seconds to parse. A
- * megabyte of metadata, or ten megabytes of keys to migrate, have fewer.
- */
+/** Values in a body's JSON: each becomes an object, and 6 MB of empty lists take seconds. Real bodies have fewer. */
 const maxValues = 500_000;
 
-/**
- * Parses bodies by Fastify's own parser, unless they have too many values. Metadata may have any names,
- * "__proto__" too: it is plain data after parsing, and schemas refuse it everywhere else.
- */
+/** Parses bodies by Fastify's parser, unless they have too many values. Metadata may have any names, "__proto__" too. */
 function boundBodies(app: FastifyInstance, maxBytes: number): void {
   const parse = app.getDefaultJsonParser("ignore", "ignore");
   app.removeAllContentTypeParsers();

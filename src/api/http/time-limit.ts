@@ -2,10 +2,7 @@ import { ApiError } from "#api/error.ts";
 
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
-/**
- * Rejects when work takes longer than `limitMs`, with a 408 unless `fail` makes another error; the work
- * itself continues, and its result is ignored.
- */
+/** Rejects with a 408, or the error of `fail`, when work takes longer than `limitMs`; the work goes on, ignored. */
 export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): TimeLimit {
   const deadlines = createDeadlines(limitMs);
   return (work) =>
@@ -36,14 +33,10 @@ type Deadline = {
 export type Deadlines = {
   /** `miss` is called when it has not ended in time. */
   start: (miss: () => void) => Deadline;
-  /** True if it ended in time. */
   finish: (deadline: Deadline) => boolean;
 };
 
-/**
- * One timer serves all of them. (Fastify's own `handlerTimeout` ends with the request's body, before the
- * handler has begun.)
- */
+/** One timer serves all. (Fastify's `handlerTimeout` ends with the request's body, before the handler has begun.) */
 export function createDeadlines(limitMs: number): Deadlines {
   const waiting = new WaitList();
   let timer: NodeJS.Timeout | undefined;
@@ -100,7 +93,6 @@ class WaitList {
   }
 }
 
-/** The 408. */
 export function tooLong(): ApiError {
   const detail = "The request took too long. Please try again, or ask for less at once.";
   return new ApiError("user/bad_request/request_timeout", detail);

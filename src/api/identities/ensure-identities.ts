@@ -4,10 +4,7 @@ import { newId } from "#api/ids.ts";
 /** Tries when identities are deleted concurrently. */
 const maxTries = 4;
 
-/**
- * The ids of the identities with these external ids, by external id; missing ones are created. They are
- * locked against deletion until the change is committed.
- */
+/** The identities' ids by external id; missing ones are created. Locked against deletion until the commit. */
 export async function ensureIdentities(
   change: Change,
   workspaceId: string,

@@ -1,4 +1,3 @@
-/** The table `identities`. */
 import type { ClientBase, Pool } from "pg";
 import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { AuditEntry } from "#api/changes/audit.ts";
@@ -48,7 +47,6 @@ export type IdentityRow = {
   ratelimits: RatelimitRule[];
 };
 
-/** The columns of an `IdentityRow`; `i` is the table. */
 export const identityColumns = `i.id, i.external_id AS "externalId", i.meta,
   ${rulesOf("r.identity_id = i.id")} AS ratelimits`;
 
@@ -102,7 +100,6 @@ export async function lockIdentity(
   return { id, externalId };
 }
 
-/** The owner of the identity's rate limits. */
 export const ownerOf = ({ workspaceId }: Call, id: string) =>
   ({ workspaceId, column: "identity_id", id }) as const;
 

@@ -12,10 +12,7 @@ export function storedHash(algorithm: string, given: string): string {
   return Buffer.from(given, "hex").toString("base64");
 }
 
-/**
- * Turns a migrated key into an ordinary one at its first use: from now on it is found by our own hash of it.
- * Does nothing when there is no such key.
- */
+/** Makes a migrated key an ordinary one at its first use: found by our own hash. Does nothing without such a key. */
 export async function adoptMigratedKey(
   database: Database,
   of: { key: string; migrationId: string; workspaceId: string },

@@ -16,10 +16,7 @@ import { invariant } from "#kernel/problem.ts";
 export type OwnKey = {
   key: string;
   origin: "setting" | "generated" | "sentinels" | "checks";
-  /**
-   * The treatment of keys of the same kind that other processes have registered: this one ends them, is not
-   * registered because of them, or is valid in addition to them.
-   */
+  /** Other processes' keys of this kind: "end" them, "yield" (do not register), or "join" them. */
   others: "end" | "yield" | "join";
   /** The keys that it replaces remain valid for so long. */
   graceSeconds: number;
@@ -57,10 +54,7 @@ const kinds = {
   checks: { name: "of the checks", permissions: ["api.*.verify_key"], also: ["checks"] },
 } as const;
 
-/**
- * Registers an own root key, unless it has ended, and ends the keys that it replaces. Processes that start
- * at the same time do this one after the other, under a lock.
- */
+/** Registers an own root key, unless it has ended, and ends those that it replaces; one process after the other. */
 export async function ensureOwnKey(database: Database, own: OwnKey): Promise<OwnKeyState> {
   return inTransaction(database, async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);

@@ -197,7 +197,6 @@ type ApiChange = Partial<{
   deleteProtection: boolean;
   /** True if `recoverable` keys may be made. */
   recoverableKeys: boolean;
-  /** The prefix of new keys that are created without one. */
   defaultPrefix: string | null;
   /** The length of new keys that are created without one; 16 to 255. */
   defaultBytes: number | null;

@@ -37,10 +37,7 @@ export type ListedRootKey = {
 /** `actor` is who is at the command line, for the audit log. */
 export function createRootKeyAdmin(database: Database, actor: string) {
   return {
-    /**
-     * Creates a root key. The result holds the key itself, of which only the hash is stored.
-     * Throws when there is no such workspace or permission.
-     */
+    /** Creates a root key, of which only the hash is stored. Throws for an unknown workspace or permission. */
     create: (order: RootKeyOrder): Promise<NewRootKey> => {
       requireKnownPermissions(order.permissions);
       const { workspaceId, name, permissions, expiresAt } = order;
@@ -84,10 +81,7 @@ export function createRootKeyAdmin(database: Database, actor: string) {
         ]);
       }),
 
-    /**
-     * Creates a key with the permissions and expiry of this one, and ends this one after `graceSeconds`.
-     * Throws when there is no such root key, or it has ended.
-     */
+    /** Makes a key with this one's permissions and expiry, and ends this one after `graceSeconds`. Throws if it has ended. */
     rotate: ({
       id,
       graceSeconds,
@@ -126,7 +120,6 @@ export type NewRootKey = { key: string; keyId: string };
 export type RootKeyRotation = NewRootKey & {
   /** The hash of the replaced key: base64 of its SHA-256. */
   oldHash: string;
-  /** The origin of the replaced key. */
   origin: Origin | null;
   oldEndsAt: Date;
 };

@@ -46,7 +46,6 @@ type WorkspaceChange = Partial<Pick<Workspace, "enabled" | "requestsPerMinute" |
 /** `actor` is who is at the command line, for the audit log. */
 export function createWorkspaceAdmin(database: Database, actor: string) {
   return {
-    /** Returns the new workspace's id. */
     create: async (name: string): Promise<string> => {
       const id = newId("workspace");
       await inTransaction(database, async (transaction) => {

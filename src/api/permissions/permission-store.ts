@@ -1,4 +1,3 @@
-/** The table `permissions`. */
 import type { ClientBase, Pool } from "pg";
 import { z } from "zod";
 import type { Stale } from "#api/cache/invalidation.ts";
@@ -15,7 +14,6 @@ import {
 import { text } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 
-/** The parts that the procedures of the namespace `permissions` are given. */
 export type PermissionsParts = { database: Database; change: MakeChange };
 
 /** Schemas shared by procedures of the namespace `permissions`. */
@@ -29,7 +27,6 @@ export const PermissionRef = PermissionSlug.describe(
 
 export const RoleRef = RoleName.describe("The id of the role, `role_…`, or its name.");
 
-/** The page of a list. */
 export const PageInput = z.strictObject({
   limit: pageSize(100),
   cursor: text({ max: 1_024 }).describe(aboutCursor).optional(),
@@ -43,7 +40,6 @@ export type ListQuery = { workspaceId: string; limit: number; cursor: string; pa
 
 export type PermissionRow = { id: string; name: string; slug: string; description: string | null };
 
-/** The columns that `toPermission` reads; `p` is the table. */
 export const permissionColumns = "p.id, p.name, p.slug, p.description";
 
 export function toPermission({ id, name, slug, description }: PermissionRow): PermissionResponse {
@@ -71,7 +67,6 @@ export function permissionNotFound(idOrSlug: string): ApiError {
   return new ApiError("unkey/data/permission_not_found", detail);
 }
 
-/** The audit entry of a new permission. */
 export function permissionCreated(id: string, slug: string): AuditEntry {
   return {
     event: "permission.create",

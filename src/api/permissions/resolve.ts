@@ -74,10 +74,7 @@ async function createPermissions(
   for (const { id, slug } of rows) change.record(permissionCreated(id, slug));
 }
 
-/**
- * The ids of the roles with these names, by the given name; locked against deletion until the change is
- * committed. Throws the 404 for the first unknown one.
- */
+/** The roles' ids by name; locked against deletion until the commit. Throws the 404 for the first unknown one. */
 export async function findRoleIds(
   { transaction }: Pick<Change, "transaction">,
   workspaceId: string,

@@ -1,4 +1,3 @@
-/** The table `roles`. */
 import type { ClientBase, Pool } from "pg";
 import type { AuditEntry } from "#api/changes/audit.ts";
 import type { Change } from "#api/changes/change.ts";
@@ -15,7 +14,6 @@ export type RoleRow = {
   permissions: PermissionRow[];
 };
 
-/** The permissions of the role `r` as JSON. */
 const rolePermissions = `(SELECT coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name,
      'slug', p.slug, 'description', p.description) ORDER BY p.slug), '[]')
    FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
@@ -27,7 +25,6 @@ export const rolePermissionsBytes = `(SELECT coalesce(sum(100 + octet_length(p.n
    FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
    WHERE rp.role_id = r.id)`;
 
-/** The columns that `toRole` reads; `r` is the table. */
 export const roleColumns = `r.id, r.name, r.description, ${rolePermissions} AS permissions`;
 
 /** A role as the wire has it; empty values are left out. */

@@ -8,10 +8,7 @@ export type Override = { id: string; identifier: string; limit: number; duration
 /** Finds the override of an identifier: an exact match, else the most specific pattern. */
 export type FindOverride = (identifier: string) => Override | undefined;
 
-/**
- * Compiles the patterns once. A pattern with more literal characters is more specific; of equals the one
- * with fewer `*` comes first, then the smaller id.
- */
+/** Compiles the patterns once. More literal characters go first; of equals fewer `*`, then the smaller id. */
 export function compileOverrides(overrides: readonly Override[]): FindOverride {
   // Most namespaces have none: this saves hashing the identifier, a new string at each call.
   if (overrides.length === 0) return () => undefined;
@@ -41,10 +38,7 @@ function compareSpecificity(one: Pattern, other: Pattern): number {
   );
 }
 
-/**
- * `*` matches any sequence of characters. Each part between two of them is searched from the end of the
- * previous match, so that the time is bounded by the input's length times the pattern's.
- */
+/** `*` matches any sequence. Parts are searched from the end of the last match: time is bounded by length times length. */
 function compilePattern(pattern: string): (text: string) => boolean {
   const parts = pattern.split("*");
   const first = parts[0] as string;
@@ -67,7 +61,6 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** Schemas of the procedures on overrides. */
 export const overrideTarget = {
   namespace: text({ min: 1, max: 512 }).describe(
     "The name of the namespace or its id, `rlns_…`. It must exist.",

@@ -24,7 +24,6 @@ const List = z.core.$constructor("List", (list: z.ZodArray, def: Def) => {
   };
 });
 
-/** `min` to `max` items. */
 export function list<Item extends z.ZodType>(item: Item, { min = 0, max }: Range = {}) {
   const def: Def = { type: "array", element: item, atMost: max ?? Number.POSITIVE_INFINITY };
   let schema = new List(def) as unknown as z.ZodArray<Item>;

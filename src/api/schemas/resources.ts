@@ -90,7 +90,6 @@ export type RoleResponse = z.infer<typeof RoleResponse>;
 /** The `data` of a procedure that returns nothing. */
 export const Empty = z.object({}).describe("Always an empty object.");
 
-/** The number of rows of a page. */
 export const pageSize = (preset: number) =>
   whole({ min: 1, max: 100 })
     .default(preset)
@@ -146,10 +145,7 @@ export const pageBytes = 4 * 1024 * 1024;
 /** `bytes`: about how large this row is in the answer; absent: small. */
 type Row = { id: string; bytes?: number };
 
-/**
- * Cuts `rows` (read with `limit + 1`) to a page of at most `limit` rows: fewer, but at least one, when they
- * would exceed `pageBytes`. The cursor is the id of the next page's first row.
- */
+/** Cuts `rows` (read with `limit + 1`) to a page: fewer, at least one, beyond `pageBytes`. The cursor: the next id. */
 export function toPage<One extends Row>(
   rows: readonly One[],
   limit: number,
@@ -207,10 +203,7 @@ export function checkMetaSize(meta: Record<string, unknown>): string {
   );
 }
 
-/**
- * Counts the characters that are added because Postgres writes numbers without exponents: the five of 1e308 become
- * 309.
- */
+/** Counts the characters that Postgres adds by writing numbers without exponents: the five of 1e308 become 309. */
 function unfoldedBytes(meta: Record<string, unknown>, json: string): number {
   if (!/\de[+-]\d/.test(json)) return 0;
   let bytes = 0;

@@ -92,7 +92,6 @@ function addChildren(children: unknown[], value: unknown): void {
 /** The largest number the contract allows: 2^63 as a double. */
 export const int64Max = 9_223_372_036_854_776_000;
 
-/** A whole number. */
 export function whole({ min, max }: Range = {}) {
   let schema = z.number();
   if (min !== undefined) schema = schema.min(min);
@@ -109,10 +108,7 @@ export function whole({ min, max }: Range = {}) {
     .meta({ type: "integer" });
 }
 
-/**
- * Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. Not zod's
- * `record`, which would validate each of a million properties before it counts them.
- */
+/** Metadata: 100 properties, 100 levels at most. Not zod's `record`, which would validate a million before it counts. */
 export const Meta = z
   .unknown()
   .check(({ value, issues }) => {
@@ -136,7 +132,6 @@ export const Meta = z
 /** The largest number below 2^63 that a double holds: 2^63 itself would not fit into a caller's int64. */
 export const bigintMax = String(2n ** 63n - 1_024n);
 
-/** Writes a number as Postgres' text. */
 export function toBigint(value: number): string {
   return value >= 2 ** 63 ? bigintMax : BigInt(value).toString();
 }

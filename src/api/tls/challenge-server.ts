@@ -10,11 +10,7 @@ type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log
 /** Base64url, as authorities create them; nothing else is looked up. */
 const tokenPattern = /^[\w-]{1,256}$/;
 
-/**
- * Anyone may send requests, and each is a query on the shared connection pool: so many run at once, and so
- * many wait. The queue is long because an authority may take a refusal for a failed proof, and each query
- * is short.
- */
+/** Each request is a query on the shared pool: so many run, so many wait. An authority may take a refusal for a failure. */
 const lane = { width: 2, length: 2_000 };
 
 /** Creates a server of plain HTTP without authentication; the caller calls `listen` and `close`. */

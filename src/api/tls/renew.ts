@@ -14,7 +14,6 @@ export type RenewParts = {
   clock: () => number;
   /** The interval at which the order's status is polled. */
   pollEveryMs?: number;
-  /** Limit of the wait for an order. */
   orderTimeoutMs?: number;
   /** Age at which an order that nobody waits for is given up: until then no other starts. */
   orderAtMostMs?: number;
@@ -31,10 +30,7 @@ const maxPolls = 20;
 /** A certificate is renewed when less than this share of its lifetime is left: 30 days of 90. */
 const renewalShare = 1 / 3;
 
-/**
- * Renews the certificate if it is due. Throws a `ProblemError` when the authority refuses, and another
- * error when the authority, or Postgres, does not answer.
- */
+/** Renews the certificate if it is due. Throws a `ProblemError` if the authority refuses, else an error for no answer. */
 export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
   const { names, store, clock, orderTimeoutMs = usualOrderTimeoutMs } = parts;
   const limitTime = createTimeLimit(orderTimeoutMs, tooLong);

@@ -61,19 +61,13 @@ async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise
   return { refilled: rows.length, after: rows.length < batchSize ? undefined : rows.at(-1)?.id };
 }
 
-/**
- * True if the last refill was written by a clock that was ahead, even of the current day: the key would not be
- * refilled again before that time.
- */
+/** True if a clock that was ahead wrote the last refill: the key would not be refilled before that time. */
 const isWrong = aheadInSql(
   "last_refill_at",
   "greatest(clock_timestamp(), $2::timestamptz + interval '24 h')",
 );
 
-/**
- * Locks rows in the order of their ids: concurrent refills wait for each other without a deadlock. The clock
- * of Postgres may be behind and still be in yesterday: a refill is recorded as of today at least.
- */
+/** Locks rows by id: no deadlock. Postgres' clock may still be in yesterday: a refill counts as of today at least. */
 const refillStatement = `
 WITH due AS (
   SELECT id, remaining IS NOT NULL AS had_credits FROM keys

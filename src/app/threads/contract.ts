@@ -10,13 +10,10 @@ import { createCellMemory } from "#api/ratelimit/limiter/cell-memory.ts";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
 
-/** Memory that all threads share. */
 export type ThreadMemory = ReturnType<typeof createThreadMemory>;
 
-/** The words of `ThreadMemory.states`. */
 export const stateWords = { isLeaving: 0, storeState: 1, isStoreAway: 2 } as const;
 
-/** States by their number in `storeState`. */
 export const storeStates = ["starting", "ready", "away", "absent"] as const;
 
 export function createThreadMemory() {
@@ -27,7 +24,6 @@ export function createThreadMemory() {
   };
 }
 
-/** The data that a thread is started with. */
 export type ThreadData = {
   config: Config;
   credentials: Credentials;
@@ -36,7 +32,6 @@ export type ThreadData = {
   memory: ThreadMemory;
   /** Numbers start at 2; the main thread is the first. */
   number: number;
-  /** Most keys that it caches. */
   cachedKeys: number;
   /** Most connections to Postgres that it has. */
   connections: number;
@@ -54,7 +49,6 @@ export type TakenBatch =
 
 export type QueryAnswer = { text: string } | { failure: EngineFailure; message: string };
 
-/** Calls that the main thread answers. */
 export type MainCalls = {
   /** The thread serves. */
   reportReady: () => void;
@@ -63,7 +57,6 @@ export type MainCalls = {
   query: (query: EngineQuery) => Promise<QueryAnswer>;
 };
 
-/** Calls that a further thread answers. */
 export type ThreadCalls = {
   /** Returns its metrics, as prom-client has them in JSON. */
   metrics: () => Promise<MetricObject[]>;

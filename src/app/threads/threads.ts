@@ -86,7 +86,6 @@ type ApiThreads = {
   begin: () => void;
   /** Answers the requests in flight and ends them. */
   stop: () => Promise<void>;
-  /** The metrics of each of them. */
   metrics: () => Promise<MetricObject[][]>;
 };
 
@@ -96,7 +95,6 @@ type Thread = {
   ready: Promise<void>;
   ended: Promise<void>;
   isReady: boolean;
-  /** The last reading. */
   metrics: MetricObject[];
 };
 

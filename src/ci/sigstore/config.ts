@@ -9,10 +9,7 @@ const cosignSignature = "https://sigstore.dev/cosign/sign/v1";
 export const slsaProvenance = "https://slsa.dev/provenance/v1";
 export const slsaProvenance02 = "https://slsa.dev/provenance/v0.2";
 
-/**
- * `issuer` is who vouched for the signer, such as https://token.actions.githubusercontent.com; `subject` is the
- * signer's address or workflow, in which `*` stands for any characters.
- */
+/** `issuer`: who vouched for the signer, such as https://token.actions.githubusercontent.com; `subject` may have `*`. */
 const Identity = z.strictObject({
   issuer: z.string().trim().min(1),
   subject: z

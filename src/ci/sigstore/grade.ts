@@ -11,10 +11,7 @@ import type { Signer } from "./verify.ts";
 
 // Comparison with allowed names, in which `*` stands for any characters.
 
-/**
- * True if the whole of `text` fits one of the patterns. Case counts. Of a pattern with an `@` what is before it fits what is
- * before the first one of the text: a branch may be called `x@refs/heads/main`.
- */
+/** True if all of `text` fits a pattern, by case. The part before a pattern's `@` fits what is before the text's first. */
 export function matchesAny(text: string, patterns: readonly string[]): boolean {
   const [name, ref] = splitAtFirst(text);
   return patterns.some((pattern) => {
@@ -173,7 +170,6 @@ type Provenance = {
   run: string | undefined;
 };
 
-/** True if statements of this type are provenance that we can read. */
 function isProvenance(predicateType: string): boolean {
   return predicateType === slsaProvenance || predicateType === slsaProvenance02;
 }

@@ -21,10 +21,7 @@ const limitMs = 3_000;
 
 export type InspectionParts = { trust: Trust; library: Library };
 
-/**
- * Inspects attachments one by one, with pauses in which the process answers others: the library computes without a
- * break. Stops after 50 of them and after 3 s.
- */
+/** Inspects one by one, with pauses: the library computes without a break. Stops after 50 attachments and after 3 s. */
 export async function inspectAll(
   subject: Subject,
   attachments: readonly Attachment[],

@@ -116,10 +116,7 @@ export function readBundle(attachment: Attachment, subject: Subject, library: Li
     : { bundle, content: subject.manifest, form: "manifest" };
 }
 
-/**
- * The parts whose verification takes long: the library compares all entries and timestamps with each other, and
- * tries every signature of a log's checkpoint. Real bundles have one or two of each.
- */
+/** Parts whose verification takes long: entries and timestamps are compared pairwise. Real bundles have one or two. */
 const mostEntries = 8;
 const mostHashes = 64;
 const mostBytes = 32 * 1024;

@@ -98,10 +98,7 @@ async function fetchRoot(source: Source, nowMs: () => number): Promise<Copy> {
   return copy;
 }
 
-/**
- * The library writes its root in place, and never gets over one that is cut short. Without one it begins again with that
- * of the settings.
- */
+/** The library writes its root in place, and never gets over one that is cut short; without one it begins again. */
 function removeDamagedRoots(cachePath: string): void {
   for (const file of globSync("*/root.json", { cwd: cachePath })) {
     const root = join(cachePath, file);
@@ -122,10 +119,7 @@ function readCopy(file: string): Copy | undefined {
   }
 }
 
-/**
- * Answers `passed` if one attachment is what is asked for, `missing` if none could be, `unverifiable` with reasons if
- * some could but are not, and `unavailable` if it is not known whom to trust. Never rejects.
- */
+/** `missing`: none could be; `unverifiable`: some could and are not; `unavailable`: trust is unknown. Never rejects. */
 type CheckAttachments = (subject: Subject, attachments: readonly Attachment[]) => Promise<Finding>;
 
 type Sigstore = { checkSignature: CheckAttachments; checkProvenance: CheckAttachments };
@@ -192,10 +186,7 @@ function sharing(inspect: Inspect): Inspect {
 /** Throws an error when the trusted root cannot be had now. */
 type LoadTrustedRoot = () => Promise<TrustedRoot>;
 
-/**
- * Reads a file at once, and throws an error that names it when it is no trusted root; what is published is loaded when
- * it is first needed.
- */
+/** Reads a file at once, and throws an error that names a bad one; what is published is loaded when first needed. */
 function createTrustedRoot(settings: SigstoreConfig, parts: PublishedRootParts): LoadTrustedRoot {
   // Keys without a log need nobody else's word.
   const isNeeded = settings.transparency_log || Object.keys(settings.identities).length > 0;

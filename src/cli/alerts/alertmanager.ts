@@ -15,7 +15,6 @@ import {
 type Options = { config?: string; json: boolean };
 type EnvironmentOptions = Options & { environment: Environment };
 
-/** The settings, with the rows of the definitions. */
 async function settingsOf({ config }: Options) {
   const settings = readConfig({ file: config, environment: process.env });
   return { ...settings, ...(await readFileRows(settings)) };

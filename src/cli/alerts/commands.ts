@@ -1,4 +1,3 @@
-/** `vedette alerts`: who is notified of an alert. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { environments, eventStatuses } from "#alerts/contract.ts";
 import { withConnection, withSettings } from "#cli/connection-options.ts";

@@ -1,4 +1,3 @@
-/** Commands that read the rows of alert routes. */
 import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { readConfig } from "#config.ts";

@@ -21,7 +21,6 @@ export type CheckChange = {
   check: string;
   from: CheckView["status"];
   to: CheckView["status"];
-  /** The change of its alert at that time. */
   alert: "opened" | "resolved" | null;
   reason: string | null;
 };

@@ -232,7 +232,6 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 /** `vedette completion`: prints a script by which a shell completes the commands. */
 export type Shell = keyof typeof scripts;
 
-/** The script of all commands of `program`. */
 export function completionScript(program: Command, shell: Shell): string {
   return scripts[shell](completedCommands(program));
 }

@@ -1,4 +1,3 @@
-/** Prints what applying definitions changes. */
 import { createTable, plain } from "#cli/table.ts";
 import type { Change, PlanAnswer } from "#definitions/contract.ts";
 import { someOf } from "#kernel/text.ts";

@@ -1,4 +1,3 @@
-/** `vedette audit`: who did what. */
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";

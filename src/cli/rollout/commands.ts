@@ -69,7 +69,6 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .action(load(exit, async () => (await from()).showHistory));
 }
 
-/** Adds the options of a rollout's request. */
 function withRequest(command: Command): Command {
   return withChoice(withPolicy(command));
 }

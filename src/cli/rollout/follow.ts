@@ -56,10 +56,7 @@ type Answer<Handler extends RolloutHandlerName> = ReturnType<
   (typeof rolloutHandlers)[Handler]["output"]["parse"]
 >;
 
-/**
- * Makes the call and polls at the same time. A refusal is thrown at once. Returns the call's own answer, or
- * the status with which the polling ended first. Throws at once when the program is unreachable at the start.
- */
+/** Calls and polls at once. Throws a refusal, or when unreachable at the start. Returns the answer, or the last status. */
 export async function callAndPoll<Wanted extends StartCall>(
   connection: Connection,
   call: Wanted,

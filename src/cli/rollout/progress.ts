@@ -11,7 +11,6 @@ import type { RolloutRequest, RolloutStatus, StandingPart } from "#rollout/contr
 
 type WaveSize = { wave: number; size: number; covered: number };
 
-/** The waves that a rollout would have. */
 export function planOf(
   connection: Connection,
   request: RolloutRequest,
@@ -22,7 +21,6 @@ export function planOf(
   );
 }
 
-/** The waves of the current rollout. */
 export async function sizesOf(connection: Connection): Promise<WaveSize[] | undefined> {
   try {
     const { rollout_id } = await connection.rollout("Status", {});
@@ -34,10 +32,7 @@ export async function sizesOf(connection: Connection): Promise<WaveSize[] | unde
   }
 }
 
-/**
- * Waves cover ⌈total·percentage/100⌉ sentinels in all; a wave that adds no sentinel is left out
- * (src/rollout/README.md, "Waves").
- */
+/** Waves cover ⌈total·percentage/100⌉ in all; one that adds none is left out (src/rollout/README.md, "Waves"). */
 export function waveSizes(total: number, percentages: readonly number[]): WaveSize[] {
   const waves: WaveSize[] = [];
   let before = 0;
@@ -134,10 +129,7 @@ function waitOf({ state, reason }: RolloutStatus): string | undefined {
   return isRunning && reason !== undefined ? plain(reason) : undefined;
 }
 
-/**
- * Returns the number of finished sentinels of each wave. Waves run in order, but a failed one may have left
- * sentinels out (Resume skips them): then the count of the wave starts at `doneBefore`.
- */
+/** Finished sentinels of each wave. A failed wave may have left some out: the count starts at `doneBefore`. */
 export function fillWaves(
   waves: readonly WaveSize[],
   { status, doneBefore }: { status: RolloutStatus; doneBefore: number },

@@ -1,4 +1,3 @@
-/** Prints what a rollout would do. */
 import { createTable, plain } from "#cli/table.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatDuration, formatUtc } from "#kernel/time.ts";

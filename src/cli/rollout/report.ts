@@ -1,4 +1,3 @@
-/** Prints rollouts and sentinels. */
 import { styleText } from "node:util";
 import type { CiEvidence } from "#ci/contract.ts";
 import { createTable, plain } from "#cli/table.ts";

@@ -22,10 +22,7 @@ import { reportPlan } from "./report-plan.ts";
 /** The shell's exit codes for a program that a signal ended. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Follows something until its end or until Ctrl-C. On Ctrl-C it prints how to follow it again. Returns the
- * exit code, after Ctrl-C the shell's code for it.
- */
+/** Follows until the end or Ctrl-C, and then prints how to follow again. Returns the exit code, or the shell's. */
 export async function untilDetached(
   follow: (signal: AbortSignal) => Promise<number>,
   { cleanUp, fleet }: { cleanUp: () => void; fleet: string | undefined },

@@ -1,4 +1,3 @@
-/** `vedette sentinels`: the fleet. */
 import type { Command } from "commander";
 import { withFleet } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";

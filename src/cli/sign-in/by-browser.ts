@@ -1,4 +1,3 @@
-/** Signs in by a browser on this machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

@@ -103,10 +103,7 @@ export async function signInByCode(url: string, secret: Secret): Promise<Session
   }
 }
 
-/**
- * undefined: there was no answer this time, for instance because `control` or the provider restarts, or because too
- * many wait behind this address.
- */
+/** undefined: no answer this time, as `control` or the provider restarts, or too many wait behind this address. */
 function askOnce(url: string, body: { flow: string; verifier: string }) {
   const poll = { method: "POST", path: "device/poll", body } as const;
   return askControl(url, poll, PollAnswer).catch((error: unknown) => {

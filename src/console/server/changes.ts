@@ -77,10 +77,7 @@ function changedMessages(before: SentRollout, after: SentRollout): Pick<Changes,
   return messages.length === 0 || hasGone ? {} : { messages };
 }
 
-/**
- * The changes from `before` to `after`; undefined: nothing has changed; null: the order of the sentinels has, so that
- * all columns must be sent.
- */
+/** undefined: nothing has changed; null: the order of the sentinels has, so that all columns must be sent. */
 function diffColumns(before: FleetColumns, after: FleetColumns): FleetChanges | null | undefined {
   const members = hasSameSentinels(before, after) ? undefined : diffMembers(before, after);
   if (members === null) return null;

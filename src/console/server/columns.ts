@@ -22,7 +22,6 @@ export type FleetRow = {
   failure: string | null;
 };
 
-/** The rollout that the marks refer to. */
 export type ShownRollout = {
   image: string | null;
   state: RolloutStateName;
@@ -112,10 +111,7 @@ export type Part = Pick<FleetRow, "wave" | "outcome" | "outcome_reason" | "failu
 /** A sentinel as the fleet has it now. */
 export type MapRow = Omit<FleetRow, keyof Part>;
 
-/**
- * The fleet as it is, ordered by region and id. Members that the fleet does not have any more are in the region
- * "gone": without them the numbers of the rollout would not add up.
- */
+/** Ordered by region and id. Members that have left are in the region "gone": otherwise the numbers don't add up. */
 export function joinLive(fleet: readonly MapRow[], members: readonly Member[]): FleetRow[] {
   const parts = new Map(members.map((member) => [member.id, member]));
   const present = fleet.map((row) => ({ ...row, ...partOf(parts.get(row.id)) }));
@@ -123,7 +119,6 @@ export function joinLive(fleet: readonly MapRow[], members: readonly Member[]): 
   return ordered([...present, ...parts.values().map((member) => toPast(member))]);
 }
 
-/** The members of a past rollout, with their outcomes. */
 export function joinPast(fleet: readonly MapRow[], members: readonly Member[]): FleetRow[] {
   const regions = new Map(fleet.map(({ id, region }) => [id, region]));
   return ordered(members.map((member) => toPast(member, regions.get(member.id))));

@@ -21,7 +21,6 @@ export type ConsoleParts = ViewSources & {
   logouts: Logouts;
   tickets: Tickets;
   log: Log;
-  /** The built page. */
   dir: string;
   /** The address that browsers use; empty: the one in their request. */
   publicUrl: string;
@@ -59,7 +58,6 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
 /** File names contain a hash of the content, so the content of a name never changes. */
 const forever = "public, max-age=31536000, immutable";
 
-/** `dir`: the folder of the built page. */
 export async function servePages(
   app: FastifyInstance,
   { dir, html }: Pick<BuiltPage, "html"> & { dir: string },

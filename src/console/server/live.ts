@@ -1,7 +1,4 @@
-/**
- * Polls the rollout while a client is connected, and sends all clients the same stream of server-sent events: browsers
- * reconnect by themselves and send the id of their last event.
- */
+/** Polls the rollout while a client is connected, and sends all clients one stream of events, resumable by id. */
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { livePath } from "#console/contract.ts";
@@ -90,10 +87,7 @@ export function createLive(parts: ObserveParts & { log: Log; build: string }) {
   };
 
   return {
-    /**
-     * Sends what has changed since the event `lastId` if it is known, else the whole state, and then every new event.
-     * If nobody has listened for a while, it polls first. Returns a function that ends this.
-     */
+    /** Sends the changes since `lastId`, or all, then each new event; polls first after a pause. Returns its end. */
     listen(send: Send, lastId: string | undefined): () => void {
       const isOld = listeners.size === 0 && performance.now() - polledAtMs > oldAfterMs;
       if (isOld) newcomers.set(send, lastId);
@@ -161,7 +155,6 @@ export function createReplay(epoch: string) {
       kept = [];
       return { name: "state", id: idOf(number), data: state };
     },
-    /** Returns the event of the changes that lead to this state. */
     change(state: WholeState, changes: Changes): LiveEvent {
       current = state;
       number += 1;

@@ -32,10 +32,7 @@ export function statusAt(live: RolloutStatus, recorded: RolloutStatus): RolloutS
   };
 }
 
-/**
- * The status before its members are known, if history was not told of them yet: for these milliseconds the page says
- * that the fleet is not listed yet.
- */
+/** The status before history knows its members: for milliseconds the page says that the fleet is not listed yet. */
 export function withKnownFleet(status: RolloutStatus, members: readonly Member[]): RolloutStatus {
   if (members.some(({ wave }) => wave !== null)) return status;
   return { ...status, total: 0, total_waves: 0 };

@@ -18,7 +18,6 @@ import {
 } from "./moment.ts";
 
 export type ObserveParts = {
-  /** The fleet that is observed. */
   name: string;
   readStatus: (signal: AbortSignal) => Promise<RolloutStatus>;
   readMoment: ReadMoment;

@@ -29,7 +29,6 @@ export function createSession(actor: string, { mark, nowMs }: { mark: string; no
   return { id, actor, mark, endsAtMs: nowMs + sessionMs } satisfies SignedSession;
 }
 
-/** The signed session, as the value of the cookie. */
 export function seal(session: SignedSession, key: Uint8Array): string {
   const body = Buffer.from(JSON.stringify(session)).toString("base64url");
   return `${body}.${sign(`ticket.${body}`, key)}`;

@@ -116,7 +116,6 @@ function openSession(parts: Parts, caller: Caller, { how, request, reply }: Exch
   return describeSession(session, { ...parts, caller });
 }
 
-/** Returns what the page shows of a session. */
 export function describeSession(
   { id, actor, endsAtMs }: Pick<SignedSession, "id" | "actor" | "endsAtMs">,
   { caller, guard, fleets }: Pick<Parts, "guard" | "fleets"> & { caller: Pick<Caller, "roles"> },
@@ -171,10 +170,7 @@ const rememberedTokens = 100;
 
 type Count = { tokens: Set<string>; sinceMs: number };
 
-/**
- * Counts the different wrong tokens of an address. The right one is never counted and never refused:
- * many people may share an address, and one with a wrong token must not lock out the others.
- */
+/** Counts an address's different wrong tokens. The right one is never refused: many people may share an address. */
 function createAttempts() {
   const counts = new LRUCache<string, Count>({ max: 10_000, ttl: limit.windowMs });
   return {

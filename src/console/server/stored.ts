@@ -10,14 +10,10 @@ import type { SignedSession } from "./session.ts";
 export type Tickets = {
   /** undefined: Postgres did not store one in time. */
   issue: () => Promise<string | undefined>;
-  /**
-   * Uses a ticket up, for every process on the same database. False: it is unknown, used or too old;
-   * "unknown": Postgres did not answer in time.
-   */
+  /** Uses a ticket up at all processes. False: unknown, used or too old; "unknown": no answer of Postgres in time. */
   redeem: (ticket: string) => Promise<boolean | "unknown">;
 };
 
-/** Somebody waits for it. */
 const limitMs = 3_000;
 
 /** `secret`: the same in every process that is to accept the tickets; with another one they are void. */

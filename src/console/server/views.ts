@@ -37,7 +37,6 @@ import { chosenFleet, type Guard, missing, parseBody } from "./guard.ts";
 import type { ReadMoment } from "./moment.ts";
 import { encodePast } from "./past.ts";
 
-/** The sources that the views read. */
 export type ViewSources = {
   /** The tables of the fleet and of rollouts. */
   fleet: { one: (id: string) => Promise<Omit<SentinelDetail, keyof Part> | undefined> };
@@ -52,7 +51,6 @@ export type ViewSources = {
     overview: (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
     /** The newest deploys of a sentinel, over all rollouts. */
     deploys: (sentinelId: string) => Promise<SentinelDeploy[]>;
-    /** The images that a fleet has seen. */
     images: (fleet: string) => Promise<SeenImage[]>;
   };
   readRouting: () => Promise<Routing>;
@@ -140,10 +138,7 @@ const mostKept = 20;
 
 type Read<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
-/**
- * Callers that ask the same within moments share one answer of a read that costs much. `atOnce`: how many different reads
- * may be under way; others wait.
- */
+/** Callers that ask the same within moments share a costly answer. `atOnce`: how many different ones run. */
 export function shareReads<Args extends unknown[], Answer extends object>(
   read: Read<Args, Answer>,
   { atOnce }: { atOnce: number },

@@ -1,7 +1,4 @@
-/**
- * The address of what is shown: its path, and behind `?` what a page is refined by, so that a reload, Back and a link
- * show the same.
- */
+/** The address: its path, and behind `?` what refines the page, so that a reload, Back and a link show the same. */
 import { batch, signal } from "@preact/signals";
 
 /*

@@ -120,10 +120,7 @@ export async function signOut(): Promise<void> {
   tellOtherTabs();
 }
 
-/**
- * Reads the session. A page that was opened by a printed link signs in by its ticket, unless this browser is
- * signed in already. Without a valid session the sign-in page is shown.
- */
+/** Reads the session. A printed link signs in by its ticket, unless signed in. Without a session: the sign-in page. */
 export async function readSession(): Promise<void> {
   try {
     session.value = await call<Session>("GET", "session");

@@ -4,7 +4,6 @@ import { path, push, query } from "./address.ts";
 import { pathInOtherFleet } from "./fleet-path.ts";
 import { session } from "./session.ts";
 
-/** The name of the default fleet. */
 export const defaultName = "singleton";
 
 export const chosenFleet = computed(() => query.value.get("fleet") ?? defaultName);
@@ -39,7 +38,6 @@ export function ofChosenFleet(): { fleet?: string } {
   return hasSeveralFleets() ? { fleet: chosenFleet.value } : {};
 }
 
-/** The name of a fleet for people. */
 export function titleOf(fleet: string): string {
   return fleet === defaultName ? "default" : fleet;
 }

@@ -32,7 +32,6 @@ export function isAllowed({ roles }: Held, wanted: Wanted): boolean {
   return roles.includes(wanted);
 }
 
-/** "may read, approve"; undefined: it may do everything. Whoever has a session may read. */
 export function limitWords(held: Held): string | undefined {
   const all = ["operate", "approve", "configure"] as const;
   if (all.every((wanted) => isAllowed(held, wanted))) return undefined;

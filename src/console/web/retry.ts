@@ -9,10 +9,7 @@ export function pauseMs(failures: number): number {
   return Math.min(mostMs, firstMs * 2 ** (failures - 1));
 }
 
-/**
- * Calls back when the machine is online again, when somebody looks at the page again, and when the stream of events is
- * live again. Returns a function that stops this.
- */
+/** Calls back when online again, looked at again, or live again. Returns a function that stops this. */
 export function onRevival(callback: () => void): () => void {
   const ended = new AbortController();
   const { signal } = ended;

@@ -30,7 +30,6 @@ export function applyTheme(): void {
   });
 }
 
-/** The current value of a colour variable. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

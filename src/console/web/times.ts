@@ -24,10 +24,7 @@ export function createTimes(locale?: string, timeZone?: string) {
   const dayKey = new Intl.DateTimeFormat("en", { timeZone, dateStyle: "short" });
   const yearKey = new Intl.DateTimeFormat("en", { timeZone, year: "numeric" });
 
-  /**
-   * The clock for a time of today, with seconds if it has passed; else the day and the clock, in another year with the
-   * year. What is no time stays as it is.
-   */
+  /** Today: the clock, with seconds if past; else day and clock, with the year if another. Other text stays as it is. */
   const when = (iso: string, nowMs = Date.now()) => {
     const atMs = Date.parse(iso);
     if (Number.isNaN(atMs)) return iso;

@@ -17,10 +17,7 @@ export type ReadState<Data> = {
 
 type Failure = { to: string; error: string; isMissing: boolean };
 
-/**
- * Reads when shown, when the request changes, and every `everyMs` while the page is visible. What was not answered is
- * read again by itself.
- */
+/** Reads when shown, when the request changes, and every `everyMs` while visible; repeats what was not answered. */
 export function useRead<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
@@ -75,7 +72,6 @@ type ReadLoop<Answer> = {
   everyMs: number | undefined;
 };
 
-/** Returns a function that stops it. */
 function keepReading<Answer>({ ask, take, fail, everyMs }: ReadLoop<Answer>): () => void {
   let asked = 0;
   let shown = 0;

@@ -3,10 +3,7 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import { bearerOf } from "#control/token.ts";
 import { frontHeaders } from "./forward.ts";
 
-/**
- * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`. Browsers prompt for the
- * password themselves and send it only to this address; they would send a cookie to every port of the machine.
- */
+/** From `Authorization: Bearer`, or the password of `Basic`: browsers send that only here, a cookie to every port. */
 export function readToken(authorization: string | undefined): string {
   const encoded = /^Basic +(\S+)$/i.exec(authorization ?? "")?.[1];
   if (encoded === undefined) return bearerOf(authorization);

@@ -44,7 +44,6 @@ export const frontHeaders = {
   "x-frame-options": "DENY",
 };
 
-/** Writes Restate's answer to the response, with our own headers. */
 export async function sendAnswer(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   response.writeHead(answer.statusCode ?? 502, answerHeaders(answer.headers));
   await pipeline(answer, response);

@@ -7,10 +7,7 @@ export type Refusal = { status: 403 | 405 | 421; detail: string };
 
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
-/**
- * Refuses requests that a foreign web page could send: with a host name that is not this machine's (DNS
- * rebinding), or from another origin than the console's own.
- */
+/** Refuses what a foreign page could send: by another host name (DNS rebinding), or from another origin. */
 export function refuseForeign(request: FrontRequest): Refusal | undefined {
   const { host, origin } = request.headers;
   const site = request.headers["sec-fetch-site"];

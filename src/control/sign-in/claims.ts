@@ -37,10 +37,7 @@ export type Recognition = { caller: Caller; isLinked: boolean } | { refusal: Cla
 const longestName = 320;
 const mostGroups = 5_000;
 
-/**
- * The caller that the claims speak of. A linked operator has the name and the roles of its row. Anybody else has
- * the name that the account had before (`held`), whatever the claim says now, and otherwise that of the claim.
- */
+/** A linked operator has its row's name and roles; anybody else the name `held` before, or else that of the claim. */
 export function identifyPerson(
   claims: Claims,
   settings: PeopleSettings,
@@ -73,7 +70,6 @@ function keepName(name: string, { operators }: PeopleSettings): ChosenName {
   return Object.hasOwn(operators, name) ? { refusal: notLinked(name) } : { name };
 }
 
-/** The operator who signs in with this name; undefined: there is none. */
 export function findLinked(
   name: string,
   { oidc, operators }: PeopleSettings,

@@ -196,7 +196,6 @@ function requireReader(identified: Recognition, how: Method): Recognition {
   return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };
 }
 
-/** Returns the subject for a log. */
 function subjectOf({ sub }: Claims): string {
   return cleanText(typeof sub === "string" ? sub : "", longestSubject);
 }

@@ -1,7 +1,4 @@
-/**
- * Sign-ins that have begun. Their secrets are kept by whoever has begun them, sealed, so that any process may
- * finish one, and none of them stores anything.
- */
+/** Begun sign-ins. Whoever began one keeps its secrets, sealed: any process may finish it, and none stores it. */
 import { z } from "zod";
 import { createSealer } from "#kernel/crypto.ts";
 import type { Core } from "./core.ts";
@@ -19,10 +16,7 @@ const SealedFlow = z.object({
   bound: z.string(),
 });
 
-/**
- * `bound` is what the sign-in is for. Of the console: where the browser goes in the end. Of the command line:
- * the digest of its secret.
- */
+/** `bound`: of the console, where the browser goes in the end; of the command line, the digest of its secret. */
 type Begin = { redirectUri: string; bound: string; remote: string };
 
 export type Flows = {

@@ -1,7 +1,4 @@
-/**
- * The names that accounts of the identity provider have here, in Postgres: a name belongs to the first account
- * that had it, and an account keeps its first name.
- */
+/** Names of the provider's accounts, in Postgres: a name is its first account's, an account keeps its first name. */
 import { createHash } from "node:crypto";
 import { DatabaseError } from "pg";
 import { inTime } from "#kernel/async.ts";
@@ -11,7 +8,6 @@ import { namesAway } from "./refusals.ts";
 
 export type Account = { issuer: string; subject: string };
 
-/** `issuer` as in the settings. */
 export function accountOf({ issuer }: { issuer: string }, subject: string): Account {
   return { issuer: new URL(issuer).href, subject };
 }
@@ -28,10 +24,7 @@ export function accountId(settings: { issuer: string }, subject: string): string
 export type Names = {
   /** undefined: the account has no name yet. */
   find: (account: Account) => Promise<string | undefined>;
-  /**
-   * The name that the account has now: this one, or the one that it had before; undefined: this one belongs to
-   * another account.
-   */
+  /** The account's name: this one, or the one it had before; undefined: this one belongs to another account. */
   take: (account: Account, name: string) => Promise<string | undefined>;
   /** Gives the account this name, also one that another account has had. */
   assign: (account: Account, name: string) => Promise<void>;

@@ -45,10 +45,7 @@ export function namesAway(): ProblemError {
 /** The identity provider did not answer in time, or not as it should. */
 export class ProviderTrouble extends Error {}
 
-/**
- * Describes an objection of the identity provider, or of the library that reads its answers. `fault` is for the
- * log: it has no part of an answer, which might have tokens.
- */
+/** An objection of the provider, or of the library. `fault` is for the log: no part of an answer, which may have tokens. */
 export function describeFailure(
   error: unknown,
   host: string,
@@ -76,10 +73,7 @@ function findTrouble(error: unknown, depth = 0): string | undefined {
   return findTrouble(error.cause, depth + 1);
 }
 
-/**
- * The message of the innermost error, which says what the library has compared. Never that of a parser, which has
- * a piece of what it has read, nor a cause that is no error: it is a part of the answer.
- */
+/** The innermost message, which says what was compared; never a parser's, nor a cause that is no error. */
 function wordsOf(error: unknown): string {
   let words = "unknown";
   let inner = error;

@@ -1,10 +1,7 @@
 /** Jobs that keep keys and certificates up to date. */
 import { dailyAt, everyMinutes, type Job } from "#cron/schedule.ts";
 
-/**
- * Checks the certificate, and gets a new one when it is due. Throws a `ProblemError` when the
- * authority refuses, and any other error for a failure that a retry may fix.
- */
+/** Gets a new certificate when due. Throws a `ProblemError` if the authority refuses, else what a retry may fix. */
 export type RenewCertificate = () => Promise<{ isNew: boolean; expiresMs: number }>;
 
 /** Hourly, so that a new name gets a certificate soon; not more often, since authorities limit failures. */

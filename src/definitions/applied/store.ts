@@ -1,4 +1,3 @@
-/** The table `definitions`. */
 import type { Change, DefinitionSource, DefinitionsProblemCode } from "#definitions/contract.ts";
 import {
   type DefinitionSet,
@@ -42,10 +41,7 @@ export function createDefinitionStore(database: Database, log: Log) {
       return rows[0]?.apply_id ?? null;
     },
 
-    /**
-     * Writes the next revision, and drops old ones. Returns whether it is that of this call. Throws a problem
-     * when Postgres refuses the data: another attempt would be refused as well, and hold up all that follow.
-     */
+    /** Writes the next revision, and drops old ones; true: by this call. Throws a problem when Postgres refuses the data. */
     async write(next: NewRevision): Promise<boolean> {
       const { revision, applyId, source, appliedBy, set, changes } = next;
       const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
@@ -69,7 +65,6 @@ function refuseData(cause: Error & { code?: string }): never {
   });
 }
 
-/** The history of definitions. */
 const keptRevisions = 100;
 
 const selectCurrent = "SELECT * FROM definitions ORDER BY revision DESC LIMIT 1";
@@ -103,10 +98,7 @@ function toRevision(row: Row, log: Log): Revision {
   };
 }
 
-/**
- * Parsed again: a row of another version may lack fields that have defaults. One that this version does not
- * understand is left out: it cannot be run here.
- */
+/** Parsed again: a row of another version may lack fields with defaults; one not understood is left out. */
 function readRows(section: Section, rows: unknown[] = [], log: Log): object[] {
   return rows.flatMap((row) => {
     const parsed = sections[section].row.safeParse(row);

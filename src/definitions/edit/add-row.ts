@@ -11,7 +11,6 @@ import { type DefinitionSet, keyOf, sections } from "#definitions/rows/contract.
 import { parseJsonText } from "#kernel/body.ts";
 
 export type AddedRow = {
-  /** The name of the file. */
   file: string;
   /** The row to add by hand, and where; absent: the file has the row. */
   paste?: Paste;
@@ -19,10 +18,7 @@ export type AddedRow = {
 
 type Paste = { text: string; into: string };
 
-/**
- * Adds to YAML and to JSON without comments; changes no other file. Throws an error that says what to do when
- * there is none, when the row is there already, or when the file would have faults; the file is as before then.
- */
+/** Adds to YAML and to JSON without comments. Throws what to do if that cannot be, and leaves the file as before. */
 export async function addRow(request: ReadRequest, added: NewRow): Promise<AddedRow> {
   const { directory } = request;
   const given = request.file && path.resolve(directory, request.file);
@@ -97,10 +93,7 @@ function withoutKey(section: NewRow["section"], row: NewRow["row"]) {
   return { key: keyOf(section, row), rest };
 }
 
-/**
- * Returns false and leaves the file alone when the check does. The draft lies beside the file, since what it
- * imports and includes is relative to it.
- */
+/** False: the check failed, and the file is as before. The draft lies beside it, since imports are relative. */
 async function replace(
   { file, text }: { file: string; text: string },
   isRight: (draft: string) => Promise<boolean>,

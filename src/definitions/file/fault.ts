@@ -1,4 +1,3 @@
-/** A mistake in a file of definitions. */
 import { cleanText } from "#kernel/text.ts";
 
 export type Place = {

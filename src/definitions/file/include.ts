@@ -1,4 +1,3 @@
-/** Loads a file of definitions and all that it includes. */
 import { glob, stat } from "node:fs/promises";
 import path from "node:path";
 import { DefinitionsError, type Fault } from "./fault.ts";

@@ -19,10 +19,7 @@ export class Offsets {
     return this.#known.has(JSON.stringify(path));
   }
 
-  /**
-   * Returns the offset of the value, or else of the nearest one around it within its row. undefined: neither is known,
-   * as for rows that code makes.
-   */
+  /** The offset of the value, or of the nearest one around it in its row; undefined: unknown, as for computed rows. */
   find(path: Path): number | undefined {
     const offset = this.#known.get(JSON.stringify(path));
     if (offset !== undefined || path.length <= rowDepth) return offset;

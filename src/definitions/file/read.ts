@@ -21,7 +21,6 @@ import { isObject, type Top } from "./top.ts";
 /** The rows of one file, checked. */
 type OwnRow = {
   section: Section;
-  /** Its id or name. */
   key: string;
   /** null: the row of this key is removed. undefined: it has faults. */
   row: object | null | undefined;

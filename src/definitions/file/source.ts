@@ -32,10 +32,7 @@ const formats: Record<string, Load> = {
 
 const extensions = Object.keys(formats);
 
-/**
- * The file of definitions in a directory, also one of TOML, which `loadSource` refuses; undefined: there is none.
- * Throws `DefinitionsError` for several.
- */
+/** Also one of TOML, which `loadSource` refuses; undefined: there is none. Throws `DefinitionsError` for several. */
 export function findFile(directory: string): string | undefined {
   const names = [...extensions, ".toml"].map((extension) => `vedette.config${extension}`);
   const found = names.filter((name) => existsSync(path.join(directory, name)));

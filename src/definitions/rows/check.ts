@@ -1,4 +1,3 @@
-/** The row of a check. */
 import { z } from "zod";
 import { type Complain, kindOf, ofAnyKind } from "#monitor/kinds/contract.ts";
 import { Channels, DependsOn, Environment, Id, Name } from "./fields.ts";
@@ -41,7 +40,6 @@ const commonFields = {
 
 const CheckFields = ofAnyKind(z.strictObject(commonFields), "row");
 
-/** A check. */
 export const CheckRow = CheckFields.transform(withDefaults).check(z.superRefine(lintCheck));
 export type CheckRow = z.output<typeof CheckRow>;
 

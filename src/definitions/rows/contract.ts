@@ -24,7 +24,6 @@ export const sections = {
 export type Section = keyof typeof sections;
 export const sectionNames = Object.keys(sections) as Section[];
 
-/** All rows, with defaults filled in. */
 export type DefinitionSet = {
   locations: readonly LocationRow[];
   channels: readonly ChannelRow[];

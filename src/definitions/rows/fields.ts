@@ -1,4 +1,3 @@
-/** Fields that rows of several sections have. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { channelFields } from "#alerts/rows/contract.ts";

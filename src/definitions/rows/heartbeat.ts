@@ -1,4 +1,3 @@
-/** The row of a heartbeat. */
 import { z } from "zod";
 import { cronJobs } from "#cron/contract.ts";
 import { findCronFault } from "#kernel/cron-times.ts";

@@ -1,4 +1,3 @@
-/** The rows as the monitor takes them. */
 import type { CheckRow } from "#definitions/rows/check.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import type { ChannelRow, DrillRow } from "#definitions/rows/fields.ts";

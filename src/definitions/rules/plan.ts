@@ -16,10 +16,7 @@ export type Planned = {
 
 type DesiredRow = Pick<PlanRequest, "definitions" | "removed" | "prune">;
 
-/**
- * Rows of the program that are not wanted stay, unless they are removed by name or pruned, or their id is
- * wanted for a row of another kind, such as a heartbeat instead of a check.
- */
+/** Rows that are not wanted stay, unless removed by name, pruned, or their id is wanted for a row of another kind. */
 export function planApply(present: DefinitionSet, wanted: DesiredRow): Planned {
   const planned = sectionNames.map((section) => planSection(section, present[section], wanted));
   const next = Object.fromEntries(planned.map(({ section, rows }) => [section, rows]));

@@ -72,10 +72,7 @@ const checksOf = (rateLimitLocations: readonly string[]): readonly z.input<typeo
   },
 ];
 
-/**
- * The heartbeats of Vedette's own jobs (docs/monitoring.md). Those of staging watch the jobs of another
- * installation, which pings them by their URLs.
- */
+/** Vedette's own jobs (docs/monitoring.md). Those of staging watch another installation, which pings their URLs. */
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;

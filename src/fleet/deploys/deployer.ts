@@ -42,10 +42,7 @@ const maxStartMs = 2 * maxPollTimeoutMs;
 /** The time for which a fleet that reports no deploy id may take to notice an order. */
 const doubtMs = 2_000;
 
-/**
- * Failures of the driver are returned as values; failures of the database are thrown, and retried. `saveLog`: called
- * before a failure of the sentinel is recorded; absent: no logs are kept.
- */
+/** Returns the driver's failures; throws the database's, to be retried. `saveLog` precedes the record of a failure. */
 export function createDeployer(driver: Driver, store: FleetStore, saveLog?: SaveLog): Deployer {
   const parts = { driver, store, saveLog };
   return {
@@ -194,10 +191,7 @@ function spanOf(fromMs: number, toMs: number, limitMs: number): number {
   return Math.min(Math.max(0, toMs - fromMs), limitMs);
 }
 
-/**
- * A push counts as ready once the fleet has accepted the order and does not report another running
- * image. After the deadline a sentinel that is not ready has failed.
- */
+/** Ready once the order is accepted and no other running image is reported. After the deadline it has failed. */
 export function grade(found: PollResult, next: Pick<NextPoll, "isDue" | "isPushed">): PollResult {
   if (found.status !== "progressing") return found;
   const isBelieved = !found.isPending && !found.isUnanswered && found.isOrdered !== false;
@@ -216,10 +210,7 @@ function deadlineReason({ reason, isPending = false, isUnanswered }: PollResult)
   return isPending ? reason : `${"timeout_unknown" satisfies ReasonCode}: ${reason}`;
 }
 
-/**
- * The last poll: when it ended (Unix ms), and how long the deploy had been watched until then. Time in which no process
- * could poll does not count.
- */
+/** The last poll's end (Unix ms), and the time watched until then, without time in which no process could poll. */
 type Watch = { atMs: number; watchedMs: number };
 
 /** The delay of a poll up to which the time since the last one counts as watched. */

@@ -10,10 +10,7 @@ import {
 } from "#fleet/drivers/driver.ts";
 import type { FleetStore, RecordResult } from "#fleet/store.ts";
 
-/**
- * `run` is the rollout's run that wants the order; absent: it is always wanted. `onlyIfIdle`: it is refused while another
- * deploy of the sentinel is in progress.
- */
+/** `run` wants the order; absent: always wanted. `onlyIfIdle`: refused while the sentinel has another deploy. */
 export type RunOrder = DeployOrder & { run?: string | undefined; onlyIfIdle?: boolean };
 
 /** The result of one poll of the sentinel. */
@@ -26,10 +23,7 @@ export type PollResult = Omit<SentinelObservation, "status"> & {
   doubtedSinceMs?: number | undefined;
 };
 
-/**
- * `ended`: the deploy's state when no order was sent; absent: the driver has accepted the order. `seen`: what the fleet has
- * said of the deploy with that.
- */
+/** `ended`: why no order was sent; absent: it was accepted. `seen`: what the fleet has said with that. */
 type OrderResult = {
   ended?: PollResult | undefined;
   seen?: SentinelObservation | undefined;
@@ -38,10 +32,7 @@ type OrderResult = {
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
-/**
- * The time for which a permission to send an order is valid. After that it is requested again, for twice as long:
- * another worker may have stopped the run meanwhile, and a slow database or fleet must still get an order through.
- */
+/** A permission's validity, twice as long at each further try: another worker may have stopped the run meanwhile. */
 const firstPermissionMs = 100;
 const lastPermissionMs = 2_000;
 
@@ -51,10 +42,7 @@ const arrivalMs = 5_000;
 /** Another deploy of the sentinel is in progress. */
 class BusyError extends Error {}
 
-/**
- * Checks in the database whether the order is still wanted, and gives it. Throws `UnreachableError` for
- * temporary failures.
- */
+/** Asks the database if the order is still wanted, and gives it. Throws `UnreachableError` for a passing failure. */
 export async function giveOrder(
   order: RunOrder,
   signal: AbortSignal,

@@ -9,10 +9,7 @@ const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_
 
 const noCode = "other";
 
-/**
- * Wraps a deployer to count what its steps end with. A step is recorded once it has ended, and then never runs
- * again: a kill in between counts the end of its deploy twice, in another process.
- */
+/** Counts the ends of deploys. A kill before the step is recorded counts it twice, in another process. */
 export function createCountDeploys(registry: Registry): CountDeploys {
   const countsOf = createCounts(registry);
   return (fleet, deployer) => {
@@ -25,7 +22,6 @@ export function createCountDeploys(registry: Registry): CountDeploys {
   };
 }
 
-/** Wraps the deployer of the fleet with this name. */
 type CountDeploys = (fleet: string, deployer: Deployer) => Deployer;
 
 function createCounts(registry: Registry): (fleet: string) => (step: DeployStep) => DeployStep {

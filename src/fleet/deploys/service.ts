@@ -36,7 +36,6 @@ type DeployInProgress = { image: string; invocation: string };
 export type Deploying = { deployer: Deployer; deployTimeoutMs: number };
 
 type SentinelServiceParts = {
-  /** By the fleet's name. */
   fleets: ReadonlyMap<string, Deploying>;
   /** `abandon`: records that a deploy ended without a result. */
   store: Pick<FleetStore, "abandon" | "recordPush">;

@@ -47,10 +47,7 @@ async function startOf(order: RunOrder, deploying: Deploying): Promise<DeploySta
   }
 }
 
-/**
- * Some more looks at a deploy that the fleet has taken: a replacement of a moment is over by then. One that fails or hangs
- * is the last, and changes nothing.
- */
+/** Polls some more: a quick replacement is over by then. A poll that fails or hangs is the last, without effect. */
 async function pollAgain(
   order: RunOrder,
   first: DeployStep,

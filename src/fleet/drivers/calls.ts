@@ -31,10 +31,7 @@ export type LogPart = { tail: LogTail; stop: BodyEnd["stop"] };
 
 const fewer = [10, 1];
 
-/**
- * Asks for fewer lines when the last ones are so long that a limit of bytes is before their end. Throws what the first
- * `read` throws. The signal is that of all of them.
- */
+/** Asks for fewer lines while a limit of bytes cuts them off. Throws what the first `read` throws; one signal for all. */
 export async function reachEnd(
   call: LogCall,
   read: (call: LogCall) => Promise<LogPart>,

@@ -53,16 +53,11 @@ export type ReadDriverLog = (source: LogSource, call: LogCall) => Promise<LogTai
 /** `reason`: of the deploy's failure. `readLog`: as `ReadDriverLog`. */
 export type FailedContainer = { reason: string; readLog: (call: LogCall) => Promise<LogTail> };
 
-/** Options of a driver's calls. */
 export type DriverCall = {
-  /** Ends the call. */
   signal?: AbortSignal;
   /** Checked right before an order is sent; if false the driver throws `UnwantedError` instead. */
   isWanted?: () => boolean;
-  /**
-   * Called before what has failed is removed, as long as its log can be read. Never throws, and takes two seconds at
-   * most.
-   */
+  /** Called before what failed is removed, while its log can be read. Never throws; takes two seconds at most. */
   beforeRemoval?: (failed: FailedContainer) => Promise<void>;
 };
 
@@ -72,10 +67,7 @@ export type ApplyResult = { failure?: string; isOfApi?: boolean; seen?: Sentinel
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
   list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
-  /**
-   * Starts to replace the image; short and idempotent. Returns a permanent failure; `isOfApi` as in
-   * `SentinelObservation`. Throws `UnreachableError` for temporary failures.
-   */
+  /** Starts to replace the image; short, idempotent. Returns a permanent failure, throws `UnreachableError` for others. */
   apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
   /** The state of the replacement by `image`. Throws `UnreachableError` for temporary failures. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
@@ -83,10 +75,7 @@ export type Driver = {
   readLog?: ReadDriverLog;
   /** Resolves once the fleet can be listed. */
   start: () => Promise<void>;
-  /**
-   * Begins what should run and does not, of a fleet on this machine. Called once, when everything else is ready; resolves
-   * when all of it serves or has failed. Until then `list` may wait for what served before.
-   */
+  /** Starts what should run, of a fleet on this machine. Called once at the end; until it resolves `list` may wait. */
   populate?: () => Promise<void>;
   stop: () => Promise<void>;
 };

@@ -41,10 +41,7 @@ const maxListChars = 268_435_456;
 /** A cursor becomes part of the next URL. */
 const maxCursorChars = 4_096;
 
-/**
- * Empty: nothing runs. Of a sentinel that is healthy, or may be, an empty text is a field that its program cannot omit:
- * the image is not known then.
- */
+/** Empty: nothing runs; of a healthy sentinel its program cannot omit the field, and the image is not known. */
 const runningImage = z
   .string()
   .trim()
@@ -176,10 +173,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
   );
 }
 
-/**
- * Ready means that this image runs, in whatever spelling. A fleet that still works on another deploy reports that one's
- * status, which says nothing about ours.
- */
+/** Ready: this image runs, in any spelling. A status that is of another deploy says nothing about ours. */
 function grade(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
   const { status, id, deploy_id: deployId } = reported;
   if (id !== order.sentinelId) throw malformed(ofFleet, "id");

@@ -1,4 +1,3 @@
-/** The drivers by the name that `fleet.driver` gives. */
 import path from "node:path";
 import type { FleetConfig } from "#fleet/config.ts";
 import { createKubernetesDriver } from "#fleet/drivers/kubernetes/driver.ts";

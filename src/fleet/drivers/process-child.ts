@@ -104,7 +104,6 @@ function describeExit(code: number | null, signal: NodeJS.Signals | null): strin
   return `crash_loop: ${code === null ? `ended by ${signal}` : `exit code ${code}`}`;
 }
 
-/** The result of a child's health check. */
 export type Probe =
   | { state: "healthy" | "starting" }
   | { state: "failing"; reason: string }

@@ -9,7 +9,6 @@ const Child = z.object({
   startedAt: z.string(),
   bootId: z.string().optional(),
   healthPort: z.int().positive(),
-  /** The token for its private port. */
   privateToken: z.string(),
   /** Identifies its root key without revealing it. */
   keyMark: z.string(),
@@ -20,9 +19,7 @@ const SentinelState = z.object({
   id: z.string(),
   region: z.string(),
   publicPort: z.int().positive(),
-  /** The image that it is to run. */
   image: z.string(),
-  /** The image that serves. */
   runningImage: z.string(),
   deployId: z.string().nullable(),
   /** Why the last replacement failed; null while one is in progress, and after success. */

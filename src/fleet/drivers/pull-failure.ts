@@ -9,10 +9,7 @@ export function classifyPull(words: string): PullFault | undefined {
   return found && { code: found[1], isPermanent: found[2] };
 }
 
-/**
- * The first that fits. The name of an image, which is repeated, may have such words itself; and what is not found may
- * be a helper, the address of tokens, or a layer on the node.
- */
+/** The first that fits. The image's name may have such words, and a helper or a layer may be what is not found. */
 const faults: readonly (readonly [RegExp, ReasonCode, boolean])[] = [
   [/toomanyrequests|too many requests/i, "registry_unavailable", false],
   [/no match(ing | for platform)|no image found in|specified platform/i, "image_platform", true],

@@ -19,7 +19,6 @@ export type ReadLog = (request: z.output<typeof SentinelLogRequest>) => Promise<
 
 type Parts = {
   store: Pick<LogStore, "find" | "similar">;
-  /** By name. */
   fleets: ReadonlyMap<string, FleetLogs>;
 };
 

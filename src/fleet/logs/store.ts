@@ -161,15 +161,11 @@ export type LogStore = ReturnType<typeof createLogStore>;
 
 export function createLogStore(database: Database) {
   return {
-    /**
-     * Replaces what was kept of the sentinel before; of the same deploy only by lines. Nothing is kept of a sentinel that
-     * is not known, and of a deploy that another one has followed.
-     */
+    /** Replaces the sentinel's log, for the same deploy only by lines. Ignored: unknown sentinels, superseded deploys. */
     async keep(sentinelId: string, { deployId, image, reason, lines, note }: StoredLog) {
       await database.query(keepLog, [sentinelId, deployId, image, reason, lines, note ?? null]);
     },
 
-    /** undefined: there is no such sentinel. */
     async find(sentinelId: string): Promise<FoundLog | undefined> {
       const { rows } = await database.query(findLog, [sentinelId]);
       return rows.map(toFound)[0];

@@ -1,14 +1,10 @@
-/** Notifies the objects of checks that their definitions changed. */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { DefinitionsChange } from "#monitor/contract.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
 
-/**
- * Each object reads its definition itself, from the database: call it after they were written. The state of
- * a check that did not change is not touched; the alert of one that is gone is resolved.
- */
+/** Call it after the write: each object reads its row itself. Unchanged checks are untouched, gone alerts resolved. */
 export function notifyChecks(
   ctx: ObjectContext,
   { before, known, after }: DefinitionsChange,

@@ -30,7 +30,6 @@ export function createSavedRow<Row extends { id: string }>(
     /** null: the check is not defined. */
     read: async (ctx: ObjectContext): Promise<Row | null> =>
       (await ctx.get<State<Row>>(key))?.row ?? readAgain(ctx),
-    /** The same in a handler that changes nothing. */
     peek: async (ctx: ObjectSharedContext): Promise<Row | null> =>
       (await ctx.get<State<Row>>(key))?.row ?? readRow(ctx),
     readAgain,

@@ -1,4 +1,3 @@
-/** Handlers of a drill's object. */
 import { iface } from "@restatedev/restate-sdk";
 import type { DrillOutcome } from "#alerts/contract.ts";
 import { drillHandlers, drillService } from "./contract.ts";

@@ -182,6 +182,5 @@ const keys = { timer: "timer", run: "run" } as const;
 
 const timers = durableTimer<DrillTimer>(keys.timer);
 
-/** The last run; null: there was none. */
 const readRun = (ctx: ObjectContext) => ctx.get<DrillRun>(keys.run);
 const writeRun = (ctx: ObjectContext, run: DrillRun) => ctx.set(keys.run, run);

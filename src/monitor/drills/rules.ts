@@ -17,7 +17,6 @@ import type { StartedDrill } from "./contract.ts";
 
 export type DrillTimer = { generation: number; dueAtMs: number; schedule: CronSchedule };
 
-/** The heartbeat of a drill. */
 export type DrillRow = Heartbeat & { drill: Drill; schedule: CronSchedule };
 
 export type DrillRun = {
@@ -59,10 +58,7 @@ export function isArmed(
 
 type Tick = { timer: DrillTimer; run: DrillRun | null; nowMs: number };
 
-/**
- * begin: it runs now. moved: the schedule is another one. late: the time is past the grace, and is not made up
- * for. busy: the run before still waits for its confirmation.
- */
+/** begin: it runs now. moved: another schedule. late: past the grace, not made up for. busy: the last one waits. */
 export function decideTick(
   { schedule, drill }: DrillRow,
   { timer, run, nowMs }: Tick,

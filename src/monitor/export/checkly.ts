@@ -104,7 +104,6 @@ export const hostedFrequencies: readonly number[] = [
   10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
 ];
 
-/** Its names for them: EVERY_10S to EVERY_24H. */
 function nameFrequency(seconds: number): string {
   if (seconds < 60) return `EVERY_${seconds}S`;
   return seconds < 3_600 ? `EVERY_${seconds / 60}M` : `EVERY_${seconds / 3_600}H`;

@@ -1,4 +1,3 @@
-/** A file of an export; `path` is relative to its directory, with `/`. */
 export type ExportedFile = { path: string; text: string };
 
 /** The first comment of every exported file whose format has comments. */

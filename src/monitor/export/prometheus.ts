@@ -95,10 +95,7 @@ const pendingSeconds = 300;
 const missedSeries = "vedette_check_missed_ticks_total";
 const isNew = "on (job, instance) time() - process_start_time_seconds < 900";
 
-/**
- * Ticks missed between two processes are counted by the second one before its first scrape, which `increase`
- * does not see: for 15 minutes after its start any count alerts.
- */
+/** `increase` does not see ticks counted before the first scrape: for 15 minutes after a start any count alerts. */
 const missedTicks = `sum by (check) (increase(${missedSeries}[15m])) > 0 or max by (check) (${missedSeries} and ${isNew}) > 0`;
 
 /** Alert rules about Vedette itself, for failures that it cannot report by an alert event of its own. */

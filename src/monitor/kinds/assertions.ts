@@ -35,7 +35,6 @@ const Statuses = z.union([Status, z.array(Status).min(1).max(50)], {
   error: "has to be a status from 200 to 599, a class such as 2xx, or a list such as [200, 204]",
 });
 
-/** Each status that is meant, in order. */
 export function expandStatuses(statuses: z.infer<typeof Statuses>): number[] {
   const all = [statuses].flat().flatMap((one) => {
     if (typeof one === "number") return one;

@@ -59,7 +59,6 @@ function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boole
   try {
     return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
   } catch {
-    // A key that is not supported.
     return false;
   }
 }
@@ -93,10 +92,7 @@ type ConnectOptions = Attempt & { ca?: string };
 
 type Address = { hostname: string; port: number };
 
-/**
- * `servername`: the name that the certificate has to have; `protocols`: what is offered for TLS; `starttls`: the protocol
- * that is spoken before it.
- */
+/** `servername`: what the certificate must have; `protocols`: offered for TLS; `starttls`: spoken before it. */
 type Secured = {
   servername: string;
   protocols?: string[];

@@ -13,7 +13,6 @@ import { defineKind, failedBy } from "./kind.ts";
 import { type Attempt, type Failure, observe, type TimeLimit } from "./observe.ts";
 import { hostsIn } from "./request.ts";
 
-/** The types of records that a check may ask for. */
 const recordTypes = ["A", "AAAA", "CAA", "CNAME", "MX", "NS", "PTR", "SRV", "TXT"] as const;
 type RecordType = (typeof recordTypes)[number];
 

@@ -1,4 +1,3 @@
-/** Fields of rows that several kinds have. */
 import { isIP } from "node:net";
 import { z } from "zod";
 import { findPlaceholders } from "#kernel/secrets.ts";

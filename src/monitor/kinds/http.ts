@@ -118,7 +118,6 @@ export function wrap(entries: readonly string[], indent: string): string {
   return `[\n${entries.map((entry) => `${indent}  ${entry},\n`).join("")}${indent}]`;
 }
 
-/** A value as source text. */
 export function code(value: unknown): string {
   return JSON.stringify(value);
 }

@@ -61,7 +61,6 @@ export type HostedSettings = {
 /** The fields that every good or wrong answer may have, whatever its kind. */
 export type AnyAnswer = {
   kind: string;
-  /** The HTTP status. */
   status?: number | null;
   /** Nothing answered, so that the fault may be that of our own network. */
   isUnreached?: true;
@@ -76,10 +75,7 @@ export type Parts<Check, Row, Answer> = {
   toCheck(row: Row): Check;
   /** Has nothing of a header, a body or what is sent, which may be secret. */
   describe(check: Check): z.infer<typeof Description>;
-  /**
-   * Builds all that a run would send, and sends nothing; asks `readSecret` for each secret in it. Throws a
-   * `MisdirectedSecret` if one may not go there.
-   */
+  /** Builds a run and sends nothing; asks `readSecret`. Throws a `MisdirectedSecret` if one may not go there. */
   build(check: Check, target: Target): void;
   /** The hosts to which a run leads; empty: those that the system chooses. */
   hostsOf(check: Check, baseUrl: string): string[];

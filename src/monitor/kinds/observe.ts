@@ -15,7 +15,6 @@ export function ofEachPhase<Value>(value: Value): OfEachPhase<Value> {
 /** The durations in ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
 export type Phases = OfEachPhase<number | null>;
 
-/** The phases before any was measured. */
 export const noPhases: Phases = ofEachPhase(null);
 
 /** `durationMs`: from the start to the end or the error. */

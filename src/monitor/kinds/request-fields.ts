@@ -1,4 +1,3 @@
-/** The fields of a request, which checks of HTTP and steps have. */
 import { z } from "zod";
 import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";

@@ -24,7 +24,6 @@ export type Requester = (
   limits: ProbeLimits,
 ) => Promise<Observation<Response>>;
 
-/** The fields of a request, with placeholders. */
 export const requestFields = {
   /** Appended to the base URL; a whole address stays as it is. */
   path: z.string(),
@@ -41,10 +40,7 @@ export const maxBodyBytes = 1024 * 1024;
 /** A secret, or in lower case what a step took from its answer. */
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)*)\}\}/g;
 
-/**
- * The request to send: replaces each `{{NAME}}` in address, headers and body by the secret. Throws a
- * `MisdirectedSecret` if one of them may not go to where the request would.
- */
+/** Replaces each `{{NAME}}` by the secret. Throws a `MisdirectedSecret` if one may not go to that server. */
 export function buildRequest(
   asked: Omit<RequestFields, "assertions"> & { method: string },
   { baseUrl, readSecret }: { baseUrl: string; readSecret: ReadSecret },
@@ -136,10 +132,7 @@ export function hideSecrets(reason: string, secrets: readonly string[]): string 
   return longestFirst.reduce(hideSecret, reason);
 }
 
-/**
- * The secret as it is, as escaped in JSON and in pages, as an address and a form have it, in base16, and in base64, after
- * whatever else.
- */
+/** The secret as it is, escaped for JSON and pages, as in addresses and forms, in base16, and in base64. */
 function writings(secret: string): string[] {
   const asJson = JSON.stringify(secret).slice(1, -1);
   const inAddress = encodeURIComponent(secret.toWellFormed());

@@ -57,10 +57,7 @@ export function createRunnerClient({ control, token }: { control: string; token:
   };
 }
 
-/**
- * Leaves out the checks that only a later version knows. Returns the rest, and their kinds and other words that are not
- * known. What is no answer of control stays as it is.
- */
+/** The checks that this version knows, and the unknown words of the others. What is no answer stays as it is. */
 export function splitByKind(answer: unknown): { known: unknown; unknownKinds: string[] } {
   const { checks } = (answer ?? {}) as { checks?: unknown };
   if (!Array.isArray(checks)) return { known: answer, unknownKinds: [] };

@@ -31,7 +31,6 @@ function partsOf(check: unknown): unknown[] {
 /** No kind has a longer list of objects in which something may be wrong. */
 const mostListed = 50;
 
-/** The body of `POST /runner/work`. */
 export const WorkRequest = z.object({
   /** The kinds of checks that the runner knows. */
   kinds: z.array(z.string().max(20)).max(50),
@@ -43,7 +42,6 @@ export const Work = z.object({
   location: z.string(),
   /** The gateway's clock, Unix milliseconds, which runners follow instead of their own. */
   now_ms: z.int(),
-  /** The address of the API. */
   base_url: z.string(),
   /** Services of the installation, to which no check may lead. */
   services: listOf(OwnService, 1_000),

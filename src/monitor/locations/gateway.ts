@@ -78,7 +78,6 @@ function toWork(check: ApiCheck) {
   return needed;
 }
 
-/** True if the runner understands the check. */
 function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
   return kinds.includes(check.kind);
 }
@@ -89,10 +88,7 @@ const maxConcurrentSends = 16;
 /** The maximum age of a result: the partition of the last month exists; an older one would be created. */
 const maxAgeMs = 28 * 86_400_000;
 
-/**
- * Runners follow our clock and grid: none can have run a tick further ahead, hold a result that is older, or have one
- * between two ticks: a gate would count them, by the word of one location.
- */
+/** Runners follow our clock and grid: a tick ahead, too old or in between would count by one location's word. */
 function isWithinReach(
   scheduledAtMs: number,
   { check, nowMs }: { check: ApiCheck; nowMs: number },

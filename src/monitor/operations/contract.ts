@@ -51,7 +51,6 @@ export const AlertState = z.object({
       from: z.string(),
       to: z.string(),
       reason: z.string(),
-      /** The person who added it. */
       by: z.string(),
     }),
   ),

@@ -38,10 +38,7 @@ const maxWindows = 100;
 
 export type Acknowledgement = { by: string; episode?: number | undefined };
 
-/**
- * Records who is working on the open alert; a second acknowledgement does not replace the first. Throws 409
- * without an open alert, and when another one is open than `episode`, as after a click on an old page.
- */
+/** The first to acknowledge stays. Throws 409 without an open alert, and for another than `episode` (an old page). */
 export function acknowledge(
   alert: OpenAlert | null,
   { by, episode }: Acknowledgement,

@@ -82,10 +82,7 @@ function readSecrets(check: RunnableCheck, { readSecret }: Target): Map<string, 
   return new Map(pairs.filter((pair): pair is [string, Secret] => pair[1] !== undefined));
 }
 
-/**
- * The timeout of a run: longer than the failed threshold, so that the result has the duration of a slow
- * answer, but short enough to end before the next run is due.
- */
+/** A run's timeout: longer than the failed threshold, to measure slow answers; over before the next run is due. */
 export function timeLimitMs(
   check: Pick<RunnableCheck, "failedAboveMs" | "frequencySeconds">,
 ): number {

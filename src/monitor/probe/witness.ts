@@ -1,7 +1,4 @@
-/**
- * Tells the loss of a location's own network from a target that fails: addresses that answer whenever the
- * network works. While none does, runs that reach nothing say nothing about their targets.
- */
+/** Tells a lost network from a failing target by addresses that answer whenever the network works. */
 import { connect } from "node:net";
 import { isLoopback } from "#kernel/address.ts";
 import { inTime } from "#kernel/async.ts";

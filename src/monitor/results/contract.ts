@@ -253,7 +253,6 @@ export const CheckSummary = z.object({
   missed_ticks: z.int(),
   /** All locations together; null without results. */
   total: Sum.nullable(),
-  /** By name. */
   locations: z.array(Sum.extend({ location: z.string() })),
 });
 export type CheckSummary = z.infer<typeof CheckSummary>;

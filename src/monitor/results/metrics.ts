@@ -1,4 +1,3 @@
-/** Metrics of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/async.ts";
 import { checkStatuses, type Definitions, type ReadDefinitions } from "#monitor/contract.ts";
@@ -84,10 +83,7 @@ function createCounters(registry: Registry, readDefinitions: ReadDefinitions) {
 /** A scrape waits for all metrics: a database that hangs must not cost it the others. */
 const readTimeoutMs = 2_000;
 
-/**
- * The state of the checks, read at each scrape. If they cannot be read in time these metrics are absent,
- * which alert rules can detect; the scrape still has the others.
- */
+/** Read at each scrape. If they cannot be read in time they are absent, which alert rules detect. */
 export function exposeChecks(viewChecks: ViewChecks, registry: Registry): void {
   const unknown = { limitMs: readTimeoutMs, otherwise: { checks: [] } };
   const list = async () => (await inTime<Pick<CheckList, "checks">>(viewChecks, unknown)).checks;

@@ -31,7 +31,6 @@ function writeStatus({ taken_at, checks }: CheckList): Buffer {
   return Buffer.from(JSON.stringify({ taken_at, status, checks: checks.map(toPublic) }));
 }
 
-/** The overall status is the worst one, in this order. */
 const bySeverity = ["failed", "silent", "late", "degraded", "pending", "paused", "ok"] as const;
 
 function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] {

@@ -69,10 +69,7 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       };
     },
 
-    /**
-     * The last stored snapshot of each check, by check id. Skips one that cannot be parsed, as a later
-     * version may have stored it.
-     */
+    /** The last snapshot of each check, by id. Skips one that cannot be parsed: of a later version. */
     async snapshots(): Promise<Map<string, CheckSnapshot>> {
       const { rows } = await database.query("SELECT snapshot FROM check_snapshots");
       const snapshots = rows.flatMap((row) => CheckSnapshot.safeParse(row.snapshot).data ?? []);

@@ -74,7 +74,6 @@ export function createResultWriter(database: Database, countNew?: CountNew) {
   };
 }
 
-/** Returns the results that are new. */
 async function saveResults(
   database: Database,
   results: readonly CheckResult[],
@@ -142,10 +141,7 @@ const insertMissed = `
 /** `dueAtMs`: the deadline of the next ping, including the grace. `expectedAtMs`: of a heartbeat by cron. */
 export type PlainPing = { checkId: string; atMs: number; dueAtMs: number; expectedAtMs?: number };
 
-/**
- * Stores a result of each ping, and sets last ping and deadline in the snapshots of those heartbeats, unless a newer
- * ping is stored.
- */
+/** Stores pings' results, and sets last ping and deadline in their snapshots, unless a newer one is stored. */
 async function savePings(database: Database, pings: readonly PlainPing[]): Promise<void> {
   const columns = [
     pings.map(({ checkId }) => checkId),

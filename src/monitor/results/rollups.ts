@@ -24,10 +24,7 @@ const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
 
 const lockKey = 4_707_002;
 
-/**
- * Makes the rollups of complete minutes and hours, and deletes those that are too old at `trustedMs`. Returns
- * whether more are missing: then call it again. If several processes call it, one of them does the work.
- */
+/** Rolls up complete minutes and hours, and deletes what is too old at `trustedMs`. True: more are missing. */
 export async function rollUp(
   database: Database,
   { nowMs, trustedMs, settings }: { nowMs: number; trustedMs: number; settings: RollupSettings },
@@ -101,10 +98,7 @@ export const sums = `
     avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
     avg(transfer_ms)::real AS transfer_ms`;
 
-/**
- * Results from $2 to before $3 in buckets of $1 seconds, per location, and over all locations with an empty
- * name. A run counts once, however many locations it has; it is failed at $4 percent.
- */
+/** From $2 to before $3 in buckets of $1 s, per location and over all ("" ). A run counts once; failed at $4 percent. */
 export const aggregate = (condition: string) => `
   SELECT r.check_id, $1::integer AS bucket_seconds, coalesce(r.location, '') AS location, r.starts_at,
     count(*)::integer AS results,

@@ -32,10 +32,7 @@ export async function runUpkeep({ database, settings, nowMs }: Omit<UpkeepParts,
   await database.query(dropOldGaps, [oldest]);
 }
 
-/**
- * The time from which ages are counted (Unix ms). A clock may be ahead, and a deletion is final: after a jump
- * over days without results, the new time is trusted only when there are results of half a day.
- */
+/** Unix ms from which ages count. After a jump it is trusted only with results of half a day: deletion is final. */
 async function readTrusted(database: Database, nowMs: number): Promise<number> {
   const { rows } = await database.query(readClocks, [new Date(nowMs)]);
   const { now_ms, known_ms } = rows[0] as { now_ms: number; known_ms: number | null };

@@ -29,15 +29,11 @@ export async function readDays(
   return new Map([...byCheck].map(([id, pieces]) => [id, toDay(pieces, nowMs)]));
 }
 
-/** A strip without results. */
 export function emptyStrip(nowMs: number): Strip {
   return toDay([], nowMs).strip;
 }
 
-/**
- * Percent of the last 24 hours without an open alert, by check id; of a heartbeat that was expected for a shorter time,
- * of that time. A check without alerts is absent.
- */
+/** Percent of 24 h without an open alert, by check id; of a younger heartbeat of its time. Without alerts absent. */
 export async function readAlertTime(
   database: Database,
   nowMs: number,

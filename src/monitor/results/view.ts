@@ -19,10 +19,7 @@ type Parts = {
   nowMs: () => number;
 };
 
-/**
- * The time for which a list is cached; concurrent callers share a read in progress. Callers need no authentication, and
- * a read is four queries.
- */
+/** A list is cached so long, and reads are shared: callers need no authentication, and a read is four queries. */
 const freshMs = 2_000;
 
 export function createViewChecks(parts: Parts): ViewChecks {

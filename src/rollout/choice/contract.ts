@@ -1,4 +1,3 @@
-/** The choice and the order of a rollout's sentinels. */
 import { z } from "zod";
 import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/text.ts";

@@ -10,10 +10,7 @@ export const mostWaves = 500;
 
 type CapOf = (region: string) => number;
 
-/**
- * The groups of a wave as one wave, or as several of which none has more of a region than its cap. Then each group
- * has waves of its own, which keeps the order of the groups.
- */
+/** The groups as one wave, or several within each region's cap: then each group has waves of its own. */
 export function splitByCap(groups: readonly FleetMember[][], capOf: CapOf): FleetMember[][] {
   const whole = groups.flat();
   if (partsOf(whole, capOf) === 1) return [whole];

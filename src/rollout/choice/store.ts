@@ -1,10 +1,8 @@
-/** The table `rollout_pins`. */
 import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
 import { maxPins, type Pin, type PinProblemCode, pinHandlers, pinsName } from "./contract.ts";
 
-/** The Restate service of pins. */
 export const rolloutPins = iface.service(
   pinsName,
   {

@@ -2,10 +2,7 @@
 import type { Approvals } from "#rollout/policy/contract.ts";
 import { type Condition, start } from "./condition.ts";
 
-/**
- * `wave` is from 1, `of`: how many there are. The first one is judged by what was requested, since it waits before the
- * fleet is frozen: it needs an approval where every wave does, or where the request has one percentage alone.
- */
+/** `wave`: from 1; `of`: their number. The first waits before the freeze: by what was requested. */
 export function needsApproval(
   approvals: Approvals | undefined,
   { wave, of, wavePercentages }: { wave: number; of: number; wavePercentages: readonly number[] },

@@ -4,10 +4,7 @@ import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 import { limitOf } from "#rollout/values/contract.ts";
 import { type Condition, type Stop, start } from "./condition.ts";
 
-/**
- * Without a budget a wave runs to its end, and its first failure is one too many. A sentinel of an earlier wave
- * may fail in a later soak, so all waves so far are judged.
- */
+/** Without a budget a wave ends, and its first failure is one too many. All waves are judged: soaks go on. */
 export const judgeBudget: Condition = ({ head, wave: index, next }) => {
   if (index === undefined) return start;
   const begun = head.waves.slice(0, index + 1);

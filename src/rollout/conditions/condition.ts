@@ -14,10 +14,7 @@ export type Facts = {
   nowMs: number;
   /** "unread": they could not be read. "stale": they were read too long ago, or have changed since. */
   windows: Openings | "unread" | "stale";
-  /**
-   * The unhealthy sentinels, `ofNext` of which would be deployed next. null: nobody asked, or the fleet could not be
-   * listed. "stale": as of the windows.
-   */
+  /** Unhealthy sentinels, `ofNext` of which are next. null: not asked, or not listed. "stale": as of the windows. */
   fleet: { unhealthy: number; ofNext: number } | null | "stale";
 };
 

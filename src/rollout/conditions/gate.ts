@@ -52,10 +52,7 @@ export function withReports(status: GateStatus, reports: readonly CheckReport[])
   };
 }
 
-/**
- * A failed run takes precedence over clean ones before it, and both over the timeout. Before the end of
- * the rollout there is nothing to open, but while the last wave soaks a failed run stops it too.
- */
+/** A failed run precedes clean ones, and both the timeout. It stops a last wave that soaks, too. */
 export const judgeGate: Condition = ({ head, next, nowMs }) => {
   const { gateStatus: status } = head;
   if (status === undefined || next.kind === "deploy") return start;

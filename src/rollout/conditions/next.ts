@@ -4,10 +4,7 @@ import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 /** Another deploy of the current wave, a wave by its index, or the end of the rollout. */
 export type Next = { kind: "deploy" } | { kind: "wave"; index: number } | { kind: "end" };
 
-/**
- * Returns the step after the waves that have ended: the first wave with members that have no result yet. While the
- * fleet is not frozen, the members of the first one are unknown.
- */
+/** The first wave with members without a result. Before the freeze those of the first are unknown. */
 export function nextOf({
   captured,
   waves,

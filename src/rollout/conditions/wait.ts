@@ -8,7 +8,6 @@ import { gatePollMs, newGateStatus } from "./gate.ts";
 import { type Next, unresolved } from "./next.ts";
 import { soakPollMs, soakSecondsOf } from "./soak.ts";
 
-/** The wave after which the rollout waits. */
 export function endedWave({ wait }: RolloutHead): number | undefined {
   return wait?.ended;
 }

@@ -178,10 +178,7 @@ function stopWith(head: RolloutHead): Instruction {
   };
 }
 
-/**
- * The head after a look at the sentinels at `atMs`. Only what two looks in a row have found counts: a health check
- * may fail once. A later write of the head must follow.
- */
+/** Counts only what two looks in a row found: a health check may fail once. A write of the head must follow. */
 async function withStrays(
   ctx: ObjectContext,
   head: RolloutHead,

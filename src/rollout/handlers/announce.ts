@@ -16,7 +16,6 @@ import { toStatus } from "./answer.ts";
 const lastSentKey = "told";
 type LastSent = { rolloutId: string } & Pick<HistoryEntry, "told" | "toldAt">;
 
-/** Sends a transition. */
 function sendTransition(ctx: ObjectContext, head: RolloutHead, told: HistoryEntry["told"]): void {
   const { rolloutId, sequence: toldAt } = head;
   ctx.set<LastSent>(lastSentKey, { rolloutId, told, toldAt });
@@ -112,10 +111,7 @@ export async function sendLateOutcomes(
 /** A transition that an operator caused, with the reason if one was given. */
 export type ByOperator = { event: RolloutEvent; by: string; reason?: string };
 
-/**
- * Writes the head after a transition, sends its message and saves it to history. All messages are sent
- * from this object, one transition after the other, and so reach the channel in order.
- */
+/** Writes the head, sends its message and history. All go from this object, and so reach the channel in order. */
 export async function announce(
   ctx: ObjectContext,
   head: RolloutHead,
@@ -153,7 +149,6 @@ function listAfterPause(ctx: ObjectContext, head: RolloutHead): void {
   ctx.sendClient(rolloutWatch).paused({ rolloutId, ids, ...(fleet !== undefined && { fleet }) });
 }
 
-/** The head with the time of this handler. */
 export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
   return { ...head, updatedAt: toIso(await ctx.date.now()) };
 }

@@ -95,10 +95,7 @@ function launchable({ targets, slots = targets.length }: Limits): number {
   return Math.min(targets.length, down + Math.max(0, slots));
 }
 
-/**
- * Closes batches that were killed and so did not close themselves. For members without a result their
- * deploys are abandoned. Which image those run is unknown, so a rollback still takes them.
- */
+/** Closes killed batches and abandons their deploys. Their image is unknown: a rollback still takes them. */
 export async function closeLostBatches(
   ctx: ObjectContext,
   rollout: SavedRollout,

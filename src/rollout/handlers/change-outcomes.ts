@@ -1,4 +1,3 @@
-/** Changes outcomes that are recorded already. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
 import type { BatchStep } from "#rollout/rules/progress.ts";

@@ -124,7 +124,6 @@ export async function windowsChanged(
   return null;
 }
 
-/** Ends the wait, if it is one that an operator may end. */
 export async function skip(
   ctx: ObjectContext,
   { reason, waiting_for: seen, wave }: SkipRequest,
@@ -181,10 +180,7 @@ function requireWaitingWave(
   throw illegalNow("Approve", head.state, `${now}; check and decide again`);
 }
 
-/**
- * The name of the operator who approves. Throws the 403 for a caller that is nobody in particular, and for the starter,
- * under whatever name.
- */
+/** The approver's name. Throws the 403 for a caller without one, and for the starter under any name. */
 function requireApprover(actor: Actor, { startedBy, accounts: starters }: RolloutHead): string {
   const by = nameOf(actor);
   if (!isPersonal(by)) {

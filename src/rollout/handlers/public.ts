@@ -174,7 +174,6 @@ async function planNow(
   return describePlan(planned, planRollout(fleet, planned));
 }
 
-/** The fields of the policy that the request has. */
 function policyOf(request: RolloutRequest): Pick<StartRequest, "policy"> {
   const policy = Policy.parse(request);
   return Object.keys(policy).length === 0 ? {} : { policy };
@@ -184,10 +183,7 @@ function nameStarter({ by, ...rest }: Actor): Pick<StartRequest, "startedBy" | "
   return { startedBy: by, ...rest };
 }
 
-/**
- * Refuses ids, regions and labels that no sentinel has. False: the fleet cannot be listed, which is no fault of the
- * request; the rollout lists it before its first wave, and pauses then if it finds such a name.
- */
+/** Refuses what no sentinel has. False: the fleet cannot be listed; the first wave finds such names then. */
 async function checkChoice(
   ctx: ObjectSharedContext,
   { fleets, readPins }: PublicParts,
@@ -203,10 +199,7 @@ async function checkChoice(
   });
 }
 
-/**
- * Refuses a gate that could never open, before the registry is called. Once, with the image: the settings may be others
- * when the call is replayed, while the rollout runs.
- */
+/** Refuses a gate that cannot open, before the registry is asked. Once: settings may differ at a replay. */
 async function pin(
   ctx: ObjectSharedContext,
   { readGateChecks, fleets, promotions }: PublicParts,
@@ -226,10 +219,7 @@ async function pin(
   return ctx.run("resolve-image", resolve, pinRetry);
 }
 
-/**
- * Waits for the handler that accepts or refuses the operation. If that handler is killed, Restate kills
- * the run that it sent too, while the head may already say that it runs: a repair checks that at once.
- */
+/** Waits for the decision. If its handler is killed, so is the run that it sent: a repair checks that at once. */
 async function awaitDecision<Answer>(
   ctx: ObjectSharedContext,
   decision: Promise<Answer>,

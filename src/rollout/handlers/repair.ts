@@ -12,10 +12,7 @@ import { armRepair } from "./runs.ts";
 import { isDue, type OrderStop, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
 
-/**
- * The timer: tells history once more, sends a watch for the run, and sets itself again while there is
- * something to watch. Fires once after the end.
- */
+/** The timer: saves history again, sends a watch, and sets itself while there is something to watch. */
 export async function repair(
   ctx: ObjectContext,
   request: { runner?: string },

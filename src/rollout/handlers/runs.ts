@@ -64,10 +64,7 @@ export function waitList(before: RolloutHead | null): string[] {
   return before === null ? [] : [before.runner, ...Object.values(drainOf(before)).flat()];
 }
 
-/**
- * Signals open batches to start no more deploys; those in flight finish and are recorded. The run is
- * signalled too: if it only waits, its caller gets the answer at once.
- */
+/** Stops open batches from starting deploys; those in flight finish. A waiting run's caller is answered at once. */
 export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
   const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
   for (const invocation of [...open, head.runner])

@@ -64,10 +64,7 @@ export async function endByOperator(
   }
 }
 
-/**
- * Waits while the database is unavailable. No order is sent meanwhile either, because each is written to
- * the database first; an answer without the stop would be wrong once the database is back.
- */
+/** Waits while the database is unavailable: no order is sent then, as each is written there first. */
 export async function stopOrders(
   ctx: ObjectContext,
   orders: OrderStop,
@@ -112,10 +109,7 @@ function readOpen(ctx: ObjectContext, { openBatches }: RolloutHead): Promise<Ope
   );
 }
 
-/**
- * The members of open batches without a result. Those that were ordered count as in flight until their
- * result is recorded, even if their deploy has ended by now: otherwise they would not count at all.
- */
+/** Members without a result. Ordered ones are in flight until it is recorded; else they would not count at all. */
 function unresolvedIds(head: RolloutHead, open: readonly OpenBatch[]): string[] {
   const kind = wasRolledBack(head) ? "rollback" : "rollout";
   const { image, includeFailed } = head;
@@ -149,7 +143,6 @@ export function withoutStop({
   return head;
 }
 
-/** Begins a rollback, by an operator or by itself. */
 export async function beginRollback(
   ctx: ObjectContext,
   { include_failed: includeFailed = false, ...actor }: Actor & RollbackRequest,
@@ -195,10 +188,7 @@ async function startRollback(
 /** The name of the caller of an automatic rollback. */
 const automatic = "on_failure";
 
-/**
- * Nothing new starts from here on; what is in flight finishes. The rollback is noted before it begins, so
- * that the repair timer begins it when this handler is killed in between.
- */
+/** What is in flight finishes. The rollback is noted first: the repair timer starts it after a kill. */
 export async function stopFor(
   ctx: ObjectContext,
   head: RolloutHead,

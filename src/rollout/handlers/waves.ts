@@ -78,10 +78,7 @@ export async function storeBatches(ctx: ObjectContext, request: StoreBatches): P
   return null;
 }
 
-/**
- * Completes the freeze: writes the waves into the head, after `storeBatches` has stored the members. False: another
- * capture was first, or the rollout is not the current one any more.
- */
+/** Writes the waves into the head, after `storeBatches`. False: another capture was first, or it is not current. */
 export async function freeze(ctx: ObjectContext, request: Freeze): Promise<boolean> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId || head.captured) return false;

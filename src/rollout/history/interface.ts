@@ -1,4 +1,3 @@
-/** The Restate object through which rollouts write their history. */
 import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";

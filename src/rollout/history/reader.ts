@@ -1,4 +1,3 @@
-/** Reads everything about a rollout, from history. */
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
@@ -38,7 +37,6 @@ export function createRolloutReader(database: Queries) {
       };
     },
 
-    /** The sentinels of the rollout, with their outcomes. */
     async members(rolloutId: string): Promise<Member[]> {
       return (await database.query<Member>(selectMembers, [rolloutId])).rows;
     },
@@ -244,10 +242,7 @@ type RecentRollout = Record<"rolloutId" | "fleet" | "image", string> & {
   endedAtMs?: number;
 };
 
-/**
- * The rollout that runs, by its history; else the last that ended within the hour before, with its last wave and when
- * it ended; else one that is paused, perhaps for weeks, and perhaps of a fleet that serves nobody. null: there is none.
- */
+/** The running one; else one that ended within the hour, or a paused one. null: there is none. */
 export async function readRecentRollout(database: Database): Promise<RecentRollout | null> {
   const { rows } = await database.query(findRecent);
   const [found] = rows;

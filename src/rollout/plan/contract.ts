@@ -1,4 +1,3 @@
-/** The answer of Plan. */
 import { z } from "zod";
 import { CiEvidence } from "#ci/contract.ts";
 import { Gate, OnFailure, Policy } from "#rollout/policy/contract.ts";

@@ -1,4 +1,3 @@
-/** The table `rollout_promotions`. */
 import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -11,7 +10,6 @@ import {
   promotionsName,
 } from "./contract.ts";
 
-/** The Restate service of promotions. */
 export const rolloutPromotions = iface.service(
   promotionsName,
   {

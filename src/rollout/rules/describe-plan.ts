@@ -107,7 +107,6 @@ function notesOn(plan: Omit<RolloutPlan, "notes">): string[] {
   ];
 }
 
-/** Why a rollout has nothing to deploy. */
 export function nothingWords(running: number, leftOut: number): string {
   const all = running + leftOut;
   if (all === 0) return "nothing to do: the fleet has no sentinels";

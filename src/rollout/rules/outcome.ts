@@ -5,10 +5,7 @@ import type { Batch, Outcome } from "#rollout/state.ts";
 /** A rollout deploys the new image, a rollback each sentinel's previous one. */
 export type RunKind = "rollout" | "rollback";
 
-/**
- * The result of one deploy: `index` is the sentinel's index in its batch; `ofFleet`: it failed because
- * the fleet's API failed.
- */
+/** `index`: the sentinel's in its batch; `ofFleet`: it failed because the fleet's API failed. */
 export type DeployOutcome = {
   index: number;
   id: string;

@@ -60,10 +60,7 @@ function tooManyWaves(count: number): ProblemError {
   return new ProblemError<RolloutProblemCode>({ status: 400, code: "too_many_waves", detail });
 }
 
-/**
- * The groups of each wave. Each group takes the seats that the groups before it have left, the first waves
- * first.
- */
+/** Each group takes the seats that the groups before it have left, the first waves first. */
 function fillWaves(
   groups: readonly FleetMember[][],
   sizes: readonly number[],
@@ -88,7 +85,6 @@ function withCovered(waves: readonly Omit<WaveMembers, "covered">[]): WaveMember
   });
 }
 
-/** The waves as the head stores them. */
 export function toWaveProgress(waves: readonly WaveMembers[]): WaveProgress[] {
   let firstBatch = 0;
   return waves.map(({ percentage, members }) => {
@@ -100,7 +96,6 @@ export function toWaveProgress(waves: readonly WaveMembers[]): WaveProgress[] {
   });
 }
 
-/** The batches of one wave, by number. */
 export function batchesOf(wave: WaveProgress): SizedBatch[] {
   return Array.from({ length: wave.batches }, (_, i) => ({
     batch: wave.firstBatch + i,

@@ -41,10 +41,7 @@ type Counts = Pick<
   "succeeded" | "failed" | "leftOut" | "reverted" | "revertedByLastRollback" | "waves" | "tallies"
 >;
 
-/**
- * The head's counts after the step. The batch's previous contribution is subtracted first, so that a
- * step that is repeated, or was half written, counts once.
- */
+/** The batch's previous contribution is subtracted first: a step that is repeated, or half written, counts once. */
 export function recount(head: RolloutHead, { n, batch, after }: BatchStep): Counts {
   const was = head.tallies[n] ?? nothing;
   const is = tallyOf(batch, after);
@@ -74,10 +71,7 @@ export function recount(head: RolloutHead, { n, batch, after }: BatchStep): Coun
   };
 }
 
-/**
- * The head after a batch's outcome has changed. Lists and counts are derived from all members of the
- * batch, so that a step that was killed between two writes loses nothing.
- */
+/** Derived from all members of the batch, so that a step that was killed between two writes loses nothing. */
 export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
   const members = marksOf(step.batch, step.after);
   const others = members.filter(({ to }) => to !== "f").map(({ id }) => id);
@@ -162,10 +156,7 @@ export function inlineLists(total: number, batches: readonly Batch[]): Partial<R
   return { succeededIds: [], failedIds: [], previousImages: Object.fromEntries(pairs) };
 }
 
-/**
- * The waves for a Resume: failures for which the rollout stopped are passed over, and not retried. After an
- * interruption nobody has judged them yet, and they count on.
- */
+/** For a Resume: failures for which it stopped are passed over, not retried. After an interruption they count. */
 export function passOverFailures(
   waves: readonly WaveProgress[],
   { wasInterrupted }: { wasInterrupted: boolean },

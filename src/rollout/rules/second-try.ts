@@ -2,10 +2,7 @@
 import type { Batch, Outcome } from "#rollout/state.ts";
 import type { OutcomeChange } from "./outcome.ts";
 
-/**
- * A sentinel that took the image and does not run it well any more; `ofFleet`: not because of the image. `serves`: the
- * image that it serves, "" for none; absent: not known.
- */
+/** It no longer runs the image well; `ofFleet`: not by the image. `serves`: its image, "" none; absent: not known. */
 export type Stray = { id: string; reason: string; ofFleet?: true; serves?: string };
 
 /** The outcome without its failures, so that those members are deployed again; and what that changes. */

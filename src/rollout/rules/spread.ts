@@ -55,10 +55,7 @@ export function apportion(weights: readonly number[], seats: number): number[] {
   return shares;
 }
 
-/**
- * Returns the first index first among equal values. Sorts the distinct values only, which are few: regions of the same
- * size have the same remainder, and ten thousand regions have only a few sizes.
- */
+/** The first index first among equals. Sorts distinct values, which are few: regions of a size share a remainder. */
 function indexesOfLargest(values: readonly number[], count: number): number[] {
   const byValue = Map.groupBy(values.keys(), (i) => values[i] ?? 0);
   const largest: number[] = [];

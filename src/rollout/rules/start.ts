@@ -10,10 +10,7 @@ import type { HeadPolicy } from "#rollout/state.ts";
 
 // Refuses an image that has not been shown to have passed CI. Pure.
 
-/**
- * None that clients retry by themselves: the refusal is kept under the call's idempotency key, and another attempt with
- * it gets the same. What is pending, or could not be found out, is for a new call.
- */
+/** None that clients retry: the refusal is kept under the idempotency key. What is pending is for a new call. */
 const statuses: Record<Exclude<CiResult, "passed">, number> = {
   failed: 400,
   missing: 400,
@@ -91,10 +88,7 @@ type PrecedingFleet = {
   hasCompleted: boolean;
 };
 
-/**
- * Why the fleet that comes first keeps the image from the next one; undefined: it does not. The status is ahead of
- * history, but has the newest rollout alone.
- */
+/** Why the earlier fleet keeps the image; undefined: it does not. The status is ahead of history, for the newest. */
 export function findHindrance(
   image: string,
   { fleet, status, hasCompleted }: PrecedingFleet,

@@ -100,10 +100,7 @@ function occurrences(window: RolloutWindow, span: Interval): Interval[] {
     .filter(({ startMs, endMs }) => startMs < endMs);
 }
 
-/**
- * Resolves daily times around changes of clocks: a skipped time is as much later, of a repeated one the first counts. A
- * freeze takes the reading by which it is longer.
- */
+/** A skipped time is as much later; of a repeated one the first counts, for a freeze the reading that is longer. */
 function dailyParts(
   { kind, days, from = "00:00", to = "00:00", time_zone: timeZone }: RolloutWindow,
   within: Interval,

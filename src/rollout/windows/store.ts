@@ -1,4 +1,3 @@
-/** The table `rollout_windows`. */
 import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { createRowStore } from "#rollout/rows/store.ts";
@@ -11,7 +10,6 @@ import {
   windowsName,
 } from "./contract.ts";
 
-/** The Restate service of windows. */
 export const rolloutWindows = iface.service(
   windowsName,
   {

@@ -21,7 +21,6 @@ import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
 import { askVersion, connectRunning, createReload } from "./running.ts";
 
-/** The settings that these commands read. */
 type Settings = {
   alertmanager: Record<Environment, AlertmanagerSettings>;
   alerts: Record<Environment, AlertSourceSettings>;
@@ -101,10 +100,7 @@ function findSenders(
   throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
-/**
- * Exports for one environment, or for all that are in use when they share one. Throws with missing settings.
- * Without a version for that of the alert manager at its url.
- */
+/** For one environment, or all that share one. Throws with missing settings. No version: that at its url. */
 export async function exportForAlertmanager(
   settings: Settings & RoutingRows,
   target: { environment?: Environment; alertmanagerVersion?: string },

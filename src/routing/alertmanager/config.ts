@@ -34,5 +34,4 @@ export const alertmanagerConfig = {
     .prefault({}),
 };
 
-/** The settings of one environment's metrics alert manager. */
 export type AlertmanagerSettings = z.infer<ReturnType<typeof alertManager>>;

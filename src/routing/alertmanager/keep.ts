@@ -12,14 +12,10 @@ export type ManagedAlertmanager = {
   running: RunningConfig | undefined;
 };
 
-/**
- * `not_reloaded`: it runs another configuration than its file's; `refused`: it rejected the last one that
- * it was to read; `unknown`: it cannot be read, for the reason given; `not_asked`: no url is set.
- */
+/** `not_reloaded`: it runs another; `refused`: it rejected the last; `unknown`: unreadable; `not_asked`: no url. */
 type RunningVerdict = "in_step" | "not_reloaded" | "refused" | "unknown" | "not_asked";
 
 export type Comparison = {
-  /** The differences in the file. */
   changes: SettingChange[];
   running: RunningVerdict;
   /** Why it is unknown. */
@@ -74,10 +70,7 @@ export type SyncResult = {
   isConfirmed: boolean;
 };
 
-/**
- * Writes the file if it differs, makes the alert manager reload, and waits until it runs the new
- * configuration. If it does not, the old file is put back and reloaded, and the error says so.
- */
+/** Writes, reloads and waits until it runs the new one; else restores the old file, reloads it, and says so. */
 export async function bringInStep(order: SyncOrder): Promise<SyncResult> {
   const { wanted, file, running } = order;
   if (file === "") throw new Error("set config_file first: the file that the alert manager reads");

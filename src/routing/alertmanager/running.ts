@@ -135,10 +135,7 @@ type Reload = (secrets: readonly string[]) => Promise<void>;
 
 type Settings = Pick<AlertmanagerSettings, "url" | "reload_command" | "reload_timeout_seconds">;
 
-/**
- * The reload is by the operator's command or else by a call to its url. With neither it does nothing: Alertmanager reads a
- * token at every message that it sends. Errors never quote the secrets that the function is given.
- */
+/** By the operator's command, else a call to its url, else none: tokens are read at each message. Quotes no secret. */
 export function createReload(settings: Settings): Reload {
   const { url, reload_command: argv, reload_timeout_seconds: seconds } = settings;
   if (argv.length > 0) {

@@ -28,10 +28,7 @@ export type AlertmanagerConfig = { route: RouteNode; receivers: object[] };
 /** The label that distinguishes environments in one alert manager. */
 export const environmentLabel = "environment";
 
-/**
- * With several sources an alert belongs to the one whose environment its label names, otherwise to the
- * first one.
- */
+/** Of several sources an alert's label names the environment's; otherwise it belongs to the first one. */
 export function buildConfig(
   deliveries: readonly [Delivery, ...Delivery[]],
   routes: readonly AlertRoute[],
@@ -53,10 +50,7 @@ export function buildConfig(
 
 type Table = { routes: readonly AlertRoute[]; nameOf: ReceiverNames };
 
-/**
- * Alerts that page are sent at once; others wait a little, since they may resolve by themselves. Repeats
- * reach an incident service that was unavailable before.
- */
+/** Paging alerts are sent at once; others may resolve by themselves. Repeats reach a service that was away. */
 const timings = {
   page: { group_wait: "0s", group_interval: "10s", repeat_interval: "1h" },
   chat: { group_wait: "10s", group_interval: "1m", repeat_interval: "12h" },
@@ -103,10 +97,7 @@ function buildReceivers(delivery: Delivery, { routes, nameOf }: Table): object[]
   }));
 }
 
-/**
- * The routes that take alerts of the source, in the order in which Alertmanager is to try them. Paging
- * ones come first: an alert that several routes take is sent once, with the timings of one that pages.
- */
+/** In the order to try them, paging ones first: an alert that several take is sent once, with a pager's timings. */
 export function routesOf(source: AlertSource, routes: readonly AlertRoute[]): AlertRoute[] {
   const taking = routes.filter((route) => entriesOf(source, route).length > 0);
   const isPaging = ({ escalation }: AlertRoute) => escalation !== null;
@@ -122,10 +113,7 @@ type ReceiverNames = (source: Pick<AlertSource, "environment">, route: AlertRout
 
 const noRoute = "no-route";
 
-/**
- * Names receivers after their routes, in lower case and with hyphens. Where several routes would get one
- * name, and where nothing or `no-route` is left of it, a digest of the route's own name is added.
- */
+/** After their routes, lower-case with hyphens; with a digest where names collide or nothing is left. */
 export function nameReceivers(routes: readonly AlertRoute[]): ReceiverNames {
   const bySlug = Map.groupBy(new Set(routes.map(({ name }) => name)), slugOf);
   const nameOf = (route: string) => {

@@ -19,7 +19,6 @@ import { type FoundRoute, readWritten, type Service } from "./service.ts";
 import { backoff, retryStep, type Tools } from "./steps.ts";
 import type { Reply } from "./transport.ts";
 
-/** The dependencies of an apply. */
 export type ApplyTools = Tools & {
   service: Service;
   /** A route may be missing in lists for so long after its creation. */
@@ -200,10 +199,7 @@ type Creation = { wanted: RouteQuery; content: Content; declared: Content };
 /** A process that was suspended for longer may have been taken for dead, and replaced by another. */
 const freshMs = 5_000;
 
-/**
- * The incident service has no idempotency key and its lists lag behind, so a request with an unknown outcome is never sent
- * again from here. `lost`: the route may exist or not; a list shows which once it has caught up.
- */
+/** There is no idempotency key, and lists lag: never sent again from here. `lost`: a later list shows if it exists. */
 async function createRoute(
   { wanted, content, declared }: Creation,
   tools: ApplyTools,

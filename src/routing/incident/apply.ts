@@ -21,7 +21,6 @@ import { readRoutes } from "./survey.ts";
 
 export type ApplyOrder = {
   request: ApplyRequest;
-  /** Our routes when the apply began, by name. */
   owned: Readonly<Record<string, OwnedRoute>>;
   startedAtMs: number;
   /** Routes, by name, that earlier applies were about to create, with an unknown outcome. */

@@ -8,7 +8,6 @@ import { plainSteps, retryLimits } from "#routing/incident/steps.ts";
 import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
 import { createSend, readOnly } from "#routing/incident/transport.ts";
 
-/** The part of the settings `incident` that these commands read. */
 export type IncidentSettings = { url: string; api_key: string; ids_file: string };
 
 const tools = { steps: plainSteps, retryLimits: retryLimits.terminal };

@@ -1,7 +1,4 @@
-/**
- * Normalizes an alert route: the service returns labels, repeated values and defaults that it does not
- * accept in a write, and none of them counts as a difference.
- */
+/** Normalizes a route: labels, repeated values and defaults that the service adds count as no difference. */
 import { createHash } from "node:crypto";
 import { parseJson } from "#kernel/body.ts";
 import { isShallow } from "#kernel/documents.ts";
@@ -63,10 +60,7 @@ function omit(value: Content, name: string): Content {
 /** Lists whose order matters; every other list is a set. */
 const ordered = new Set(["operations", "branches", "param_bindings"]);
 
-/**
- * The same value for all content that means the same: 0, null, false, an empty text, list or object and
- * an absent member are equal, sets are sorted, and JSON inside a text is normalized.
- */
+/** Equal for the same meaning: 0, null, false, empty and absent are one, sets are sorted, JSON in text normalized. */
 export function canonical(value: Json, name: string): Json {
   if (Array.isArray(value)) return canonicalList(value, name);
   if (isObject(value)) {

@@ -82,10 +82,7 @@ export const ApplyRequest = z.strictObject({
 });
 export type ApplyRequest = z.infer<typeof ApplyRequest>;
 
-/**
- * `conflict`: someone else has changed it since the plan, and it was not overwritten; `not_ours`: it
- * existed before and was not adopted; `failed`: the service refused, or was unavailable for too long.
- */
+/** `conflict`: changed since the plan, not overwritten; `not_ours`: not adopted; `failed`: refused, or unavailable. */
 const outcomes = [
   "created",
   "updated",
@@ -111,7 +108,6 @@ export type RouteResult = z.infer<typeof RouteResult>;
 
 const applyFields = {
   apply_id: z.string(),
-  /** The actor who applies. */
   by: z.string(),
   started_at: z.iso.datetime(),
   /** Number of routes that the apply processes. */
@@ -153,7 +149,6 @@ export const DriftReport = z.object({
   checked_at: z.iso.datetime(),
   /** `unknown`: the routes could not be compared, for the reason given. */
   state: z.enum(["in_step", "drifted", "unknown"]),
-  /** Routes that differ from their rows. */
   routes: z.array(DriftedRoute),
   doubled: z.array(SharedName).default([]),
   reason: z.string().optional(),
@@ -161,7 +156,6 @@ export const DriftReport = z.object({
 export type DriftReport = z.infer<typeof DriftReport>;
 
 export const RoutesStatus = z.object({
-  /** The running apply. */
   applying: z.object(applyFields).nullable(),
   last_apply: ApplyResult.nullable(),
   drift: DriftReport.nullable(),

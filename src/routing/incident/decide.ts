@@ -31,10 +31,7 @@ export type RouteOrder = {
   of: Plan["of"];
   /** Ids that the plan has for its other routes. */
   others: readonly string[];
-  /**
-   * Set when an earlier apply was about to create the route, with an unknown outcome: it may exist.
-   * `leftMs`: for how much longer lists may not show it.
-   */
+  /** An earlier creation of unknown outcome: it may exist. `leftMs`: how long lists may still not show it. */
   open: { declared: Content; leftMs: number } | null;
 };
 

@@ -2,7 +2,6 @@
 import type { AlertRoute, Condition } from "#routing/contract.ts";
 import type { Content, Json, RoutePlan } from "#routing/incident/contract.ts";
 
-/** The ids of names at the incident service. */
 export type Ids = {
   /** Ids by the name of a row of `sources`. */
   sources: ReadonlyMap<string, string>;
@@ -79,10 +78,7 @@ function declareCondition(condition: Condition, ids: Ids): Json {
 
 const namesOnText = ["one_of", "contains_one_of"];
 
-/**
- * Operations that the service takes for one, by the type of the subject: it reads the first back as the
- * second (engine.go of its Terraform provider). On other types they are two.
- */
+/** The service takes these for one, and reads the first back as the second (engine.go of its Terraform provider). */
 const aliasesOfType = new Map([
   ["String", namesOnText],
   ["Link", namesOnText],

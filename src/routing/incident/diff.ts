@@ -1,4 +1,3 @@
-/** Differences of routes, field by field. */
 import type { Content, FieldChange, Json, ThreeWayChange } from "#routing/incident/contract.ts";
 import { canonical, compareText, isObject } from "./content.ts";
 

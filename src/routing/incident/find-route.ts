@@ -3,10 +3,7 @@ import type { FoundRoute, Service } from "./service.ts";
 import { type Attempt, retry, type Tools } from "./steps.ts";
 import type { Reply } from "./transport.ts";
 
-/**
- * `id`: the planned one; `oursId`: of a route that we created or adopted, which may be gone; `others`: ids
- * that the plan has for other routes, which may have the same name.
- */
+/** `id`: planned; `oursId`: created or adopted, perhaps gone; `others`: planned for others, perhaps of this name. */
 export type RouteQuery = {
   name: string;
   id?: string | null;
@@ -33,7 +30,6 @@ export async function findRoute(
   return { kind: "failed", reason };
 }
 
-/** Most routes that are read: it only matters if there are several. */
 const maxNamesakes = 20;
 
 /** The routes that have the name now. Each is read by id, because the list lags behind. */

@@ -20,7 +20,6 @@ export type ApplyWork = {
   by: string;
   startedAtMs: number;
   request: ApplyRequest;
-  /** Routes owned at the start of the apply. */
   owned: OwnedRoutes;
   creations: OpenCreations;
 };

@@ -13,10 +13,7 @@ import type { Rows } from "./resolve.ts";
 import { createApplyService } from "./run.ts";
 import { createSend } from "./transport.ts";
 
-/**
- * Called whenever a worker starts, because a new version may have other rows. `ingressUrl` is Restate's
- * own. Throws when Restate does not accept the call for half a minute.
- */
+/** Called at a worker's start, as rows may be new. `ingressUrl`: Restate's own. Throws after half a minute. */
 export async function startAlertRoutes(ingressUrl: string): Promise<void> {
   const address = `${ingressUrl}/${alertRoutesName}/${alertRoutesKey}/start`;
   await sendToRestate(address, {}, patience.start);

@@ -118,7 +118,6 @@ export async function lost(
   return result;
 }
 
-/** The result of an apply that had ended by itself. */
 async function endOf(ctx: ObjectContext, applyId: string): Promise<ApplyResult> {
   const last = await readLastApply(ctx);
   if (last?.apply_id === applyId) return last;

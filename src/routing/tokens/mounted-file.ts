@@ -47,13 +47,11 @@ export function writeText(file: string, text: string): void {
   replaceFile(file, text, (old) => (old === undefined ? 0o644 : old.mode & 0o777));
 }
 
-/** Restores what `readSecret` returned. */
 export function restoreSecret(file: string, previous: string | null): void {
   if (previous === null) rmSync(file, { force: true });
   else writeSecret(file, previous);
 }
 
-/** Restores what `readText` returned. */
 export function restoreText(file: string, previous: string | null): void {
   if (previous === null) rmSync(file, { force: true });
   else writeText(file, previous);

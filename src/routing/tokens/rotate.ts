@@ -1,7 +1,4 @@
-/**
- * Copies tokens of the incident service into the files of the programs that send with them. A token is
- * tested before it is written, and again as read from the file; when it fails all files are restored.
- */
+/** Copies the incident service's tokens into senders' files, tested before and after; a failure restores all files. */
 import { readSecret, restoreSecret, writeSecret } from "./mounted-file.ts";
 
 /** One sender of alert events, and the file from which it reads its token. */

@@ -64,10 +64,7 @@ function isCommand(command: string | undefined): boolean {
   return command !== undefined && /^[A-Z][A-Z0-9 -]{1,30}$/.test(command);
 }
 
-/**
- * One outcome of all recipients, in the order of the channel's row. While `isPatient`, an event is retried
- * for those whom it has not reached although others have it.
- */
+/** One outcome of all recipients, in the row's order. While `isPatient`, those whom it has not reached get it again. */
 export function combineOutcomes(fates: readonly MailOutcome[], isPatient: boolean): Outcome {
   const open = fates.filter((fate) => fate.kind === "retry");
   const isSomeTaken = fates.some(({ kind }) => kind === "taken");
@@ -98,10 +95,7 @@ type Terms = Destination & { channel: ChannelOf<"email">; timeoutMs: number };
 /** A few, since servers limit them; a mail waits for one of them. */
 const connections = 3;
 
-/**
- * A password is sent over TLS with a certificate that is verified, except to this machine. Where TLS is
- * optional and no password is sent, TLS without a valid certificate is still better than none.
- */
+/** A password is sent over verified TLS only, except to this machine. Without one, TLS without a valid certificate will do. */
 export function serverOf({ address, secret, channel, timeoutMs }: Terms) {
   const isSecure = address.protocol === "smtps:";
   const isLocal = isLoopback(address.hostname);
@@ -133,19 +127,14 @@ function credentialsOf({ address, secret, channel }: Omit<Terms, "timeoutMs">) {
   return user === "" && pass === "" ? undefined : { user, pass };
 }
 
-/**
- * Greylisting lets a mail through after some minutes. After that time those who have the event must not
- * wait any longer for the next one.
- */
+/** Greylisting lets a mail through after some minutes; then those who have the event wait for no one any longer. */
 const patienceMs = 10 * 60_000;
 const mostRemembered = 10_000;
 
 /** The recipients of an event and its time, so that a retry for others is no second mail for these. */
 type Receipt = { sinceMs: number; ids: Set<string> };
 
-/**
- * Remembers accepted mails in this process alone: after a restart a mail may be sent again, with the same Message-ID.
- */
+/** Remembers accepted mails in this process: after a restart one may be sent again, with the same Message-ID. */
 export function createSendEmail(): Send<"email"> {
   const remembered = new LRUCache<string, Receipt>({ max: mostRemembered });
   return async (delivery) => {
@@ -196,10 +185,7 @@ async function sendAll(delivery: Delivery<"email">, taken: Set<string>): Promise
 /** A session takes a few KB, with the certificates. */
 const mostAnswered = 65_536;
 
-/**
- * A connection that breaks off when the server says more than any has to: nodemailer keeps all lines, and is busy with
- * them long after the attempt.
- */
+/** Breaks off when the server says more than any has to: nodemailer keeps all lines, and stays busy with them. */
 function boundAnswers(connection: Socket): Socket {
   let answered = 0;
   const answers = new Transform({

@@ -48,10 +48,7 @@ async function openEngine({ Session }: Library, directory: string): Promise<Engi
   return { writer, readers };
 }
 
-/**
- * Replaces the session after a failure: the partial output of the failed statement remains in its session
- * and would be prepended to the next one's result, perhaps another caller's.
- */
+/** Replaces the session after a failure: the failed statement's output would be prepended to the next one's result. */
 async function renew(lane: Lane): Promise<void> {
   try {
     lane.session.close();
@@ -62,10 +59,7 @@ async function renew(lane: Lane): Promise<void> {
   }
 }
 
-/**
- * By a signal, not `process.exit`, which waits for native code, and so for the very query that must be ended,
- * while no other is answered. Confirmed inserts are on disk.
- */
+/** By a signal: `process.exit` waits for native code, and so for the very query. Confirmed inserts are on disk. */
 function endNow(): void {
   process.kill(process.pid, "SIGKILL");
 }

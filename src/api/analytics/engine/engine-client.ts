@@ -31,7 +31,6 @@ export type EngineQuery = {
 
 export type Row = Record<string, unknown>;
 
-/** Limits of each query. */
 export const queryLimits = {
   seconds: 10,
   memoryBytes: 1_000_000_000,

@@ -4,7 +4,6 @@ import { text } from "node:stream/consumers";
 
 export type StatementRequest = {
   sql: string;
-  /** An INSERT with rows in `body`. */
   insert: { table: string; format: "JSONEachRow" } | undefined;
   body: Buffer;
   settings: Record<string, string>;
@@ -31,7 +30,6 @@ const transport = new Set([
 
 const insertPattern = /^INSERT INTO ([\w.]+) FORMAT JSONEachRow$/;
 
-/** Reads a request with its body. */
 export async function readRequest(request: IncomingMessage): Promise<StatementRequest> {
   const { searchParams } = new URL(request.url ?? "/", "http://localhost");
   const settings = Object.fromEntries(

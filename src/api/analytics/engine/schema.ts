@@ -29,7 +29,6 @@ type Family = {
   columns: string;
   /** Sort order of the rows after the workspace, and of the rollups. */
   order: string;
-  /** The prefix of its rollups' names. */
   prefix: string;
   dimensions: readonly { name: string; type: string }[];
   sums: readonly { name: string; from: string }[];
@@ -87,7 +86,6 @@ function startOf(rollup: Rollup): string {
   return `toDateTime(${start}, 'UTC')`;
 }
 
-/** All statements that create a database and its tables. */
 export function schemaStatements(database: string, retention: Retention): string[] {
   const of = { database, retention };
   return [

@@ -126,10 +126,7 @@ export class JournalPage {
     return this.#next;
   }
 
-  /**
-   * Hands over all rows so far, whether or not they could be written. The page keeps none: it may have to stay
-   * for long after them, as the name of its file.
-   */
+  /** Hands over all rows, written or not. The page keeps none: it may stay for long, as the name of its file. */
   takeChunks(): Chunks {
     this.#collect();
     const chunks = this.#chunks;
@@ -229,10 +226,7 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
 }
 
-/**
- * Moves the rows of a killed run into the spool, and returns how many it could not move. A journal that
- * cannot be read, or for which there is no space, is left for the next start; the others are moved.
- */
+/** Moves a killed run's rows into the spool, and returns how many it could not; their journals stay for the next start. */
 export async function recoverJournals(
   { dir, log }: JournalSettings,
   spool: Spool,

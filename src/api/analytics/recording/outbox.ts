@@ -4,10 +4,7 @@ import type { Log } from "#kernel/log.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";
 
-/**
- * Place of a batch: on disk; or in memory, until `left` resolves, and so no longer than this process; or nowhere,
- * for want of space.
- */
+/** Place of a batch: on disk; in memory until `left` resolves; or nowhere, for want of space. */
 type Placement =
   | { state: "spooled" }
   | { state: "held"; left: Promise<void> }

@@ -115,7 +115,6 @@ class BatchingRecorder implements AnalyticsRecorder {
   /** Rows in memory, encoded or not, except those that the outbox holds. */
   #buffered = 0;
   #sealing = Promise.resolve();
-  /** A seal that has not begun; undefined: none. */
   #nextSeal: Promise<void> | undefined;
   /** The length of the text of the page that goes to the spool now. */
   #sealingChars = 0;
@@ -215,10 +214,7 @@ class BatchingRecorder implements AnalyticsRecorder {
     if (held !== undefined) void Promise.all(held).then(() => page.discard());
   }
 
-  /**
-   * Returns what has to leave the memory before the page may be discarded; undefined: it has to stay for the next
-   * start, which reads it again. Never throws.
-   */
+  /** Returns what must leave the memory first; undefined: the page stays for the next start. Never throws. */
   async #spool(page: JournalPage): Promise<Promise<void>[] | undefined> {
     let held: Promise<void>[] | undefined = [];
     let reason = "rows that cannot be encoded";

@@ -29,7 +29,6 @@ type Header = z.infer<typeof Header>;
 
 const maxHeaderBytes = 512;
 
-/** A new, empty segment, open for writing and reading. */
 export async function createSegment(path: string, number: number): Promise<Segment> {
   const file = await open(path, "wx+", 0o600);
   return { path, number, length: 0, gaps: new Map(), rows: 0, file };
@@ -78,10 +77,7 @@ export async function readRecord(segment: Segment, offset: number) {
   return { batch: { token, table, rows, body } satisfies Batch, end: bodyStart + body.length };
 }
 
-/**
- * Scans a segment of an earlier run for complete records, from an offset on, or from its beginning when the
- * file ends before the offset.
- */
+/** Scans an earlier run's segment for complete records, from an offset; from its start if the file ends before that. */
 export async function scanSegment(path: string, number: number, offset: number) {
   const bytes = await readFile(path);
   const from = offset <= bytes.length ? offset : 0;

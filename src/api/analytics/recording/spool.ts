@@ -78,10 +78,7 @@ export class Spool {
     await writeRecord(await this.#segmentForWriting(), batch);
   }
 
-  /**
-   * The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`, or another error when
-   * the process lacks resources and the file is undamaged.
-   */
+  /** The oldest batch that is not stored, if any. Throws `SpoolDamagedError`, or another error for want of resources. */
   async peek(): Promise<Batch | undefined> {
     if (this.#peeked !== undefined) return this.#peeked.batch;
     await this.#leaveFinished();

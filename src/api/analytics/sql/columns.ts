@@ -7,8 +7,6 @@ import { type Source, takeAlias, writeAlias } from "./sources.ts";
 import { readableColumns } from "./tables.ts";
 import { writeName } from "./write.ts";
 
-// Reads WITH: named queries and named values.
-
 type NamedReading = {
   reading: ParsedQuery;
   names: Names;

@@ -17,7 +17,6 @@ const codeOf = {
   retention: "user/bad_request/query_range_exceeds_retention",
 } as const satisfies Record<string, QueryFault>;
 
-/** The 400 of a refused query. */
 export function refuse(fault: keyof typeof codeOf, detail: string): ApiError {
   return new ApiError(codeOf[fault], detail);
 }
@@ -35,10 +34,7 @@ export type Token =
 
 export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
 
-/**
- * One alternative per kind of token; sticky, so that nothing between two tokens is skipped. Comments count as
- * space: they separate words, and are dropped.
- */
+/** One alternative per kind of token; sticky, so that nothing in between is skipped. Comments count as space. */
 const pattern =
   /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|::|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
 
@@ -164,10 +160,7 @@ export class Cursor {
     this.#at = place;
   }
 
-  /**
-   * Advances to the first of these words in the present query, skipping everything in brackets and names
-   * after AS, and returns it; undefined: there is none.
-   */
+  /** Advances to the first of these words, skipping brackets and names after AS, and returns it; undefined: none. */
   skipTo(words: readonly string[]): string | undefined {
     for (let depth = 0; depth >= 0 && this.peek().kind !== "end"; this.next()) {
       if (depth === 0) {
@@ -185,7 +178,6 @@ export class Cursor {
     return this.isMark(")") || this.isMark("]") ? -1 : 0;
   }
 
-  /** The refusal of the next token. */
   unexpected(wanted: string): ApiError {
     const token = this.peek();
     // WITH alone does not say which of its clauses is not supported.
@@ -222,7 +214,6 @@ export type ParsedQuery = {
   recordReference: (cursor: Cursor) => void;
   /** The unit of a column of the present query's tables; undefined: it is not a time. */
   unitOf: (names: readonly string[]) => Unit | undefined;
-  /** The expression that a WITH has given this name. */
   namedValue: (name: string) => Piece | undefined;
   /** Reads the body of a lambda, whose parameter hides a WITH's name. */
   withParameter: <Result>(name: string, read: () => Result) => Result;

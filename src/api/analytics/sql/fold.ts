@@ -1,7 +1,4 @@
-/**
- * Evaluates constant times, so that a query beyond the retention can be refused. The value of any other
- * expression is left undefined: nothing is refused here.
- */
+/** Evaluates constant times, so that a query beyond the retention can be refused. Of anything else it says nothing. */
 
 export type Value =
   | { kind: "number"; of: number }
@@ -9,10 +6,7 @@ export type Value =
   | { kind: "date" | "time"; atMs: number }
   | { kind: "interval"; ms: number };
 
-/**
- * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": not a time, but an aggregate
- * state of the store, or a value that contains one.
- */
+/** "day": a Date; "moment": a DateTime, or perhaps a Date; "state": an aggregate state, or a value with one. */
 export type Unit = "ms" | "seconds" | "moment" | "day" | "state";
 
 /** A part of a query: its SQL, and what is known of it. */
@@ -23,7 +17,6 @@ export type Piece = {
   column?: string | undefined;
   /** The heading of a selected column that consists of this part alone. */
   heading?: string | undefined;
-  /** The unit of a time. */
   unit?: Unit | undefined;
 };
 

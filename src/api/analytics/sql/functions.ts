@@ -1,16 +1,13 @@
 /** The functions that a query may use, as ClickHouse spells them. */
 
 const names = [
-  // Aggregates.
   ...["count", "sum", "avg", "min", "max", "any", "anyLast", "argMin", "argMax", "groupArray"],
   ...["groupUniqArray", "uniq", "uniqExact", "quantile", "quantiles", "median", "countIf", "sumIf"],
   ...["avgIf", "minIf", "maxIf", "uniqIf", "uniqExactIf", "quantileIf", "topK", "sumMap"],
-  // Window functions.
   ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
   ...["first_value", "last_value"],
   // These read the aggregate states of the rollups.
   ...["avgMerge", "quantilesTDigestMerge", "sumMerge"],
-  // Time.
   ...["now", "now64", "today", "yesterday", "toDate", "toDateTime", "toDateTime64", "toYear"],
   ...["toTimeZone"],
   ...["toMonth", "toDayOfMonth", "toDayOfWeek", "toHour", "toMinute", "toSecond", "toYYYYMM"],
@@ -24,15 +21,11 @@ const names = [
   ...["addSeconds", "addMinutes", "addHours", "addDays", "addWeeks", "addMonths"],
   ...["subtractSeconds", "subtractMinutes", "subtractHours", "subtractDays", "subtractWeeks"],
   "subtractMonths",
-  // Text.
   ...["lower", "upper", "substring", "concat", "length", "trim", "startsWith", "endsWith"],
   ...["JSONExtractString", "position", "splitByChar", "empty", "notEmpty"],
-  // Numbers and types.
   ...["round", "floor", "ceil", "abs", "toString", "toInt32", "toInt64", "toUInt32", "toUInt64"],
   ...["toFloat64", "greatest", "least", "intDiv", "modulo"],
-  // Conditionals.
   ...["if", "multiIf", "coalesce", "ifNull", "nullIf", "isNull", "isNotNull"],
-  // Arrays.
   ...["has", "hasAny", "hasAll", "arrayJoin", "arrayFilter", "arrayMap", "arrayExists"],
   ...["arrayElement", "arrayDistinct", "arraySort", "arrayStringConcat", "indexOf", "tuple"],
 ] as const;

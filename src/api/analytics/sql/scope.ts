@@ -2,7 +2,6 @@
 import type { Piece, Unit } from "./fold.ts";
 import type { Units } from "./units.ts";
 
-/** An item of a WITH. */
 type NamedItem = { query: string; units: Units } | { value: Piece };
 
 /** The scope of one SELECT: its sources and its aliases. */
@@ -28,7 +27,6 @@ export class Scope {
     return [...this.#sources.values()].find((units) => units.has(first))?.get(first);
   }
 
-  /** Adds the columns of `*`, or of `source.*`. */
   answerAll(source?: string): void {
     for (const [name, units] of this.#sources) {
       if (source !== undefined && source !== name) continue;

@@ -6,7 +6,6 @@ import type { Scope } from "./scope.ts";
 import type { Units } from "./units.ts";
 import { writeName } from "./write.ts";
 
-/** A source's SQL, and the units of its columns. */
 export type Source = { sql: string; units: Units };
 
 export type SourceReading = {

@@ -1,4 +1,3 @@
-/** The tables that queries may read, by name. */
 import { type Retention, rollups } from "#api/analytics/retention.ts";
 import { refuse } from "./cursor.ts";
 import type { Source } from "./sources.ts";
@@ -22,7 +21,6 @@ const states = [
 const summedUnits: Units = new Map([["time", "moment"], ...states]);
 const dailyUnits: Units = new Map([["time", "day"], ...states]);
 
-/** The units of a table's columns. */
 function unitsOf(table: QueryTable): Units {
   if (table.kept === "raw") return rawUnits;
   return hasDays(table) ? dailyUnits : summedUnits;
@@ -46,7 +44,6 @@ export const readableColumns = `* REPLACE (${[
 
 const prefixes = { verifications: "key_verifications", ratelimits: "ratelimits" } as const;
 
-/** The tables of one procedure. */
 export function tablesOf(family: QueryFamily): ReadonlyMap<string, QueryTable> {
   const prefix = prefixes[family];
   const summed = rollups.map((kept) => ({ name: `${prefix}_per_${kept}_v1`, kept }));

@@ -1,14 +1,10 @@
-/**
- * Units of times. Raw rows have unix milliseconds, rollups a DateTime or Date: the store compares the two as
- * plain numbers, so that a mixed comparison would match all rows or none.
- */
+/** Units of times: raw rows have ms, rollups a DateTime or Date, and the store would compare the two as plain numbers. */
 import { isTimeZone } from "#kernel/time.ts";
 import { refuse } from "./cursor.ts";
 import type { Piece, Unit } from "./fold.ts";
 
 const dayMs = 86_400_000;
 
-/** Columns with a unit, by name. */
 export type Units = ReadonlyMap<string, Unit>;
 
 const dayMakers = /^(today|yesterday|toDate|toStartOf(Week|Month|Quarter|Year))$/;
@@ -26,7 +22,6 @@ const keepers =
 const stateReaders =
   /^(\w+Merge|count|countIf|uniq\w*|length|empty|notEmpty|isNull|isNotNull|has\w*|indexOf)$/;
 
-/** The unit of a function's result. */
 export function unitOfCall(name: string, args: readonly Piece[]): Unit | undefined {
   if (args.some(({ unit }) => unit === "state"))
     return stateReaders.test(name) ? undefined : "state";
@@ -53,7 +48,6 @@ export function carriedState(pieces: readonly Piece[]): Pick<Piece, "unit" | "co
   return state === undefined ? {} : { unit: "state", column: state.column };
 }
 
-/** The unit of a sum or difference. */
 export function unitOfSum(left: Piece, right: Piece): Unit | undefined {
   if (left.unit === "state" || right.unit === "state") return undefined;
   if (isMoment(left.unit) || isMoment(right.unit)) {

@@ -24,7 +24,6 @@ export function createAddressOf(trustProxy: TrustProxy): AddressOf {
 /** `count`: counts a request in the metrics; undefined: none are. */
 export type FastRoute = { start: StartAnswer; count: CountRequest | undefined };
 
-/** The routes by path. */
 export type FastRoutes = ReadonlyMap<string, FastRoute>;
 
 export function createFastRoutes(
@@ -40,13 +39,11 @@ export type Head = {
   text: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Length of the body, in bytes. */
   length: number;
 };
 
 export type FastRequest = {
   head: Head;
-  /** Parsed. */
   body: unknown;
   /** The bytes that came after it. */
   rest: Buffer | undefined;
@@ -59,10 +56,7 @@ const emptyLine = Buffer.from("\r\n\r\n");
 /** The head, and a part of the body. */
 type RequestPart = { head: Head; isIncomplete: true };
 
-/**
- * The request that these bytes begin with; undefined: anything else. `known`: the head before on the same connection, which
- * is not read again if it is the same.
- */
+/** The request at the start of these bytes; undefined: anything else. `known`: the connection's last head, not read again. */
 export function readRequest(bytes: Buffer, known?: Head): FastRequest | RequestPart | undefined {
   const end = bytes.indexOf(emptyLine);
   if (end < 0 || end > longestHead) return undefined;

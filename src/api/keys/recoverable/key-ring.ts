@@ -24,10 +24,7 @@ const algorithm = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * `entries` are `<id>:<32 bytes in base64>`; the first one seals, all of them open. To rotate, put a
- * new one in front and keep the old ones until nothing is sealed by them any more.
- */
+/** `entries`: `<id>:<32 bytes in base64>`; the first seals, all open. To rotate, add one in front; keep the old ones. */
 export function createKeyRing(entries: readonly string[]): KeyRing {
   const keys = new Map(entries.map(parseEntry));
   const [currentId] = keys.keys();
@@ -80,10 +77,7 @@ function parseEntry(entry: string): [id: string, key: Buffer] {
   return [id, key];
 }
 
-/**
- * Records in the audit log which keys are about to be shown in clear text. Throws when it cannot be
- * written: then they are not shown.
- */
+/** Records in the audit log which keys are about to be shown. Throws when it cannot: then they are not shown. */
 export async function recordShown(
   change: MakeChange,
   call: Call,

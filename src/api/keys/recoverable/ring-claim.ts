@@ -1,7 +1,4 @@
-/**
- * Compares the `api.encryption_keys` of the processes of a database, by a mark of each key, which does not reveal
- * it. A process with other keys would seal what no other process can open.
- */
+/** Compares `api.encryption_keys` of a database's processes by marks: one with other keys would seal what none can open. */
 import type { ClientBase } from "pg";
 import type { Database } from "#kernel/database.ts";
 import { cleanText } from "#kernel/text.ts";

@@ -20,10 +20,7 @@ export function onKey(key: Place, action: string): Requirement {
   );
 }
 
-/**
- * Returns the requirement for giving a key permissions or roles, or taking them away. The URN grant suffices; by
- * plain permissions, those on roles and permissions (`rbac`) are needed too.
- */
+/** Requirement for changing a key's permissions or roles: the URN grant, or plain permissions with those of `rbac`. */
 export function mayLink(key: Place, ...rbac: string[]): Requirement {
   const urn = `unkey:v1:${key.workspaceId}:keyspaces/${key.keySpaceId}/keys/${key.id}#update_key`;
   const plain = anyOf("api.*.update_key", `api.${key.apiId}.update_key`);
@@ -111,7 +108,6 @@ export function requireRecoverable(space: { storesEncryptedKeys: boolean }): voi
   );
 }
 
-/** An audit entry of one key. */
 export function recordKey(
   change: Change,
   event: "key.update" | "key.delete",

@@ -38,10 +38,7 @@ ${keyTables}
 JOIN key_spaces s ON s.id = k.key_space_id
 LEFT JOIN encrypted_keys e ON e.key_id = k.id`;
 
-/**
- * The keys for which `where` holds (over `k`, with `values`; ORDER BY and LIMIT may follow), including
- * deleted ones unless it excludes them.
- */
+/** Keys for which `where` holds (over `k`, with `values`; ORDER BY and LIMIT may follow); deleted ones too. */
 export async function loadKeyDetails(
   connection: Database | ClientBase,
   where: string,

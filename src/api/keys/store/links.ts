@@ -6,7 +6,6 @@ import { refuseTooManyByRoles } from "#api/permissions/permission-store.ts";
 export type Links = {
   keyId: string;
   kind: "permission" | "role";
-  /** Ids of the permissions or roles. */
   ids: readonly string[];
 };
 
@@ -33,7 +32,6 @@ export async function addLinks(change: Change, links: Links): Promise<void> {
   for (const { id } of rows) recordLink(change, "connect", { ...links, id });
 }
 
-/** Removes links from the key. */
 export async function removeLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   const { rows } = await change.transaction.query<{ id: string }>(
@@ -43,7 +41,6 @@ export async function removeLinks(change: Change, links: Links): Promise<void> {
   for (const { id } of rows) recordLink(change, "disconnect", { ...links, id });
 }
 
-/** Replaces all links of the key by these. */
 export async function replaceLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   const { rows } = await change.transaction.query<{ id: string }>(

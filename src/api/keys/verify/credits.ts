@@ -7,10 +7,7 @@ export type Payment = { isPaid: boolean; remaining: number | null };
 /** Retries when credits are added between the update and the read; in practice the first try suffices. */
 const maxTries = 20;
 
-/**
- * Takes `cost` from the key's credits if it has that many. A cost of 0 only reads. Only a successful update
- * counts as paid: credits that a later read finds may have been added in between.
- */
+/** Takes `cost` (0: only reads) if there is that much. Only a successful update counts: credits may be added meanwhile. */
 export async function spendCredits(
   database: Database,
   keyId: string,

@@ -7,10 +7,7 @@ import { bareAddress } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
 import type { VerifyInput } from "./schemas.ts";
 
-/**
- * The address of a gateway's client: the first one that it forwards, without its port; the gateway's own
- * when it forwards none. It is trusted, since only callers with a valid root key get here.
- */
+/** The client's address: the first forwarded one, without port, else the gateway's. Callers with a root key are trusted. */
 export function clientAddress(forwardedFor: string | string[] | undefined, own: string): string {
   const first = String(forwardedFor ?? "").split(",", 1)[0] ?? "";
   return bareAddress(first.trim()) || own;
@@ -37,10 +34,7 @@ export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database
   };
 }
 
-/**
- * Clients that guess keys come through a gateway, which has one address and one workspace: they are
- * distinguished by the forwarded address, and the budget of all of them together is bounded.
- */
+/** Clients that guess keys share a gateway's address: told apart by the forwarded one, with one bounded budget for all. */
 const askerOf =
   ({ workspaceId, headers, remoteIp }: Call) =>
   (): Asker => {

@@ -69,7 +69,6 @@ export class Cells {
     if (sweeps) this.#timer = setInterval(() => this.#sweepAll(), sweepEveryMs).unref();
   }
 
-  /** The number of counters. */
   get size(): number {
     let size = 0;
     for (let part = 0; part < this.memory.parts; part += 1) size += this.#state(part, words.size);

@@ -21,7 +21,6 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
   peek: (request: LimitRequest) => Cell | undefined;
   /** Joins a counter of another limiter with the one here. */
   learn: (request: LimitRequest, cell: Cell) => void;
-  /** Number of counters in memory. */
   size: () => number;
 };
 

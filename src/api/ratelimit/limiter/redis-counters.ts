@@ -19,10 +19,7 @@ type Take = (
   known: readonly (Cell | undefined)[],
 ) => Promise<CountedUsage[]>;
 
-/**
- * A batch that has so many limits is sent at once; with the last call it may have a call's worth more. They take
- * Redis well below a millisecond, in which it serves nobody else.
- */
+/** A batch with so many limits is sent at once. They take Redis well below a millisecond, in which it serves nobody else. */
 const limitsPerBatch = 100;
 
 /** Most batches of one workspace in flight: its further requests wait here, not before others in Redis. */
@@ -196,7 +193,6 @@ type RedisSettings = {
   url: string;
   /** The clock of the windows; absent: Redis's own, which all processes share. */
   clock?: () => number;
-  /** The timeout of a call. */
   answerTimeoutMs?: number | undefined;
   /** Counts what is not stored because its workspace has its share of the memory. */
   evicted?: { own: number };

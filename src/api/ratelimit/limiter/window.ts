@@ -49,10 +49,7 @@ export function fits({ limit, cost }: LimitRequest, used: number): boolean {
   return limit > 0 && used + cost <= limit;
 }
 
-/**
- * The state of one request's limit in a batch. `used`: by others and by the earlier requests of the batch;
- * `usedByOthers`: without the batch.
- */
+/** A limit in a batch. `used`: by others and earlier requests of the batch; `usedByOthers`: without the batch. */
 export type Usage = { passed: boolean; used: number; usedByOthers: number; endsMs: number };
 
 /** The answers to a batch; one that fails counts none of its requests. */

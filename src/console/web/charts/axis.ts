@@ -4,7 +4,6 @@ import { browserTimes, type Times } from "#console/web/times.ts";
 
 /** The properties that the lines of a chart have in common. */
 export type Unit = {
-  /** The words for one value. */
   words: (value: number) => string;
   /** The possible distances between two labels of the axis. */
   steps: readonly number[];
@@ -54,10 +53,7 @@ export const elapsed: Unit = {
   labels: (values) => values.map(duration),
 };
 
-/**
- * The labels of Unix seconds: the clock, to the second if a step is less than a minute, with the day below the first one
- * of each day; for steps of a day and more the day, with the year below the first one of each year.
- */
+/** Labels of Unix seconds: the clock, with the day at the first of each; for steps of days the day, with the year. */
 export function timeLabels(
   seconds: readonly number[],
   step: number,
@@ -80,7 +76,6 @@ export function bucketsOf(span: { from: number; to: number }, seconds: number): 
   return Array.from({ length: Math.max(0, count) }, (_, n) => first + n * seconds);
 }
 
-/** The value of each bucket; `absent` for buckets without a point. */
 export function alongBuckets<Point>(
   buckets: readonly number[],
   points: readonly { at: string; point: Point }[],

@@ -13,10 +13,7 @@ async function load(): Promise<void> {
   loaded.value ??= (await import("./chart.tsx")).Chart;
 }
 
-/**
- * A server that answers and has no such file so often may be of another version than the page. Some browsers remember,
- * too, that a file was not there: a reload helps in both cases.
- */
+/** Then the server may be of another version, or the browser remembers a missing file: a reload helps in both cases. */
 const mostFailures = 3;
 
 export function LazyChart(props: ComponentProps<typeof Chart>) {

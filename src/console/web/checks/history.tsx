@@ -17,7 +17,6 @@ import type {
 
 const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
 
-/** The last runs, or pings. */
 export function LastResults({ check }: { check: CheckView }) {
   const { data, error } = useRead("CheckReads/History", { check: check.id, limit: 25 }, 10_000);
   return (

@@ -1,4 +1,3 @@
-/** The sentinel under the pointer, and the selected one. */
 import { signal } from "@preact/signals";
 
 /** The sentinel under the pointer or the keyboard's focus, and its position in the window. */

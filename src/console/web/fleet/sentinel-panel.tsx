@@ -1,4 +1,3 @@
-/** The details of one sentinel. */
 import type { ComponentChildren } from "preact";
 import type { SentinelDetail, SentinelMark } from "#console/contract.ts";
 import { count } from "#console/web/format.ts";

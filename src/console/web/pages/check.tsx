@@ -1,4 +1,3 @@
-/** The page of one check or heartbeat. */
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
@@ -119,7 +118,6 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
   );
 }
 
-/** The alerts of a check, and their deliveries. */
 function Alerts({ check }: { check: CheckView }) {
   const limit = 20;
   const episodes = useRead("CheckReads/Episodes", { check: check.id, limit }, 10_000);

@@ -1,4 +1,3 @@
-/** A past rollout: its end, and the way there. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PastMark, PastRollout, RolloutPast } from "#console/contract.ts";
 import { countsOf } from "#console/counts.ts";

@@ -33,7 +33,6 @@ export function PinsPage() {
 
 type Props = { pins: readonly ListedPin[]; reload: () => void };
 
-/** The pins, each with a button that removes it. */
 function PinTable({ pins, reload }: Props) {
   return (
     <RowTable

@@ -24,7 +24,6 @@ export function PromotionsPage() {
 
 type Props = { promotions: readonly ListedPromotion[]; reload: () => void };
 
-/** The promotions, each with a button that removes it. */
 function PromotionTable({ promotions, reload }: Props) {
   return (
     <RowTable
@@ -44,7 +43,6 @@ function PromotionTable({ promotions, reload }: Props) {
 
 type PromotionFields = { id: string; fleet: string; after: string; reason: string };
 
-/** The form of a new promotion. */
 function PromotionForm({ reload }: { reload: () => void }) {
   const [fleet] = ownFleets();
   if (fleet === undefined) {

@@ -1,4 +1,3 @@
-/** The current rollout, live. */
 import type { LiveRollout } from "#console/contract.ts";
 import { chosenFleet } from "#console/web/chosen-fleet.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";

@@ -62,7 +62,6 @@ function Now({ now: { is_open: isOpen, reason, until } }: { now: Opening }) {
 
 type Props = { windows: readonly ListedWindow[]; reload: () => void };
 
-/** The windows, each with a button that removes it. */
 function WindowTable({ windows, reload }: Props) {
   return (
     <RowTable

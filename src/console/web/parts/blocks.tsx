@@ -42,7 +42,6 @@ export function Missing({ title, children, back }: Props) {
 
 type PanelProps = {
   title: string;
-  /** The text beside the title. */
   note?: string;
   beside?: ComponentChildren;
   children: ComponentChildren;
@@ -65,9 +64,7 @@ export function Panel({ title, note, beside, children }: PanelProps) {
 
 type TableProps = {
   class?: string;
-  /** The names of the columns. */
   names: readonly string[];
-  /** The names of the columns with numbers. */
   numbers?: readonly string[];
   /** Says what the buttons of the last column do; undefined: there are none. */
   action?: string | undefined;

@@ -8,7 +8,6 @@ export type Question = {
   title: string;
   /** The sentences that say what will happen. */
   lines: string[];
-  /** The label of the button. */
   verb: string;
   isGrave: boolean;
   /** A choice, or a text without which, unless it is optional, the button does nothing. */

@@ -47,10 +47,7 @@ export type Faults<Name extends string> = {
 
 export const noFaults: Faults<never> = { fields: {}, rest: "" };
 
-/**
- * A refusal has one line for each fault, which begins with the path of the value that it is about: that of the
- * field, or of what is in its value. `fields`: each field with its path in the request.
- */
+/** A refusal's lines begin with the path of the faulty value. `fields`: each field with its path in the request. */
 export function faultsOf<Name extends string>(
   refusal: string,
   fields: Readonly<Record<Name, string>>,

@@ -3,20 +3,17 @@ import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Faults } from "./fields.ts";
 
-/** The properties that each part of a form gets. */
 export type FormPart<Fields extends object> = {
   fields: Fields;
   faults: Faults<keyof Fields & string>["fields"];
   change: (part: Partial<Fields>) => void;
 };
 
-/** The fields that have text. */
 type TextName<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends string ? Name : never;
 }[keyof Fields] &
   string;
 
-/** A field with text. */
 type Entry<Fields> = {
   of: TextName<Fields>;
   name: string;
@@ -114,7 +111,6 @@ export function Fault({ fault }: Pick<Props, "fault">) {
   );
 }
 
-/** The fault of the field, for `Field` and `Fault`; undefined: there is none. */
 export function faultOf<Name extends string>(of: Name, faults: Faults<Name>["fields"]) {
   const words = faults[of];
   return words === undefined ? undefined : { id: `${of}-fault`, words };
@@ -135,10 +131,7 @@ type FormProps = {
   children: ComponentChildren;
 };
 
-/**
- * The first refused field gets the focus once for each refusal; a folded group with it is unfolded. Above the button is
- * what is wrong with no field.
- */
+/** The first refused field gets the focus once, its group unfolded. Faults of no field are above the button. */
 export function Form({ faults, button, submit, isOpened, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each refusal

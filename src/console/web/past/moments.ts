@@ -26,7 +26,6 @@ export function openPast(coded: RolloutPast): Past {
   return { last, lost, fromMs: Date.parse(coded.from), stepMs: coded.step_ms, initial, changes };
 }
 
-/** The mark of each sentinel, after all that has changed up to the moment. */
 export function marksAt({ initial, changes }: Past, moment: number): PastMark[] {
   const marks = [...initial];
   for (const change of changes) {
@@ -110,7 +109,6 @@ export function momentsOf(past: Past, events: readonly Event[]): number[] {
   return [...new Set(moments)].sort((a, b) => a - b);
 }
 
-/** The last event up to the moment. */
 export function lastEvent<One extends Event>(
   past: Past,
   events: readonly One[],
@@ -120,10 +118,7 @@ export function lastEvent<One extends Event>(
   return passed.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];
 }
 
-/**
- * The outline of each layer within 1000 by 100: as wide as the span and as high as all sentinels. A count stays until
- * the next one.
- */
+/** Each layer's outline in 1000 by 100: the span wide, all sentinels high. A count stays until the next one. */
 export function outline(
   past: Past,
   along: readonly CountedMoment[],

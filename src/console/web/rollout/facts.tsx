@@ -1,4 +1,3 @@
-/** The numbers of a rollout. */
 import type { ComponentChildren } from "preact";
 import type { LiveRollout } from "#console/contract.ts";
 import type { Counts, RolloutCounts } from "#console/counts.ts";

@@ -1,4 +1,3 @@
-/** The chat messages of a rollout, and their delivery. */
 import { Panel } from "#console/web/parts/blocks.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";

@@ -30,10 +30,7 @@ function toneOf(operation: Operation, main: Operation | undefined): Offer["tone"
   return operation === "RollbackAll" ? "grave" : "";
 }
 
-/**
- * While a rollout is paused because of its image, going on deploys that image to more sentinels: the safe one
- * is to go back. When the pause says nothing about the image, going on is as safe, and what is wanted.
- */
+/** After a pause because of the image it is safe to go back; else going on is as safe, and what is wanted. */
 function mainOf({ status }: LiveRollout): Operation | undefined {
   if (status.state === "in_progress") return undefined;
   if (status.state !== "paused") return "Rollout";

@@ -1,4 +1,3 @@
-/** Shows what a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";

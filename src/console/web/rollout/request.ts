@@ -107,7 +107,6 @@ function readNumbers(text: string, numberIn: (word: string) => number = Number):
     .map((word) => (Number.isNaN(numberIn(word)) ? -1 : numberIn(word)));
 }
 
-/** The seconds of `10m`, or of a number alone. */
 function secondsIn(word: string): number {
   const ms = parseDuration(word);
   return ms === undefined ? Number(word) : ms / 1_000;
@@ -143,7 +142,6 @@ export function refusalOfLabels(fields: ChoiceFields): string | undefined {
   return faults.length === 0 ? undefined : faults.join("\n");
 }
 
-/** The number of fields that are filled in. */
 export function countFilled(fields: ChoiceFields): number {
   return names.filter((name) => fields[name].trim() !== "").length;
 }

@@ -7,10 +7,7 @@ import type { SeenImage } from "#rollout/history/contract.ts";
 /** `text`: what the field has once it is chosen; `isStart`: a tag is still to be typed. */
 export type Suggestion = { text: string; note: string; isStart: boolean };
 
-/**
- * The images that contain every word of the text, in their order. A repository comes first, for a new tag of it, as long
- * as the text is not longer.
- */
+/** Images that contain every word, in order; first a repository, for a new tag, while the text is not longer. */
 export function suggest(text: string, images: readonly SeenImage[]): Suggestion[] {
   const words = text.toLowerCase().split(/\s+/);
   const fits = (name: string) => words.every((word) => name.toLowerCase().includes(word));

@@ -9,7 +9,6 @@ type Props = {
   waves: readonly RecordedWave[];
   current: number;
   isRunning: boolean;
-  /** The counts of each wave. */
   counts: readonly Counts[];
 };
 

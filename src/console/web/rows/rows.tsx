@@ -61,7 +61,6 @@ type Listed = {
 type Props<Row> = {
   word: Word;
   title: string;
-  /** The words that are shown when there are no rows. */
   none: string;
   rows: readonly Row[];
   /** The columns between the name and the reason. */
@@ -94,7 +93,6 @@ export function RowTable<Row extends Listed>(props: Props<Row>) {
   );
 }
 
-/** Adds the column of the fleet, where there are several. */
 function columnsOf<Row extends Listed>({ columns }: Props<Row>): Props<Row>["columns"] {
   if (!hasSeveralFleets()) return columns;
   const ofRow = ({ fleet }: Row) => (fleet === undefined ? "every one" : titleOf(fleet));
@@ -164,7 +162,6 @@ export type RowKind<Fields extends object, Row> = {
   inputs: ComponentType<FormPart<Fields>>;
   /** Throws what is wrong with the fields that the server would not see. */
   toRow: (fields: Fields) => object;
-  /** The row that was added, in words. */
   describe: (row: Row) => string;
   /** True if its own fields name the fleet. */
   namesItsFleet?: true;

@@ -3,7 +3,6 @@ import { filled, textIn } from "#console/web/parts/fields.ts";
 import { toInstant, when } from "#console/web/times.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 
-/** The fields of a window, by the names of the request. */
 export type WindowFields = {
   id: string;
   kind: RolloutWindow["kind"];

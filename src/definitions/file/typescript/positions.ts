@@ -29,7 +29,6 @@ function exportOf(program: Program): Expression | undefined {
   return declaration as Expression;
 }
 
-/** The constants of the module, by name. */
 function constantsOf(program: Program): Constants {
   const declared = program.body.flatMap((node) => {
     const inner = node.type === "ExportNamedDeclaration" ? node.declaration : node;

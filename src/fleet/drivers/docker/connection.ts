@@ -1,7 +1,4 @@
-/**
- * Connections to an engine: a socket of this machine, TCP with or without TLS, or a socket of another machine that the ssh
- * of this one forwards: keys, known hosts and jumps are its own settings.
- */
+/** Connections to an engine: a socket here, TCP with or without TLS, or another machine's socket by this one's ssh. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

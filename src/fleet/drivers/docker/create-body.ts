@@ -17,10 +17,7 @@ type CreateBody = Json & {
 /** `labels`: those of the deploy. `everyNetwork`: the engine connects a new container to several networks at once. */
 export type Wanted = { image: string; labels: Record<string, string>; everyNetwork: boolean };
 
-/**
- * Why a container cannot be replaced by one like it; undefined: it can. An engine removes a container with `AutoRemove`
- * as soon as that stops, so there would be no way back; a swarm makes its own again; the others depend on another one.
- */
+/** undefined: it can be. `AutoRemove` leaves no way back, a swarm makes its own again, others depend on another one. */
 export function findObstacle({ HostConfig: host, Config }: ContainerInfo): string | undefined {
   const { Labels: labels } = Config;
   const code: ReasonCode = "config_invalid";

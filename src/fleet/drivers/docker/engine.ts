@@ -155,7 +155,6 @@ function judgeStatus(status: number, body: unknown, host: string): void {
   }
 }
 
-/** The words of a refusal. */
 export function messageOf(body: unknown): string {
   const { data } = Refusal.safeParse(body);
   const text = data?.message ?? (typeof body === "string" ? body : "");

@@ -1,7 +1,4 @@
-/**
- * The containers of one sentinel. A replacement is in their names and labels, never in our memory alone, so that any
- * process can go on with it. Pure.
- */
+/** The containers of one sentinel. Names and labels alone record a replacement, so any process can continue it. Pure. */
 import type { ContainerInfo } from "./schemas.ts";
 
 /** Labels of containers that we create. They cannot be changed afterwards. */
@@ -23,10 +20,7 @@ export function isOfOneContainer(label: string): boolean {
   return ofOneContainer.includes(label);
 }
 
-/**
- * Names of the family beside the sentinel's own: of the new container, of the old one, of one that has failed and whose
- * old one is yet to come back, and of one for which that is done.
- */
+/** Names beside the sentinel's own: the new container, the old, a failed one, and one whose old one is back. */
 const suffixes = {
   next: ".next",
   previous: ".prev",
@@ -43,7 +37,6 @@ export type Family = { name: string } & Members<ContainerInfo>;
 /** The marks by which a container's sentinel is found. */
 type Identity = { id: string; name: string; labels: Record<string, string> };
 
-/** Returns the sentinel and the role of a container with this name. */
 export function readName(name: string): { sentinel: string; role: Role } {
   for (const [role, suffix] of Object.entries(suffixes)) {
     if (name.endsWith(suffix) && name.length > suffix.length) {
@@ -63,10 +56,7 @@ export function familyPattern(sentinel: string): string {
   return String.raw`^/?${base}(\.(next|prev|failing|failed))*$`;
 }
 
-/**
- * By the sentinel's name. A container that has such a name by chance is a sentinel of its own: one that was made for no
- * deploy, and an old one that no new one replaces and beside which there is one with the name.
- */
+/** By the sentinel's name. A container that has such a name by chance is a sentinel of its own. */
 export function toFamilies<Container>(
   containers: readonly Container[],
   identify: (container: Container) => Identity,
@@ -98,7 +88,6 @@ export function toFamily(name: string, containers: readonly ContainerInfo[]): Fa
   return { name, ...toFamilies(containers, identify).get(name) };
 }
 
-/** The container that was created for this deploy. */
 export function findOfDeploy(
   family: Family,
   deployId: string,
@@ -110,10 +99,7 @@ export function findOfDeploy(
   return undefined;
 }
 
-/**
- * The deploy whose replacement is not at its end; undefined: none is under way. `none`: the new container was removed
- * while the old one was aside.
- */
+/** Whose replacement is unfinished; undefined: none is under way. `none`: the new one went while the old was aside. */
 export function unfinishedDeploy({ current, next, previous, failing }: Family): string | undefined {
   const made = next ?? failing ?? (previous && current);
   if (made !== undefined) return made.Config.Labels[deployLabel];

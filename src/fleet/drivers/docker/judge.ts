@@ -11,10 +11,7 @@ export type JudgeLimits = { nowMs: number; stableMs: number; readyTimeoutMs: num
 
 const maxOutput = 200;
 
-/**
- * `starting` includes a container that was never started. A container counts as ready when it has run for
- * `stableMs` without a restart and its own health check, if it has one, is content.
- */
+/** `starting`: also never started. Ready: it ran for `stableMs` without a restart, and its health check is content. */
 export function judgeContainer(container: ContainerInfo, given: JudgeLimits): Verdict {
   const limits = { ...given, readyTimeoutMs: readyWithin(container, given) };
   const { State: state, RestartCount: restarts } = container;

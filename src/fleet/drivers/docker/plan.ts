@@ -1,7 +1,4 @@
-/**
- * The next step of a replacement, by what is there: after a kill at any of them whoever looks next goes on. A container
- * is never called by its name, which may be another one's by the time of the call. Pure.
- */
+/** The next step of a replacement by what is there, after any kill. Calls go by id: a name may move. Pure. */
 import { endpointOf } from "./create-body.ts";
 import { type Family, findOfDeploy, nameOf, replacesLabel, wasRunningLabel } from "./family.ts";
 import type { Verdict } from "./judge.ts";
@@ -109,7 +106,6 @@ function planWatch(family: Family, made: ContainerInfo, verdict: Verdict): Step 
     : nothing;
 }
 
-/** The id of the container that this one replaces. */
 function replacedBy({ Config: { Labels: labels } }: ContainerInfo): string | undefined {
   return labels[replacesLabel];
 }

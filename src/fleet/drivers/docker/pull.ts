@@ -1,4 +1,3 @@
-/** Brings an image to a host. */
 import type { Readable } from "node:stream";
 import { parseImageReference } from "#kernel/image-reference.ts";
 import { cleanWords } from "#kernel/log.ts";
@@ -23,10 +22,7 @@ export type PullSettings = { findCredential: FindCredential; limitMs: number };
 /** undefined: the image is there. */
 export type Pull = (image: string) => Promise<PullFailure | undefined>;
 
-/**
- * Pulls an image with a digest only if it is not there; a tag is pulled each time, and stands for the image that is
- * there when the registry cannot be asked or has none. Callers that want one image at a time share a pull.
- */
+/** Pulls a digest only if absent, a tag each time: without its registry it is the one that is there. Pulls are shared. */
 export function createPull(engine: Engine, settings: PullSettings): Pull {
   const underWay = new Map<string, Promise<PullFailure | undefined>>();
   return (image) => {

@@ -18,7 +18,6 @@ export function parseReference(image: string): ImageReference | undefined {
   return { repository, tag, digest };
 }
 
-/** Returns the name for `Image` of a container. */
 export function nameForEngine(image: string): string {
   const reference = parseReference(image);
   if (reference === undefined) return image;

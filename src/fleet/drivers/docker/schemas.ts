@@ -8,7 +8,6 @@ const maxContainers = 20_000;
 /** The name of a container, which has a slash before it. */
 const Name = z.string().transform((name) => name.replace(/^\//, ""));
 
-/** `GET /containers/json`. */
 export const ContainerList = listOf(
   z
     .object({
@@ -62,11 +61,9 @@ const Mount = z.looseObject({
   Destination: z.string().default(""),
 });
 
-/** `GET /containers/{id}/json`. */
 export const ContainerInfo = z.object({
   Id: z.string().min(1),
   Name,
-  /** The id of its image. */
   Image: z.string(),
   RestartCount: z.number().default(0),
   State: z.object({
@@ -101,7 +98,6 @@ export const ContainerInfo = z.object({
 });
 export type ContainerInfo = z.infer<typeof ContainerInfo>;
 
-/** The body of every refusal. */
 export const Refusal = z.object({ message: z.string() });
 
 /** A line of a pull's progress that tells an error. */

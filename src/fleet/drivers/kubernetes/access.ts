@@ -7,10 +7,7 @@ import { readShortFile } from "./pem.ts";
 
 const mount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/**
- * Without a context or a kubeconfig that is set a pod uses its service account, which is mounted at `serviceAccount`.
- * Throws an error that says what to set.
- */
+/** Without context or kubeconfig a pod uses its service account at `serviceAccount`. Throws what to set. */
 export function findAccess(
   context: string,
   environment: NodeJS.ProcessEnv,

@@ -29,7 +29,6 @@ export function createCalls(cluster: Cluster, fieldManager: string) {
       return isNotFound(answer) ? undefined : workloadOf(answer, place.resource);
     },
 
-    /** `name`: only the one that is called so. */
     async list(of: WorkloadQuery): Promise<Workload[]> {
       const { resource, namespace, selector, name, signal } = of;
       const items = await listAll(cluster, {

@@ -64,7 +64,6 @@ export function createCluster(access: ClusterAccess, identities: Identities) {
   const limit = pLimit(mostCalls);
   const connection = createConnection(access, mostCalls);
   const clock = createClock();
-  /** The lists that are being read. */
   const lists = new Set<List>();
   let pausedUntilMs = 0;
 
@@ -226,7 +225,6 @@ function describe(error: Error & { code?: unknown }, { server }: ClusterAccess):
   return new UnreachableError(`unreachable: the API server ${server}: ${words}`, { cause: error });
 }
 
-/** The words of a refusal. */
 export function messageOf(body: unknown): string {
   return cleanWords(StatusBody.safeParse(body).data?.message ?? "", 300).trim();
 }

@@ -1,7 +1,4 @@
-/**
- * Connections to an API server, which carry its certificate and ours. The published client makes one for each call
- * (findings/kubernetes-client-node-connects-for-each-call.sh).
- */
+/** The published client connects for each call (findings/kubernetes-client-node-connects-for-each-call.sh). */
 import { Agent, type Dispatcher, ProxyAgent } from "#kernel/http.ts";
 import type { Identity } from "./identity.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";

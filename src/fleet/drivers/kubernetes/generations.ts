@@ -14,10 +14,7 @@ const revision = "deployment.kubernetes.io/revision";
 /** The label of a set's pods, and of the revisions that the set stores of its templates. */
 const revisionHash = "controller-revision-hash";
 
-/**
- * The pods of a Deployment, by who owns them: labels and images may be those of others' pods too, and a policy may
- * rewrite an image.
- */
+/** The pods of a Deployment by owner: others may have the labels and images, and a policy may rewrite an image. */
 export function splitPods(
   { metadata }: Pick<Workload, "metadata">,
   replicaSets: readonly ReplicaSet[],

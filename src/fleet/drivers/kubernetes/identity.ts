@@ -30,10 +30,7 @@ export type PluginCredential = {
   expiresAtMs: number | undefined;
 };
 
-/**
- * The program gets `limitMs` in all, and of `environment` what clouds' programs need. Throws an error with the last line
- * that it says on stderr, less what looks like a secret, and nothing of its output.
- */
+/** Runs for `limitMs`, with what clouds' programs need. Throws its last line on stderr, without secrets or output. */
 export async function runPlugin(
   plugin: ExecPlugin,
   { limitMs = 30_000, environment = process.env } = {},
@@ -142,10 +139,7 @@ const failurePauseMs = 1_000;
 const refusalPauseMs = 5_000;
 
 export type Identities = {
-  /**
-   * The present one: read again when it may have changed. If that fails the known one is good until it expires or is
-   * refused: a file that cannot be read for a moment must not stop deploys, and the API server judges anyway.
-   */
+  /** Read again when it may have changed; on a failure the known one is good until it expires or is refused. */
   current: () => Promise<Identity>;
   /** The API server has refused it: the next one is read anew. */
   refuse: () => void;

@@ -89,7 +89,6 @@ function readyCondition(conditions: readonly Condition[]): Condition | undefined
 
 export const notInTime = `${"progress_deadline" satisfies ReasonCode}: its pods were not ready in time`;
 
-/** The image of the template's container; "" when it has none of this name. */
 export function imageOf(
   { spec }: { spec: Pick<Workload["spec"], "template"> },
   container: string,
@@ -97,10 +96,7 @@ export function imageOf(
   return spec.template.spec.containers.find(({ name }) => name === container)?.image ?? "";
 }
 
-/**
- * Every replica is of the present template and available, and none of an earlier one is counted any more. Pods that
- * are about to end are not counted, and may still answer.
- */
+/** All replicas are of the present template and available, none of an earlier one. Ending pods are not counted. */
 export function isComplete(workload: Workload): boolean {
   if (!isSeen(workload)) return false;
   const { wanted, present, updated, available } = countsOf(workload);

@@ -48,10 +48,7 @@ export type ClusterAccess = ClusterPlace & {
   login: Login;
 };
 
-/**
- * The access that a context gives; empty: the current one. Of several files the first that has a name counts. Throws an
- * error that says what to change, and quotes nothing of the files but names.
- */
+/** The context's access; empty: the current one. Of files with a name the first counts. Throws what to change. */
 export function readAccess(files: readonly KubeconfigFile[], context: string): ClusterAccess {
   const read = files.map((one) => ({ ...one, config: readConfig(one) }));
   const chosen = find(read, { kind: "context", name: chooseContext(read, context) }, Context);

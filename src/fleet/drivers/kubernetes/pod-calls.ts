@@ -76,7 +76,6 @@ function queryOf({ spec: { selector } }: Workload): { labelSelector: string } {
   return { labelSelector: selectorOf(selector) };
 }
 
-/** Returns the selector for a query. */
 export function selectorOf({
   matchLabels,
   matchExpressions,
@@ -96,10 +95,7 @@ export type PodEnd = { kind: "ending" } | { kind: "gone" } | { kind: "forbidden"
 /** The second one is for servers before Kubernetes 1.22, which do not know the first. */
 const versions = ["policy/v1", "policy/v1beta1"];
 
-/**
- * Asks for a pod's end, which a PodDisruptionBudget may forbid for now
- * (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/).
- */
+/** A PodDisruptionBudget may forbid it for now (https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/). */
 async function evictPod(
   cluster: Pick<Cluster, "call">,
   pod: Pod,

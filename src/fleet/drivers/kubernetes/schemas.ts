@@ -178,7 +178,6 @@ export const ReplicaSetPage = pageOf(ReplicaSet);
 export const RevisionPage = pageOf(Revision);
 export const PodPage = pageOf(Pod);
 
-/** The body of every refusal. */
 export const StatusBody = z.object({
   message: text(),
   reason: text(),

@@ -10,20 +10,15 @@ import { changersOfImage, isAdmitted } from "./owners.ts";
 import type { DeployRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
 
-/** The template as it was read, and its pods. */
 export type TemplateLook = {
   workload: Workload;
   record: DeployRecord | undefined;
   container: string;
-  /** The template's image, by our name for it. */
   image: string;
   pods: Generations;
 };
 
-/**
- * The template's image by the name that we have applied, as long as it is what the API server has made of that; else as
- * it stands there.
- */
+/** The template's image by the name that we have applied, while it is what the API server made of that. */
 export function templateImage(
   workload: Workload,
   container: string,

@@ -133,10 +133,7 @@ class BatchWork {
     return [...judging, ...this.#unrecorded].some(({ ok, leftOut }) => !ok && leftOut !== true);
   }
 
-  /**
-   * Records the results that have come in, with one call at a time. Results that come during a call are
-   * batched into the next one: a fast fleet is recorded many at once, a slow one result by result.
-   */
+  /** One call at a time; later results are batched into the next: a fast fleet is recorded many at once. */
   record(): void {
     if (this.#recording !== undefined) return;
     const isBlocked = this.#isBlocked();

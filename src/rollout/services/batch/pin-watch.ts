@@ -52,10 +52,7 @@ export class PinWatch {
     }
   }
 
-  /**
-   * Why each sentinel that a pin holds back is left out, by its id. When they can't be read what was read before
-   * counts on: nobody can add a pin without the database either.
-   */
+  /** Why each pinned sentinel is left out, by id; unreadable: as read before, since nobody can add a pin either. */
   takeReading(pinned: readonly Pinned[] | null): Map<string, string> {
     this.#wereKnown ||= pinned !== null;
     this.areKnown = this.#wereKnown;

@@ -15,7 +15,6 @@ export type SetLook = {
   /** Its own, by member. Of two the one that lasts. */
   pods: ReadonlyMap<string, Pod>;
   revisions: readonly Revision[];
-  /** Our field manager. */
   manager: string;
 };
 
@@ -62,7 +61,6 @@ export function livingPod({ pods }: SetLook, member: string): Pod | undefined {
   return pod !== undefined && lasts(pod) ? pod : undefined;
 }
 
-/** The template's image, by our name for it. */
 export function templateOf({ set, records, manager }: SetLook, container: string): string {
   return templateImage(set, container, { ours: records, fieldManager: manager });
 }
@@ -87,10 +85,7 @@ export function isMadeOf(
   return isThere && isSameContent(madeImage(look, member, of.container), of.image);
 }
 
-/**
- * Returns the lowest member below this one that is not ready: until it is, an OrderedReady set makes no pod for this
- * one. undefined: none is in the way.
- */
+/** The lowest unready member below: until it is ready an OrderedReady set makes no pod for this one. undefined: none. */
 export function findBlocker(look: SetLook, member: string): string | undefined {
   const { resource, spec } = look.set;
   if (resource !== "statefulsets" || spec.podManagementPolicy === "Parallel") return undefined;

@@ -144,7 +144,6 @@ function podsOf(look: SetLook, member: string): Pod[] {
   return pod === undefined ? [] : [pod];
 }
 
-/** The call's options go to each step. */
 type Observer = Parts & { call: DriverCall };
 
 async function observe(at: MemberPlace, order: Order, by: Observer): Promise<StepObservation> {

@@ -1,7 +1,4 @@
-/**
- * The records of deploys of a set's members, in its annotation. It is one for all: server-side apply removes what an
- * apply leaves out, and each write is made only if the set is still as it was read. Pure.
- */
+/** Records of the members' deploys, in one annotation of the set: each write needs the set as it was read. Pure. */
 import { z } from "zod";
 import { parseAnnotation } from "#fleet/drivers/kubernetes/record.ts";
 import type { Workload } from "#fleet/drivers/kubernetes/schemas.ts";

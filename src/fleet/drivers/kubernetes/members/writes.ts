@@ -69,7 +69,6 @@ function namesOf(
   return [...others, now].filter(([image, name]) => image !== name && used.has(name));
 }
 
-/** Returns the other owners that have set the template's image. */
 export function otherOwners(
   { set, records }: Pick<MemberWrite, "set" | "records">,
   { container, parts }: { container: string; parts: ChangeParts },
