@@ -13,7 +13,7 @@ const doors = [
   "src/fleet/deploys/service.ts",
   "src/fleet/drivers/http.ts",
 ];
-const slicesOnTheWay = /^src\/(?:rollout|fleet|registry|ci)\/(?!(?:.*\/)?contract\.ts$)/;
+const slicesOnTheWay = /^src\/(?:rollout|fleet|registry|ci)\/(?!(?:.*[/-])?contract\.ts$)/;
 
 /** A file of 40 lines or fewer is short. */
 const shortLines = 40;

@@ -13,6 +13,9 @@ const contracts = "contract.ts";
 /** What a slice does for commands that need no running program. */
 const commands = "commands.ts";
 
+/** A slice's public files: `contract.ts`, and beside it those with a subject before that. */
+const isContract = /^[a-z-]+\/(?:[a-z-]+[/-])?contract\.ts$/;
+
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
@@ -64,9 +67,11 @@ const mayImport: Record<string, readonly string[]> = {
 function isAllowed(specifier: string, allowed: readonly string[]): boolean {
   const target = specifier.slice(1);
   return allowed.some((entry) =>
-    entry === contracts || entry === commands
-      ? /^[a-z-]+\/(?:[a-z-]+\/)?[a-z]+\.ts$/.test(target) && target.endsWith(`/${entry}`)
-      : target.startsWith(entry),
+    entry === contracts
+      ? isContract.test(target)
+      : entry === commands
+        ? /^[a-z-]+\/(?:[a-z-]+\/)?commands\.ts$/.test(target)
+        : target.startsWith(entry),
   );
 }
 
@@ -94,7 +99,7 @@ it.each(globSync("src/console/web/**/*.{ts,tsx}"))(
   "%s imports only the types of contracts",
   (file) => {
     const text = readFileSync(file, "utf8");
-    const imports = text.matchAll(/^import (?!type )([^;]*?) from "#[^"]*\/contract\.ts";/gm);
+    const imports = text.matchAll(/^import (?!type )([^;]*?) from "#[^"]*[/-]contract\.ts";/gm);
 
     const values = [...imports]
       .flatMap(([, names = ""]) => names.replaceAll(/[{}]/g, "").split(","))

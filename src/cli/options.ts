@@ -6,11 +6,11 @@ import { wordsOf } from "#kernel/faults.ts";
 import { Role } from "#kernel/roles.ts";
 import { readPairs } from "#kernel/text.ts";
 import { parseDuration } from "#kernel/time.ts";
+import { ApproveRequest } from "#rollout/calls-contract.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import { Gate, NotBefore, SoakSeconds } from "#rollout/policy/contract.ts";
-import { ApproveRequest } from "#rollout/requests/contract.ts";
-import { instant, Limit, Reason } from "#rollout/values/contract.ts";
+import { Gate, NotBefore, SoakSeconds } from "#rollout/policy-contract.ts";
+import { instant, Limit, Reason } from "#rollout/values-contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean; fleet?: string };

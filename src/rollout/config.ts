@@ -3,10 +3,10 @@ import { CiKind } from "#ci/contract.ts";
 import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
 import { noSuch, readPairs } from "#kernel/text.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
-import { Limit } from "#rollout/values/contract.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
-import { Approvals, maxSoakSeconds, OnFailure } from "./policy/contract.ts";
+import { Approvals, maxSoakSeconds, OnFailure } from "./policy-contract.ts";
 import type { HeadPolicy } from "./state.ts";
+import { Limit } from "./values-contract.ts";
 
 /** A count is text in the environment. */
 const limit = () =>

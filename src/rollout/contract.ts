@@ -2,17 +2,17 @@ import { z } from "zod";
 import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { describeRequestedImage, requestedImage } from "#kernel/image-reference.ts";
-import type { ChoiceProblemCode } from "./choice/contract.ts";
-import { RolloutPlan } from "./plan/contract.ts";
-import { Gate, GateStatus, Policy, policyFields, waitReasons } from "./policy/contract.ts";
 import {
   ApproveRequest,
   EmptyRequest,
   HistoryRequest,
   ResumeRequest,
   RollbackRequest,
+  RolloutPlan,
   SkipRequest,
-} from "./requests/contract.ts";
+} from "./calls-contract.ts";
+import type { ChoiceProblemCode } from "./choice/contract.ts";
+import { Gate, GateStatus, Policy, policyFields, waitReasons } from "./policy-contract.ts";
 
 export { RolloutPlan };
 

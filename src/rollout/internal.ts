@@ -2,6 +2,14 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
+import {
+  ApproveRequest,
+  EmptyRequest,
+  HistoryRequest,
+  ResumeRequest,
+  RollbackRequest,
+  SkipRequest,
+} from "./calls-contract.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
   type RollbackResult,
@@ -14,15 +22,7 @@ import {
   rolloutServiceName,
 } from "./contract.ts";
 import type { OfFleet } from "./fleets.ts";
-import type { Gate, Policy } from "./policy/contract.ts";
-import {
-  ApproveRequest,
-  EmptyRequest,
-  HistoryRequest,
-  ResumeRequest,
-  RollbackRequest,
-  SkipRequest,
-} from "./requests/contract.ts";
+import type { Gate, Policy } from "./policy-contract.ts";
 import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";

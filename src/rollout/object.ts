@@ -19,6 +19,7 @@ import {
   storeBatches,
   toCapture,
 } from "#rollout/handlers/waves.ts";
+import type { ApproveRequest, SkipRequest } from "./calls-contract.ts";
 import type { RolloutProblemCode } from "./contract.ts";
 import { unknownKey } from "./fleets.ts";
 import { advance } from "./handlers/advance.ts";
@@ -33,7 +34,6 @@ import {
   rolloutObject,
   type StartRequest,
 } from "./internal.ts";
-import type { ApproveRequest, SkipRequest } from "./requests/contract.ts";
 
 type Parts = PublicParts & { orders: OrderStop };
 

@@ -2,7 +2,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
-import type { Gate, GateStatus, Policy, WaitReason } from "./policy/contract.ts";
+import type { Gate, GateStatus, Policy, WaitReason } from "./policy-contract.ts";
 
 /** Up to this many sentinels `rolloutState` itself has the lists of ids, for people to read. */
 export const inlineListLimit = 1_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FleetListRequest } from "#fleet/contract.ts";
+import { HistoryRequest } from "#rollout/calls-contract.ts";
 import { RolloutRequest } from "#rollout/contract.ts";
-import { HistoryRequest } from "#rollout/requests/contract.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 

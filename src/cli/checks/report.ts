@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration, formatSpan, formatUtc } from "#kernel/time.ts";
 import { callerWords, checkWords, offWords, rolloutOfAlert } from "#kernel/words.ts";
-import type { CheckReplay } from "#monitor/replays/contract.ts";
+import type { CheckReplay } from "#monitor/replay-contract.ts";
 import type {
   CheckEpisode,
   CheckEpisodes,

@@ -17,7 +17,7 @@ import {
   wholeNumber,
 } from "#cli/options.ts";
 import { withSelector } from "#cli/selector.ts";
-import { Approvals, OnFailure } from "#rollout/policy/contract.ts";
+import { Approvals, OnFailure } from "#rollout/policy-contract.ts";
 
 export function addRolloutCommands(program: Command, exit: Exit): void {
   const rollout = program

@@ -10,8 +10,8 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
-import type { Limit } from "#rollout/values/contract.ts";
+import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy-contract.ts";
+import type { Limit } from "#rollout/values-contract.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
 import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
 import { reportHistory, reportRollback, reportStatus, withFleetOption } from "./report.ts";

@@ -5,7 +5,7 @@ import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/text.ts";
 import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 import { Description, kindNames } from "#monitor/kinds/contract.ts";
-import { CheckReplay, CheckReplayRequest, checkId } from "#monitor/replays/contract.ts";
+import { CheckReplay, CheckReplayRequest, checkId } from "#monitor/replay-contract.ts";
 
 const Mark = z.object({
   rollout_id: z.string(),

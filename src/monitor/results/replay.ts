@@ -4,7 +4,7 @@ import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { ApiCheck, CheckResult, ReadDefinitions } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/kinds/observe.ts";
-import type { CheckReplay, CheckReplayRequest } from "#monitor/replays/contract.ts";
+import type { CheckReplay, CheckReplayRequest } from "#monitor/replay-contract.ts";
 import { regrade } from "#monitor/rules/grade.ts";
 import { decide, newCheckState } from "#monitor/rules/verdict.ts";
 import type { CheckProblemCode } from "./contract.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FleetName, fleetOrNone, LabelName, LabelValue, maxSentinelId } from "#fleet/contract.ts";
 import { isClean } from "#kernel/text.ts";
-import { instant, Limit, Reason, RowId } from "#rollout/values/contract.ts";
+import { instant, Limit, Reason, RowId } from "#rollout/values-contract.ts";
 
 const clean = (max: number) =>
   z

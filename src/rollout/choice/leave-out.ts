@@ -1,6 +1,6 @@
 /** Finds the sentinels that a rollout leaves out, because of pins and its own exclusions. Pure. */
 import type { FleetMember, Labels } from "#fleet/contract.ts";
-import { limitOf } from "#rollout/values/contract.ts";
+import { limitOf } from "#rollout/values-contract.ts";
 import type { Choice, Pin, Selector } from "./contract.ts";
 
 // The cap on the sentinels of one region in a wave. Pure.

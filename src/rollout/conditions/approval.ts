@@ -1,5 +1,5 @@
 /** Waits until an operator has approved a wave that needs it. Pure. */
-import type { Approvals } from "#rollout/policy/contract.ts";
+import type { Approvals } from "#rollout/policy-contract.ts";
 import { type Condition, start } from "./condition.ts";
 
 /** `wave`: from 1; `of`: their number. The first waits before the freeze: by what was requested. */

@@ -1,6 +1,6 @@
 /** Limits the sentinels that are unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
 import type { RolloutHead, Unavailable } from "#rollout/state.ts";
-import { limitOf } from "#rollout/values/contract.ts";
+import { limitOf } from "#rollout/values-contract.ts";
 import { allowedWords, ofFleet } from "./budget.ts";
 import { type Condition, look, type Stop, start } from "./condition.ts";
 

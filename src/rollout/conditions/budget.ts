@@ -1,7 +1,7 @@
 /** The failure budget: how many deploys may fail before the rollout stops. */
-import type { MaxFailed } from "#rollout/policy/contract.ts";
+import type { MaxFailed } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
-import { limitOf } from "#rollout/values/contract.ts";
+import { limitOf } from "#rollout/values-contract.ts";
 import { type Condition, type Stop, start } from "./condition.ts";
 
 /** Without a budget a wave ends, and its first failure is one too many. All waves are judged: soaks go on. */

@@ -1,6 +1,6 @@
 /** The question that each condition of a rollout answers: may the next thing start? */
 import type { PauseCause } from "#rollout/contract.ts";
-import type { WaitReason } from "#rollout/policy/contract.ts";
+import type { WaitReason } from "#rollout/policy-contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import type { Openings } from "#rollout/windows/calendar.ts";
 import type { Next } from "./next.ts";

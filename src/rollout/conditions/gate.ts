@@ -1,5 +1,5 @@
 /** The gate between two waves: whether the checks allow the next one. Pure. */
-import type { Gate, GateStatus } from "#rollout/policy/contract.ts";
+import type { Gate, GateStatus } from "#rollout/policy-contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 

@@ -1,6 +1,6 @@
 /** The soak: a wave is watched for some time before anything starts after it. */
 import { formatUtc } from "#kernel/time.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 

@@ -1,7 +1,7 @@
 /** The time between the end of a wave and the next thing that starts. Pure. */
 import { toIso } from "#kernel/time.ts";
 import type { PauseCause } from "#rollout/contract.ts";
-import type { WaitReason } from "#rollout/policy/contract.ts";
+import type { WaitReason } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import type { Wait } from "./condition.ts";
 import { gatePollMs, newGateStatus } from "./gate.ts";

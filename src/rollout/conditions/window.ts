@@ -1,5 +1,5 @@
 /** Evaluates the times at which a wave may start: the requested start, allowed windows and freezes. Pure. */
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { createCalendar } from "#rollout/windows/calendar.ts";
 import type { Opening, RolloutWindow } from "#rollout/windows/contract.ts";

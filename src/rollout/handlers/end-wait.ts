@@ -5,6 +5,7 @@ import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toIso } from "#kernel/time.ts";
 import { isPersonal } from "#kernel/words.ts";
+import type { ApproveRequest, SkipRequest } from "#rollout/calls-contract.ts";
 import type { Wait } from "#rollout/conditions/condition.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import { isLookDue } from "#rollout/conditions/soak.ts";
@@ -18,8 +19,7 @@ import {
 } from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import type { Instruction, WindowsChange } from "#rollout/internal.ts";
-import type { WaitReason } from "#rollout/policy/contract.ts";
-import type { ApproveRequest, SkipRequest } from "#rollout/requests/contract.ts";
+import type { WaitReason } from "#rollout/policy-contract.ts";
 import { illegalNow } from "#rollout/rules/transitions.ts";
 import {
   type Approval,

@@ -2,6 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { ResumeRequest } from "#rollout/calls-contract.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
@@ -14,7 +15,6 @@ import {
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { RunHandle, StartRequest } from "#rollout/internal.ts";
-import type { ResumeRequest } from "#rollout/requests/contract.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyRetry, passOverFailures } from "#rollout/rules/progress.ts";
 import { withoutFailures } from "#rollout/rules/second-try.ts";

@@ -7,6 +7,7 @@ import {
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
 import { attachOrLost } from "#kernel/restate.ts";
+import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/calls-contract.ts";
 import {
   findUnmatched,
   namesSentinels,
@@ -28,8 +29,7 @@ import {
   rolloutObject,
   type StartRequest,
 } from "#rollout/internal.ts";
-import { Policy } from "#rollout/policy/contract.ts";
-import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
+import { Policy } from "#rollout/policy-contract.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import {

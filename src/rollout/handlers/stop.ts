@@ -2,10 +2,10 @@
 import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { together } from "#kernel/restate.ts";
+import type { RollbackRequest } from "#rollout/calls-contract.ts";
 import type { Stop } from "#rollout/conditions/condition.ts";
 import type { Operation, RolloutStatus } from "#rollout/contract.ts";
 import type { RunHandle } from "#rollout/internal.ts";
-import type { RollbackRequest } from "#rollout/requests/contract.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { isRunning, nextState } from "#rollout/rules/transitions.ts";
 import {

@@ -2,7 +2,7 @@ import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
 import type { Batch, RolloutHead } from "#rollout/state.ts";

@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from "prom-client";
 import { inTime, onceAtATime } from "#kernel/async.ts";
 import { type RolloutHistory, rolloutStates } from "#rollout/contract.ts";
-import { waitReasons } from "#rollout/policy/contract.ts";
+import { waitReasons } from "#rollout/policy-contract.ts";
 import type { HistoryStore } from "./store.ts";
 
 type ReadNewest = Pick<HistoryStore, "newest">;

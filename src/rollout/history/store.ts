@@ -3,8 +3,8 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
+import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
-import type { HistoryRequest } from "#rollout/requests/contract.ts";
 import {
   type HistoryEntry,
   type LeftOutEntry,

@@ -1,7 +1,7 @@
 /** The order of fleets: a fleet may take an image only after another one. */
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
-import { Reason, RowId } from "#rollout/values/contract.ts";
+import { Reason, RowId } from "#rollout/values-contract.ts";
 
 export const maxPromotions = 100;
 

@@ -9,9 +9,9 @@ import { allowedUnavailable } from "#rollout/conditions/availability.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
 import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import type { Gate, Policy } from "#rollout/policy/contract.ts";
+import type { Gate, Policy } from "#rollout/policy-contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
-import { type Limit, limitOf } from "#rollout/values/contract.ts";
+import { type Limit, limitOf } from "#rollout/values-contract.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { PlannedRollout, WaveMembers } from "./plan.ts";
 

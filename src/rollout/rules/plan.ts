@@ -13,7 +13,7 @@ import {
   splitByCap,
 } from "#rollout/choice/leave-out.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import { type Batch, batchSize, type SizedBatch, type WaveProgress } from "#rollout/state.ts";
 import { planWaves, spreadOverWaves } from "./spread.ts";
 

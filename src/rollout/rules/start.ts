@@ -5,7 +5,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
-import { Approvals, type Gate, type Policy } from "#rollout/policy/contract.ts";
+import { Approvals, type Gate, type Policy } from "#rollout/policy-contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 
 // Refuses an image that has not been shown to have passed CI. Pure.

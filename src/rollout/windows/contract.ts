@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { FleetName, fleetOrNone } from "#fleet/contract.ts";
 import { isTimeZone } from "#kernel/time.ts";
-import { instant, Reason, RowId } from "#rollout/values/contract.ts";
+import { instant, Reason, RowId } from "#rollout/values-contract.ts";
 
 export const maxWindows = 50;
 

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import { type PlannedRollout, planRollout } from "#rollout/rules/plan.ts";
-import { limitOf } from "#rollout/values/contract.ts";
+import { limitOf } from "#rollout/values-contract.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const regions = ["ap", "eu", "us", "za"];

@@ -3,7 +3,7 @@ import { needsApproval } from "#rollout/conditions/approval.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import type { Next } from "#rollout/conditions/next.ts";
 import { sleepMsOf, withoutWait, withVerdict } from "#rollout/conditions/wait.ts";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import { withDefaults } from "#rollout/rules/start.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";

@@ -3,7 +3,7 @@ import { mayStart } from "#rollout/conditions/decide.ts";
 import { newGateStatus } from "#rollout/conditions/gate.ts";
 import { type Next, nextOf } from "#rollout/conditions/next.ts";
 import { beginWait, sleepMsOf } from "#rollout/conditions/wait.ts";
-import { MaxFailed, SoakSeconds } from "#rollout/policy/contract.ts";
+import { MaxFailed, SoakSeconds } from "#rollout/policy-contract.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import { applyStep, passOverFailures } from "#rollout/rules/progress.ts";
 import type { HeadPolicy, RolloutHead, WaveProgress } from "#rollout/state.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gatePollMs, judgeGate, newGateStatus, withReports } from "#rollout/conditions/gate.ts";
-import { Gate, type GateStatus } from "#rollout/policy/contract.ts";
+import { Gate, type GateStatus } from "#rollout/policy-contract.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 const gate = Gate.parse({ checks: ["verify-key", "liveness"], clean_runs: 3 });

@@ -12,7 +12,7 @@ import {
   withResumedWait,
   withVerdict,
 } from "#rollout/conditions/wait.ts";
-import { Gate } from "#rollout/policy/contract.ts";
+import { Gate } from "#rollout/policy-contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 

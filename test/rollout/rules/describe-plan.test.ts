@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import { describePlan, nothingWords } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { RolloutWindow } from "#rollout/windows/contract.ts";

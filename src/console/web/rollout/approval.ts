@@ -3,9 +3,9 @@ import type { LiveRollout, Session } from "#console/contract.ts";
 import { sentinels, shortImage } from "#console/web/format.ts";
 import { isAllowed } from "#console/web/may.ts";
 import { callerWords } from "#kernel/words.ts";
+import type { ApproveRequest } from "#rollout/calls-contract.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import type { Approvals } from "#rollout/policy/contract.ts";
-import type { ApproveRequest } from "#rollout/requests/contract.ts";
+import type { Approvals } from "#rollout/policy-contract.ts";
 import type { Words } from "./questions.ts";
 
 /** The waves that need one. */

@@ -11,7 +11,7 @@ import { toInstant } from "#console/web/times.ts";
 import { parseDuration } from "#kernel/time.ts";
 import type { Choice, Selector } from "#rollout/choice/contract.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
-import type { Approvals } from "#rollout/policy/contract.ts";
+import type { Approvals } from "#rollout/policy-contract.ts";
 
 /** Each field with its path in the request. The form has one exclusion; a request may have several. */
 const choicePaths = {

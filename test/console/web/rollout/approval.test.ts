@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { LiveRollout } from "#console/contract.ts";
 import { approveQuestion, hindranceOf, seenWave } from "#console/web/rollout/approval.ts";
 import { isApprovalDue, resumeQuestion } from "#console/web/rollout/questions.ts";
+import { ApproveRequest } from "#rollout/calls-contract.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import { Approvals } from "#rollout/policy/contract.ts";
-import { ApproveRequest } from "#rollout/requests/contract.ts";
+import { Approvals } from "#rollout/policy-contract.ts";
 
 const waiting: RolloutStatus = {
   rollout_id: "inv_1",

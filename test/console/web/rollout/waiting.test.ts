@@ -9,8 +9,8 @@ import {
   skipQuestion,
 } from "#console/web/rollout/questions.ts";
 import { titleOf } from "#console/web/rollout/title.ts";
+import { SkipRequest } from "#rollout/calls-contract.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import { SkipRequest } from "#rollout/requests/contract.ts";
 import { liveRollout } from "../../../support/rollout/live-rollout.ts";
 
 const waiting: RolloutStatus = {

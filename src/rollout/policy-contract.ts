@@ -1,7 +1,7 @@
 /** The fields of a Rollout request that say when it may go on, and when it has to stop. */
 import { z } from "zod";
 import { choiceFields } from "#rollout/choice/contract.ts";
-import { instant, Limit } from "#rollout/values/contract.ts";
+import { instant, Limit } from "./values-contract.ts";
 
 export const MaxFailed = z
   .strictObject({
