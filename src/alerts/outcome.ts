@@ -51,11 +51,7 @@ export function wasSent(outcome: Outcome): boolean {
   return outcome.kind !== "retry" || outcome.isPaced !== true;
 }
 
-export type Answer = {
-  status: number;
-  retryAfter: string | null;
-  body: string;
-};
+export type Answer = { status: number; retryAfter: string | null; body: string };
 
 /** Transient although 4xx: RFC 9110, section 15.5.9 (408), RFC 8470 (425), RFC 6585 (429). */
 export const transient: ReadonlySet<number> = new Set([408, 425, 429]);

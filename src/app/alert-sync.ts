@@ -1,6 +1,5 @@
 /** Wires the worker's services for the sync of alert routes. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Registry } from "prom-client";
 import { type Environment, environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
 import { everyMinutes, nextTick } from "#cron/schedule.ts";
@@ -10,19 +9,20 @@ import { findManaged } from "#routing/alertmanager/commands.ts";
 import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
 import { type Drift, readDrifts, registerDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
-import type { RoutingRows } from "#routing/contract.ts";
 import { createAlertRoutes } from "#routing/incident/services.ts";
+import type { Base } from "./base.ts";
+import type { ProgramDefinitions } from "./definitions.ts";
 
 type SyncParts = {
-  config: Config;
   database: Database;
-  registry: Registry;
   readActor: ReadActor;
-  readRows: () => Promise<RoutingRows>;
+  definitions: Pick<ProgramDefinitions, "readRows">;
 };
 
-export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
-  const { config, database, registry, readActor, readRows } = parts;
+export function createAlertSync(
+  { config, registry }: Base,
+  { database, readActor, definitions }: SyncParts,
+): EndpointOptions["services"] {
   const { url, api_key: apiKey, ids_file: idsFile } = config.incident;
   const { drift_check_minutes, list_lag_seconds } = config.incident;
   return createAlertRoutes({
@@ -33,7 +33,7 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
       ? (nowMs) => nextTick(everyMinutes(drift_check_minutes), nowMs)
       : undefined,
     listLagMs: list_lag_seconds * 1_000,
-    readRows,
+    readRows: definitions.readRows,
     database,
     registry,
     readActor,
@@ -47,8 +47,8 @@ export function comparesRoutes({ incident }: Config): boolean {
 
 /** undefined: the settings name no alert manager. One that environments share is checked once. */
 export function watchAlertmanagers(
-  config: Config,
-  { registry, readRows }: { registry: Registry; readRows: () => Promise<RoutingRows> },
+  { config, registry }: Base,
+  { readRows }: Pick<ProgramDefinitions, "readRows">,
 ): (() => Promise<Drift[]>) | undefined {
   const { alertmanager } = config;
   const watched = environments

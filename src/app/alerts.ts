@@ -1,6 +1,5 @@
 /** Wires the delivery of alert events. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Registry } from "prom-client";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import type { Topic } from "#alerts/contract.ts";
 import { type AlertDeliveryParts, createAlertDelivery } from "#alerts/services.ts";
@@ -9,10 +8,11 @@ import type { Config } from "#config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { createReach, type OwnService } from "#kernel/reach.ts";
+import { createReach } from "#kernel/reach.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
+import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { fleetsOf } from "./fleets.ts";
@@ -20,10 +20,7 @@ import { closedBy } from "./own-services.ts";
 import type { Results } from "./results.ts";
 
 type AlertParts = {
-  config: Config;
-  services: readonly OwnService[];
   database: Database;
-  registry: Registry;
   readActor: ReadActor;
   results: Results;
   links: Pick<ConsoleLinks, "to">;
@@ -32,13 +29,15 @@ type AlertParts = {
 
 const dayMs = 24 * 60 * 60_000;
 
-export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
-  const { config, services, database, registry, readActor, results } = parts;
+export function createAlerts(
+  { config, services, registry }: Base,
+  { database, readActor, results, links, definitions }: AlertParts,
+): EndpointOptions["services"] {
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
   return createAlertDelivery({
     sourceOf: createSourceOf(incident.url, alerts),
-    linkTo: parts.links.to,
+    linkTo: links.to,
     attemptTimeoutMs,
     send: createSendToChannel({
       // The known keys of our own API are none of them: channels belong to others.
@@ -49,7 +48,7 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
       reach: createReach({ services, closed: closedBy(config.monitor) }),
     }),
     ...readTopics(config),
-    readChannels: parts.definitions.readChannels,
+    readChannels: definitions.readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,

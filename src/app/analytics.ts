@@ -45,11 +45,7 @@ export type Analytics = {
   shared: { outbox: Outbox; engine: Engine; retention: Retention } | undefined;
 };
 
-const off: Analytics = {
-  recorder: nothingRecorded,
-  reading: undefined,
-  shared: undefined,
-};
+const off: Analytics = { recorder: nothingRecorded, reading: undefined, shared: undefined };
 
 const megabyte = 1024 * 1024;
 
@@ -71,9 +67,5 @@ export async function startAnalytics(
   await recoverJournals({ dir, log }, spool);
   const outbox = createOutbox({ spool, insert: engine.insert.bind(engine), log });
   const recorder = startRecorder(base, { outbox, state: () => engine.state(), stops });
-  return {
-    recorder,
-    reading: { store: engine, retention },
-    shared: { outbox, engine, retention },
-  };
+  return { recorder, reading: { store: engine, retention }, shared: { outbox, engine, retention } };
 }

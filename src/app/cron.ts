@@ -1,6 +1,5 @@
 /** Wires the timed jobs. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Registry } from "prom-client";
 import { createWriteLastUsed } from "#api/access/key-uses.ts";
 import type { AnalyticsStore } from "#api/analytics/parts.ts";
 import { createReadLastUses, createReadUsage } from "#api/analytics/usage.ts";
@@ -15,7 +14,6 @@ import {
   createCountKeys as createCountKeysJob,
   createKeyLastUsedSync,
   createKeyRefill,
-  type RenewCertificate,
 } from "#cron/jobs/keys.ts";
 import { createQuotaCheck } from "#cron/jobs/quota-check.ts";
 import { createCronMetrics, createPingHeartbeat } from "#cron/metrics.ts";
@@ -25,29 +23,31 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { notifyHeartbeats } from "#monitor/start.ts";
-import type { RoutingRows } from "#routing/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/services.ts";
 import { comparesRoutes, watchAlertmanagers } from "./alert-sync.ts";
+import type { Analytics } from "./analytics.ts";
+import type { Base } from "./base.ts";
+import type { ProgramDefinitions } from "./definitions.ts";
+import { createRenewal } from "./https.ts";
 
-export type CronParts = {
-  config: Config;
+type CronParts = {
   database: Database;
-  registry: Registry;
   readActor: ReadActor;
-  readRows: () => Promise<RoutingRows>;
-  /** The analytics store; undefined: the jobs that need it are off. */
-  store: AnalyticsStore | undefined;
+  definitions: Pick<ProgramDefinitions, "readRows">;
+  analytics: Pick<Analytics, "reading">;
   missingOfJob: MissingOfJob;
-  renewCertificate: RenewCertificate | undefined;
 };
 
 /** The services of the timed jobs. A job that lacks what it needs is off. */
-export function createCron(parts: CronParts): EndpointOptions["services"] {
-  const { config, database, registry, readActor, missingOfJob, renewCertificate } = parts;
+export function createCron(base: Base, parts: CronParts): EndpointOptions["services"] {
+  const { config, registry } = base;
+  const { database, readActor, missingOfJob } = parts;
   // Without the library of the embedded engine there is a store, but it never answers.
-  const store = missingOfJob("quota-check").length === 0 ? parts.store : undefined;
-  const readDrifts = watchAlertmanagers(config, parts);
+  const store =
+    missingOfJob("quota-check").length === 0 ? parts.analytics.reading?.store : undefined;
+  const readDrifts = watchAlertmanagers(base, parts.definitions);
+  const renewCertificate = createRenewal(base, database);
   return createCronServices({
     readActor,
     jobs: {

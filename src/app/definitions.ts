@@ -48,11 +48,7 @@ export async function readStartRequest(config: Config): Promise<StartRequest | u
   return { definitions: set, removed, prune: false, source };
 }
 
-type Parts = {
-  database: Database;
-  given: StartRequest | undefined;
-  missingOfJob: MissingOfJob;
-};
+type Parts = { database: Database; given: StartRequest | undefined; missingOfJob: MissingOfJob };
 
 export function createDefinitions(
   base: Base,

@@ -7,9 +7,7 @@ import { countRecords, exposeChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
 import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
-import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
-import { createSumUp } from "#monitor/results/summary.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
 import type { Base } from "./base.ts";
@@ -42,17 +40,8 @@ export function createResults(parts: ResultParts): Results {
   const { failed_at_percent: failedAtPercent, result_days, hour_days } = config.monitor;
   const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
   const reader = createResultReader(database, { failedAtPercent });
-  const viewChecks = createViewChecks({
-    database,
-    reader,
-    readDefinitions,
-    whyOff,
-    whyNobody: createWhyNobody(config),
-    failedAtPercent,
-    nowMs,
-  });
-  const replayCheck = createReplayCheck({ database, readDefinitions, failedAtPercent, nowMs });
-  const sumUp = createSumUp({ database, failedAtPercent, nowMs });
+  const common = { database, readDefinitions, reader, failedAtPercent, nowMs };
+  const viewChecks = createViewChecks({ ...common, whyOff, whyNobody: createWhyNobody(config) });
   exposeChecks(viewChecks, registry);
   return {
     readDefinitions,
@@ -62,7 +51,7 @@ export function createResults(parts: ResultParts): Results {
       registry,
       readDefinitions,
     ),
-    reads: createCheckReads({ readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
+    reads: createCheckReads({ ...common, viewChecks }),
     readWatched: reader.watched,
     viewChecks,
     readGate: createReadGate(database, { failedAtPercent }),

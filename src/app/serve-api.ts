@@ -37,12 +37,7 @@ type ServedApi = { api: FastifyInstance; url: string; port: number };
 export async function serveApi(base: Base, parts: ServingParts): Promise<ServedApi> {
   const { config, log, registry } = base;
   const { analytics, cachedKeys, cells, database, invalidations, port, reusePort, stops } = parts;
-  const limiter = await startLimiter({
-    redisUrl: config.redis.url,
-    log,
-    registry,
-    cells,
-  });
+  const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry, cells });
   stops.add("rate limits", limiter.close);
   const uses = createKeyUses(database, log);
   stops.add("key uses", uses.close);

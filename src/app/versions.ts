@@ -106,11 +106,7 @@ const watchedServices: readonly string[] = [
   releaseService,
 ].map(({ name }) => name);
 
-type VersionParts = {
-  adminUrl: string;
-  ingressUrl: string;
-  revision: string;
-};
+type VersionParts = { adminUrl: string; ingressUrl: string; revision: string };
 
 /** Most wedged invocations that one poll releases; the next poll finds the others. */
 const mostAtOnce = 500;

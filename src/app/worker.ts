@@ -36,7 +36,6 @@ import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
 import { findUnknownChannels } from "./fleets.ts";
-import { createRenewal } from "./https.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
@@ -156,8 +155,7 @@ type ServiceParts = Pick<
   Omit<RunningFleets, "listed" | "populate">;
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
-  const { config, registry } = base;
-  const { analytics, store, fleets, database, results } = parts;
+  const { store, fleets, database, results } = parts;
   const admin = createRestateAdmin(parts.adminUrl);
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
@@ -167,33 +165,9 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createReleaseService(endInvocations),
-    ...createAlerts({
-      config,
-      services: base.services,
-      database,
-      registry,
-      readActor,
-      results,
-      links: parts.links,
-      definitions: parts.definitions,
-    }),
-    ...createAlertSync({
-      config,
-      database,
-      registry,
-      readActor,
-      readRows: parts.definitions.readRows,
-    }),
-    ...createCron({
-      config,
-      database,
-      registry,
-      readActor,
-      readRows: parts.definitions.readRows,
-      store: analytics.reading?.store,
-      missingOfJob: parts.missingOfJob,
-      renewCertificate: createRenewal(base, database),
-    }),
+    ...createAlerts(base, { ...parts, readActor }),
+    ...createAlertSync(base, { ...parts, readActor }),
+    ...createCron(base, { ...parts, readActor }),
     ...createRolloutServices({
       fleets: fleets.map((one) => toRolloutFleet(base, one)),
       readMembers: store.members,
@@ -202,7 +176,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
       database,
-      registry,
+      registry: base.registry,
       endInvocations,
       actorKey: parts.actorKey,
     }),

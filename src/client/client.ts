@@ -58,9 +58,7 @@ type Method<Handler extends RolloutHandlerName> =
  * lost connection and a restart of Vedette do not end the call, and it is made once. Each method throws
  * `VedetteError`.
  */
-export type Client = {
-  [Handler in RolloutHandlerName as Uncapitalize<Handler>]: Method<Handler>;
-};
+export type Client = { [Handler in RolloutHandlerName as Uncapitalize<Handler>]: Method<Handler> };
 
 const dayMs = 86_400_000;
 /** A little longer than the gateway's own timeout, so that its refusal is what is thrown. */

@@ -37,11 +37,7 @@ export type IngressLimits = {
   totalMs: number;
 };
 
-const defaults: IngressLimits = {
-  attemptMs: 60_000,
-  timeoutMs: 30_000,
-  totalMs: 24 * 3_600_000,
-};
+const defaults: IngressLimits = { attemptMs: 60_000, timeoutMs: 30_000, totalMs: 24 * 3_600_000 };
 
 const retryEveryMs = 250;
 

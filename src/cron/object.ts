@@ -174,10 +174,7 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
     job: ctx.key as CronJobName,
     schedule: job === undefined ? "off" : describeSchedule(job.schedule),
     ...(job !== undefined && timer !== null && { next_at: toIso(timer.dueAtMs) }),
-    ...(running !== null && {
-      running_since: toIso(running.startedAtMs),
-      running_by: running.by,
-    }),
+    ...(running !== null && { running_since: toIso(running.startedAtMs), running_by: running.by }),
     ...(lastRun !== null && { last_run: lastRun }),
     ...(lastSuccess !== null && { last_success_at: lastSuccess }),
   };
@@ -197,11 +194,7 @@ function problem(status: number, code: CronProblemCode, detail: string): Problem
 /** The active run, and the invocation to attach to. */
 type ActiveRun = RunOrder & { invocation: string };
 
-const keys = {
-  running: "running",
-  lastRun: "lastRun",
-  lastSuccessAt: "lastSuccessAt",
-} as const;
+const keys = { running: "running", lastRun: "lastRun", lastSuccessAt: "lastSuccessAt" } as const;
 
 const timers = durableTimer<Timer>("timer");
 

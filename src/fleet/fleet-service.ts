@@ -88,10 +88,6 @@ export function createFleetService({
       },
       Log: (ctx, request) => readNow(ctx, log, () => readLog(request)),
     },
-    options: {
-      journalRetention: 0,
-      asTerminalError,
-      handlers: { List: unkept, Log: unkept },
-    },
+    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept, Log: unkept } },
   });
 }

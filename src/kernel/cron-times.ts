@@ -2,11 +2,7 @@ import { type CronDialect, type CronFields, parseCron } from "./cron-expression.
 import { offsetAt } from "./time.ts";
 
 /** Five fields, or `@daily` and the like; `timezone` is a name of the IANA; `dialect` is Debian's by default. */
-export type CronTimes = {
-  expression: string;
-  timezone: string;
-  dialect?: CronDialect | undefined;
-};
+export type CronTimes = { expression: string; timezone: string; dialect?: CronDialect | undefined };
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -170,10 +170,7 @@ export async function migrate(
   log: Log,
   { mayBePooled = false, dir = migrationsDir }: { mayBePooled?: boolean; dir?: string } = {},
 ): Promise<string[]> {
-  const client = await connectDirectly(url, {
-    applicationName: "vedette migrations",
-    mayBePooled,
-  });
+  const client = await connectDirectly(url, { applicationName: "vedette migrations", mayBePooled });
   try {
     if (isPooled(client)) {
       log.warn(

@@ -1,11 +1,5 @@
 /** The body of every error response (RFC 9457), with a stable `code` for programs. */
-export type Problem = {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: string;
-};
+export type Problem = { type: string; title: string; status: number; detail: string; code: string };
 
 type ProblemInit<Code extends string> = { status: number; code: Code; detail: string };
 

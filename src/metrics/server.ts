@@ -39,10 +39,7 @@ export type ReadinessReport = {
   dependencies: Record<string, DependencyState>;
 };
 
-export type Readiness = {
-  recordStart: () => void;
-  report: () => ReadinessReport;
-};
+export type Readiness = { recordStart: () => void; report: () => ReadinessReport };
 
 export function createReadiness(of: {
   isLeaving: () => boolean;

@@ -29,11 +29,7 @@ export function createRecordsObject(recorder: CheckRecorder) {
         return null;
       },
     },
-    options: {
-      ingressPrivate: true,
-      journalRetention: 0,
-      retryPolicy: forEver,
-    },
+    options: { ingressPrivate: true, journalRetention: 0, retryPolicy: forEver },
   });
 }
 

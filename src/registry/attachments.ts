@@ -205,10 +205,7 @@ function isOfImage(error: unknown): boolean {
 
 const Referrers = z.object({
   manifests: listOf(
-    z.object({
-      digest: z.string(),
-      artifactType: z.string().default(""),
-    }),
+    z.object({ digest: z.string(), artifactType: z.string().default("") }),
     100_000,
   ),
 });

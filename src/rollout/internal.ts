@@ -153,12 +153,7 @@ export type WedgedCall = {
 export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** The invocations that cannot continue, the revisions that began them, and the one that runs now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
-export type RunEnd = {
-  rolloutId: string;
-  runner: string;
-  failure: string;
-  cause: "run" | "fleet";
-};
+export type RunEnd = { rolloutId: string; runner: string; failure: string; cause: "run" | "fleet" };
 /** A window was added; or `removed`, which an operator had to give a reason for. */
 export type WindowsChange = {
   removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };

@@ -15,11 +15,7 @@ export const mustPage: readonly { source: string; labels: Record<string, string>
 
 /** Alerts that are meant to notify nobody: the condition of their route leaves them out on purpose. */
 export const leftOut: readonly { source: string; label: string; because: string }[] = [
-  {
-    source: "database-host",
-    label: "branch",
-    because: "only the main branch serves anyone",
-  },
+  { source: "database-host", label: "branch", because: "only the main branch serves anyone" },
 ];
 
 /** An error: the wrong people are paged, or nobody is. A warning may be intended. */

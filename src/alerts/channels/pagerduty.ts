@@ -13,10 +13,7 @@ import { factsOf, headline, isFailure, linksOf, shorten } from "./words.ts";
 
 export const sendToPagerDuty: Send<"pagerduty"> = async (delivery) => {
   const { channel, address, secret = "", message, timeoutMs, nowMs, reach } = delivery;
-  const body = JSON.stringify({
-    routing_key: secret,
-    ...renderPagerDuty(message, channel),
-  });
+  const body = JSON.stringify({ routing_key: secret, ...renderPagerDuty(message, channel) });
   return gradePagerDuty(await postJson(address, { body, timeoutMs, reach }), nowMs);
 };
 

@@ -22,11 +22,7 @@ export async function postJson(address: URL, post: Post): Promise<Answer> {
   const answer = await request(withoutUser(address), {
     method: "POST",
     dispatcher: reach.agent,
-    headers: {
-      "content-type": "application/json",
-      ...authorizationOf(address),
-      ...headers,
-    },
+    headers: { "content-type": "application/json", ...authorizationOf(address), ...headers },
     body,
     signal: AbortSignal.timeout(timeoutMs),
   });

@@ -143,14 +143,8 @@ export function renderSlack(
     unfurl_media: false,
     metadata: { event_type: "vedette_alert", event_payload: { id: message.eventId } },
     blocks: [
-      {
-        type: "section",
-        text: { type: "plain_text", text: cut(title, textLimit), emoji: true },
-      },
-      {
-        type: "section",
-        text: { ...words, text: cut(details.join("\n"), textLimit) },
-      },
+      { type: "section", text: { type: "plain_text", text: cut(title, textLimit), emoji: true } },
+      { type: "section", text: { ...words, text: cut(details.join("\n"), textLimit) } },
       {
         type: "context",
         elements: [{ type: "plain_text", text: cut(message.eventId, textLimit), emoji: false }],

@@ -30,9 +30,7 @@ export function getVerifications(shared: QueryParts) {
   return query(shared, "verifications", {
     summary: "Reads verifications of keys by SQL.",
     example: {
-      body: {
-        query: "SELECT outcome, count() AS n FROM key_verifications_v1 GROUP BY outcome",
-      },
+      body: { query: "SELECT outcome, count() AS n FROM key_verifications_v1 GROUP BY outcome" },
       data: [
         { outcome: "VALID", n: 1_204 },
         { outcome: "RATE_LIMITED", n: 17 },

@@ -47,11 +47,7 @@ function refusalSchema(withFaults: boolean): Json {
     },
     required: ["title", "detail", "status", "type", ...(withFaults ? ["errors"] : [])],
   };
-  return {
-    type: "object",
-    properties: { meta: ref("Meta"), error },
-    required: ["meta", "error"],
-  };
+  return { type: "object", properties: { meta: ref("Meta"), error }, required: ["meta", "error"] };
 }
 
 /** The one operation that is no procedure. */

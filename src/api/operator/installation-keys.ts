@@ -46,11 +46,7 @@ export type OwnRow = {
 const kinds = {
   setting: { name: "of this installation", permissions: ["*"], also: ["setting", "generated"] },
   generated: { name: "of this installation", permissions: ["*"], also: ["setting", "generated"] },
-  sentinels: {
-    name: "of the local fleet",
-    permissions: ["api.*.verify_key"],
-    also: ["sentinels"],
-  },
+  sentinels: { name: "of the local fleet", permissions: ["api.*.verify_key"], also: ["sentinels"] },
   checks: { name: "of the checks", permissions: ["api.*.verify_key"], also: ["checks"] },
 } as const;
 

@@ -10,10 +10,7 @@ export function deleteOverride({ namespaces, change }: RatelimitParts) {
     summary: "Removes the override of exactly this identifier or pattern.",
     input: z.strictObject(overrideTarget),
     output: Empty,
-    example: {
-      body: { namespace: "emails", identifier: exampleOverride.identifier },
-      data: {},
-    },
+    example: { body: { namespace: "emails", identifier: exampleOverride.identifier }, data: {} },
     refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);

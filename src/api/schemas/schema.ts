@@ -99,11 +99,7 @@ export function whole({ min, max }: Range = {}) {
   return schema
     .check((payload) => {
       if (Number.isInteger(payload.value)) return;
-      payload.issues.push({
-        code: "invalid_type",
-        expected: "int",
-        input: payload.value,
-      });
+      payload.issues.push({ code: "invalid_type", expected: "int", input: payload.value });
     })
     .meta({ type: "integer" });
 }

@@ -20,11 +20,7 @@ import type { Trust } from "./verify.ts";
 // The trusted root that an instance of Sigstore publishes by TUF, refreshed daily, with a copy for when it is away.
 
 /** `cacheDir` is a folder of our own, created when needed. `log` is told when the mirror is away. */
-type PublishedRootParts = {
-  cacheDir: string;
-  log?: Pick<Log, "warn">;
-  nowMs?: () => number;
-};
+type PublishedRootParts = { cacheDir: string; log?: Pick<Log, "warn">; nowMs?: () => number };
 
 /**
  * A copy is used for `freshMs` without asking the mirror, and for `staleMs` while the mirror is away: after that,

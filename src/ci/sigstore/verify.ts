@@ -19,11 +19,7 @@ export type Signer =
   | { kind: "certificate"; subject: string; issuer: string; run: string | undefined }
   | { kind: "key"; file: string };
 
-export type Trust = {
-  material: TrustMaterial;
-  keys: readonly PublicKey[];
-  hasLog: boolean;
-};
+export type Trust = { material: TrustMaterial; keys: readonly PublicKey[]; hasLog: boolean };
 
 /** Throws, for a signature that is not valid, errors of several classes. */
 export function verify({ bundle, content }: Signature, trust: Trust, library: Library): Signer {

@@ -5,11 +5,7 @@ import type { Member, RecordedRollout } from "#rollout/history/contract.ts";
 import type { MapRow } from "./columns.ts";
 
 /** A rollout, its members and its fleet, all read at one moment. `recorded`: undefined while history lacks it. */
-export type Moment = {
-  recorded: RecordedRollout | undefined;
-  members: Member[];
-  fleet: MapRow[];
-};
+export type Moment = { recorded: RecordedRollout | undefined; members: Member[]; fleet: MapRow[] };
 
 /** `fleet`: undefined for that of the rollout; `limitMs`: of each of its statements, absent for that of all others. */
 export type ReadMoment = (of: {

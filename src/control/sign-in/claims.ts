@@ -12,10 +12,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 type ClaimSettings = Pick<OidcSettings, "name_claim" | "roles_claim" | "roles" | "default_roles">;
 
-export type PeopleSettings = {
-  oidc: ClaimSettings;
-  operators: Readonly<Record<string, Operator>>;
-};
+export type PeopleSettings = { oidc: ClaimSettings; operators: Readonly<Record<string, Operator>> };
 
 type RefusalCode =
   | "no_name"

@@ -66,10 +66,7 @@ export const SessionAnswer = z.object({
 export type SessionAnswer = z.infer<typeof SessionAnswer>;
 
 /** null: the person has not answered yet; `interval`: after how many seconds to ask again. */
-export const PollAnswer = z.object({
-  signed_in: SessionAnswer.nullable(),
-  interval,
-});
+export const PollAnswer = z.object({ signed_in: SessionAnswer.nullable(), interval });
 
 /** The person of a token or a session. */
 export const WhoAmI = z.object({

@@ -32,10 +32,7 @@ function readRows(source: Source, top: Top): { rows: OwnRow[]; faults: Fault[] }
   const read = sectionNames
     .filter((section) => section in top.sections)
     .map((section) => readSection(section, top.sections[section], source));
-  return {
-    rows: read.flatMap(({ rows }) => rows),
-    faults: read.flatMap(({ faults }) => faults),
-  };
+  return { rows: read.flatMap(({ rows }) => rows), faults: read.flatMap(({ faults }) => faults) };
 }
 
 type Read = { rows: OwnRow[]; faults: Fault[] };
@@ -58,10 +55,7 @@ function readSection(section: Section, value: unknown, source: Source): Read {
 }
 
 function join(read: readonly Read[]): Read {
-  return {
-    rows: read.flatMap(({ rows }) => rows),
-    faults: read.flatMap(({ faults }) => faults),
-  };
+  return { rows: read.flatMap(({ rows }) => rows), faults: read.flatMap(({ faults }) => faults) };
 }
 
 type At = { section: Section; path: Path; source: Source };

@@ -54,13 +54,7 @@ export const sources: readonly AlertSource[] = [
     environment: "production",
     labels: { branch: ["main"] },
   },
-  {
-    name: "log-analytics",
-    title: "Log analytics",
-    kind: "http",
-    environment: null,
-    labels: {},
-  },
+  { name: "log-analytics", title: "Log analytics", kind: "http", environment: null, labels: {} },
   {
     name: "status-page-views",
     title: "Status page views",

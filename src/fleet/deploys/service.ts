@@ -105,10 +105,7 @@ async function deploy(
 
 /** The settings have lost the fleet, which says nothing about the image. */
 const unknownFleet: Deploying = {
-  deployer: {
-    start: async () => lostFleet,
-    observe: async () => lostFleet,
-  },
+  deployer: { start: async () => lostFleet, observe: async () => lostFleet },
   deployTimeoutMs: 60_000,
 };
 

@@ -17,10 +17,7 @@ export type FleetLogs = { name: string; driver: Pick<Driver, "readLog">; lines: 
 
 export type ReadLog = (request: z.output<typeof SentinelLogRequest>) => Promise<SentinelLog>;
 
-type Parts = {
-  store: Pick<LogStore, "find" | "similar">;
-  fleets: ReadonlyMap<string, FleetLogs>;
-};
+type Parts = { store: Pick<LogStore, "find" | "similar">; fleets: ReadonlyMap<string, FleetLogs> };
 
 /** A fleet is asked for so many at once, whoever asks. */
 const readsAtOnce = 8;

@@ -31,10 +31,7 @@ import {
   whyBusy,
 } from "./rules.ts";
 
-type DrillParts = {
-  readDefinitions: ReadDefinitions;
-  readActor: ReadActor;
-};
+type DrillParts = { readDefinitions: ReadDefinitions; readActor: ReadActor };
 
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {

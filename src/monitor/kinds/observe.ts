@@ -85,11 +85,7 @@ export async function observe<Answer>(
 /** An error whose message is the description. */
 export class ProbeFault extends Error {}
 
-type FaultContext = {
-  signal: AbortSignal;
-  limits: { timeoutMs: number };
-  timing: PhaseTimes;
-};
+type FaultContext = { signal: AbortSignal; limits: { timeoutMs: number }; timing: PhaseTimes };
 
 function describeFault(error: unknown, { signal, limits, timing }: FaultContext): string {
   if (signal.aborted) {

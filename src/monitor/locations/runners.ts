@@ -57,12 +57,7 @@ async function view(runners: Runners) {
 
 export type Runners = ReturnType<typeof createRunners>;
 
-type KnownRunner = {
-  location: string;
-  createdAt: Date;
-  addedBy: string;
-  seenAt: Date | null;
-};
+type KnownRunner = { location: string; createdAt: Date; addedBy: string; seenAt: Date | null };
 
 /** Cached, since every run of every check calls `expected`. */
 const expectedTtlMs = 1_000;

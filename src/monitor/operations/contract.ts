@@ -33,11 +33,7 @@ const AcknowledgeRequest = z
   .meta({ title: "AcknowledgeRequest", examples: [{ by: "ada" }] });
 
 const MaintenanceRequest = z
-  .strictObject({
-    from: z.iso.datetime(),
-    to: z.iso.datetime(),
-    reason: note(500),
-  })
+  .strictObject({ from: z.iso.datetime(), to: z.iso.datetime(), reason: note(500) })
   .meta({ title: "MaintenanceRequest" });
 
 /** Mute, maintenance and the open alert of a check. */
@@ -47,12 +43,7 @@ export const AlertState = z.object({
   /** The person who muted it; null: it is not muted. */
   muted_by: z.string().nullable(),
   maintenance: z.array(
-    z.object({
-      from: z.string(),
-      to: z.string(),
-      reason: z.string(),
-      by: z.string(),
-    }),
+    z.object({ from: z.string(), to: z.string(), reason: z.string(), by: z.string() }),
   ),
   alert: z
     .object({

@@ -9,9 +9,6 @@ import { regrade } from "#monitor/rules/grade.ts";
 import { decide, newCheckState } from "#monitor/rules/verdict.ts";
 import type { CheckProblemCode } from "./contract.ts";
 
-/** Throws 400 `not_replayable` for a heartbeat, which has no thresholds; before its next read once the signal is aborted. */
-export type ReplayCheck = (asked: CheckReplayRequest, signal: AbortSignal) => Promise<CheckReplay>;
-
 type Parts = {
   database: Database;
   readDefinitions: ReadDefinitions;
@@ -24,33 +21,38 @@ const stepMs = 6 * 3_600_000;
 
 const maxEpisodes = 100;
 
-/** Returns what would have alerted under the rules of the request, and what does under those defined. */
-export function createReplayCheck(parts: Parts): ReplayCheck {
-  return async (request, signal) => {
-    const { apiChecks } = await parts.readDefinitions();
-    const check = apiChecks.find(({ id }) => id === request.check);
-    if (check === undefined) {
-      const detail = `${request.check} is a heartbeat: only API checks can be replayed`;
-      throw new ProblemError<CheckProblemCode>({ status: 400, code: "not_replayable", detail });
-    }
-    const toMs = parts.nowMs();
-    const fromMs = toMs - request.hours * 3_600_000;
-    const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };
-    const requested = withRequest(defined, request);
-    const replays = [defined, requested].map((rules) => ({ rules, ...createReplay(rules) }));
-    const span = { checkId: check.id, fromMs, toMs, signal };
-    let runs = 0;
-    for await (const run of readRuns(parts.database, span)) {
-      runs += 1;
-      for (const replay of replays) replay.take(run);
-    }
-    const [asDefined, asAsked] = replays.map((replay) =>
-      describe(replay.rules, replay.outcome(), toMs),
-    );
-    if (asDefined === undefined || asAsked === undefined) throw new Error("no replay was made");
-    const since = new Date(fromMs).toISOString();
-    return { check: check.id, since, runs, as_defined: asDefined, as_asked: asAsked };
-  };
+/**
+ * Returns what would have alerted under the rules of the request, and what does under those defined. Throws 400
+ * `not_replayable` for a heartbeat, which has no thresholds; before its next read once the signal is aborted.
+ */
+export async function replayCheck(
+  parts: Parts,
+  request: CheckReplayRequest,
+  signal: AbortSignal,
+): Promise<CheckReplay> {
+  const { apiChecks } = await parts.readDefinitions();
+  const check = apiChecks.find(({ id }) => id === request.check);
+  if (check === undefined) {
+    const detail = `${request.check} is a heartbeat: only API checks can be replayed`;
+    throw new ProblemError<CheckProblemCode>({ status: 400, code: "not_replayable", detail });
+  }
+  const toMs = parts.nowMs();
+  const fromMs = toMs - request.hours * 3_600_000;
+  const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };
+  const requested = withRequest(defined, request);
+  const replays = [defined, requested].map((rules) => ({ rules, ...createReplay(rules) }));
+  const span = { checkId: check.id, fromMs, toMs, signal };
+  let runs = 0;
+  for await (const run of readRuns(parts.database, span)) {
+    runs += 1;
+    for (const replay of replays) replay.take(run);
+  }
+  const [asDefined, asAsked] = replays.map((replay) =>
+    describe(replay.rules, replay.outcome(), toMs),
+  );
+  if (asDefined === undefined || asAsked === undefined) throw new Error("no replay was made");
+  const since = new Date(fromMs).toISOString();
+  return { check: check.id, since, runs, as_defined: asDefined, as_asked: asAsked };
 }
 
 function withRequest(rules: Rules, request: CheckReplayRequest): Rules {

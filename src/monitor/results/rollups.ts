@@ -66,12 +66,7 @@ async function readDone(client: ClientBase, bucketSeconds: BucketSeconds): Promi
   return results.rows[0]?.oldest?.getTime() ?? null;
 }
 
-type Progress = {
-  bucketSeconds: BucketSeconds;
-  doneMs: number;
-  nowMs: number;
-  keptMs: number;
-};
+type Progress = { bucketSeconds: BucketSeconds; doneMs: number; nowMs: number; keptMs: number };
 
 /** The span of the buckets to make next, complete ones and again those with late results; null: none. */
 function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {

@@ -1,22 +1,29 @@
 /** The readers as a Restate service, called through the gateway like the rest. */
 import { type Context, implement } from "@restatedev/restate-sdk";
+import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { noSuch } from "#kernel/text.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { type CheckChartRequest, type CheckProblemCode, checkReads } from "./contract.ts";
+import type { CheckReplayRequest } from "#monitor/replay-contract.ts";
+import {
+  type CheckChartRequest,
+  type CheckProblemCode,
+  type CheckSummaryRequest,
+  checkReads,
+} from "./contract.ts";
 import type { ResultReader } from "./read.ts";
-import type { ReplayCheck } from "./replay.ts";
-import type { SumUp } from "./summary.ts";
+import { replayCheck } from "./replay.ts";
+import { sumUp } from "./summary.ts";
 import type { ViewChecks } from "./view.ts";
 
 type Parts = {
   readDefinitions: ReadDefinitions;
   viewChecks: ViewChecks;
   reader: ResultReader;
-  sumUp: SumUp;
-  replayCheck: ReplayCheck;
+  database: Database;
+  failedAtPercent: number;
   nowMs: () => number;
 };
 
@@ -34,7 +41,7 @@ const reads = {
 };
 
 export function createCheckReads(parts: Parts) {
-  const { readDefinitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
+  const { readDefinitions, viewChecks, reader, nowMs } = parts;
   /** Looks for the check within the read, whose time limit holds for both. */
   const ofKnown =
     <Request extends { check?: string | undefined }, Answer>(
@@ -51,9 +58,11 @@ export function createCheckReads(parts: Parts) {
       List: (ctx) => readNow(ctx, reads.list, viewChecks),
       History: ofKnown(reads.history, reader.history),
       Chart: ofKnown(reads.chart, (request: CheckChartRequest) => reader.chart(request, nowMs())),
-      Summary: ofKnown(reads.summary, sumUp),
+      Summary: ofKnown(reads.summary, (request: CheckSummaryRequest) => sumUp(parts, request)),
       Episodes: ofKnown(reads.episodes, reader.episodes),
-      Replay: ofKnown(reads.replay, replayCheck),
+      Replay: ofKnown(reads.replay, (request: CheckReplayRequest, signal) =>
+        replayCheck(parts, request, signal),
+      ),
     },
     options: { ...unkept, asTerminalError },
   });

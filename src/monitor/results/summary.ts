@@ -3,32 +3,31 @@ import type { Database } from "#kernel/database.ts";
 import type { CheckSummary, CheckSummaryRequest } from "./contract.ts";
 import { sums } from "./rollups.ts";
 
-export type SumUp = (request: CheckSummaryRequest) => Promise<CheckSummary>;
-
 type Parts = { database: Database; failedAtPercent: number; nowMs: () => number };
 
 const hourMs = 3_600_000;
 
 /** Covers the results within their retention; without any there is no total. */
-export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp {
-  return async ({ check, hours }) => {
-    const from = new Date(nowMs() - hours * hourMs);
-    const [sums, missed] = await Promise.all([
-      database.query<SumRow>(selectSums, [check, from, failedAtPercent]),
-      database.query(selectMissed, [check, from]),
-    ]);
-    const total = sums.rows.find(({ location }) => location === null);
-    const byLocation = sums.rows.filter((row) => row.location !== null);
-    return {
-      check,
-      since: from.toISOString(),
-      first_at: total?.first_at?.toISOString() ?? null,
-      runs: total?.runs ?? 0,
-      failed_runs: total?.failed_runs ?? 0,
-      missed_ticks: missed.rows[0].ticks,
-      total: total === undefined || total.results === 0 ? null : toSum(total),
-      locations: byLocation.map((row) => ({ location: row.location ?? "", ...toSum(row) })),
-    };
+export async function sumUp(
+  { database, failedAtPercent, nowMs }: Parts,
+  { check, hours }: CheckSummaryRequest,
+): Promise<CheckSummary> {
+  const from = new Date(nowMs() - hours * hourMs);
+  const [sums, missed] = await Promise.all([
+    database.query<SumRow>(selectSums, [check, from, failedAtPercent]),
+    database.query(selectMissed, [check, from]),
+  ]);
+  const total = sums.rows.find(({ location }) => location === null);
+  const byLocation = sums.rows.filter((row) => row.location !== null);
+  return {
+    check,
+    since: from.toISOString(),
+    first_at: total?.first_at?.toISOString() ?? null,
+    runs: total?.runs ?? 0,
+    failed_runs: total?.failed_runs ?? 0,
+    missed_ticks: missed.rows[0].ticks,
+    total: total === undefined || total.results === 0 ? null : toSum(total),
+    locations: byLocation.map((row) => ({ location: row.location ?? "", ...toSum(row) })),
   };
 }
 

@@ -76,10 +76,7 @@ const plan = {
   describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
 };
 
-const history = databaseRead("read-history", {
-  limitMs: 5_000,
-  problem: "history cannot be read",
-});
+const history = databaseRead("read-history", { limitMs: 5_000, problem: "history cannot be read" });
 
 export function createPublicHandlers(parts: PublicParts) {
   return {

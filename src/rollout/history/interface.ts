@@ -48,11 +48,7 @@ type HistoryView = {
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter. */
-export type HistoryEntry = {
-  told: TransitionMessage;
-  toldAt: number;
-  shown: HistoryView;
-} & Pick<
+export type HistoryEntry = { told: TransitionMessage; toldAt: number; shown: HistoryView } & Pick<
   RolloutHead,
   | "fleet"
   | "image"

@@ -207,11 +207,7 @@ export function createMemberReader(database: Database) {
 
 type Change = [outcome: string | null, atMs: number, orderedMs: number | null];
 
-type HistoryRow = {
-  id: string;
-  wave: number | null;
-  changes: Change[];
-};
+type HistoryRow = { id: string; wave: number | null; changes: Change[] };
 
 function toHistory({ id, wave, changes }: HistoryRow): MemberHistory {
   const moments = changes.map(([outcome, atMs, orderedMs]) => ({ outcome, atMs, orderedMs }));

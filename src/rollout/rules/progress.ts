@@ -18,11 +18,7 @@ type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
 const nothing: Tally = { s: 0, f: 0, r: 0, n: 0, x: 0, ofFleet: 0 };
 
 /** A change of the outcome of batch `n`. */
-export type BatchStep = {
-  n: number;
-  batch: Pick<Batch, "wave" | "ids">;
-  after: Results;
-};
+export type BatchStep = { n: number; batch: Pick<Batch, "wave" | "ids">; after: Results };
 
 function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   const marks = marksOf(batch, outcome);

@@ -56,10 +56,7 @@ export const RolloutWindow = windowShape
   })
   .refine(
     ({ kind, days, from, starts, ends }) => kind === "freeze" || days || from || starts || ends,
-    {
-      error: "an allowed window says when: days, from and to, or starts and ends",
-      path: ["days"],
-    },
+    { error: "an allowed window says when: days, from and to, or starts and ends", path: ["days"] },
   )
   .meta({
     title: "Rollout window",

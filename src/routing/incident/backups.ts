@@ -33,11 +33,7 @@ export function createBackupStore(database: Database) {
       const { rows } = await database.query(select, [name]);
       if (rows[0] === undefined) return null;
       const row = Row.parse(rows[0]);
-      return {
-        format: "vedette-alert-backup-1",
-        ...row,
-        made_at: row.made_at.toISOString(),
-      };
+      return { format: "vedette-alert-backup-1", ...row, made_at: row.made_at.toISOString() };
     },
   };
 }

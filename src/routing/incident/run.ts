@@ -34,10 +34,7 @@ export type ApplyServiceParts = {
 
 export function createApplyService(parts: ApplyServiceParts) {
   return implement(alertRoutesRuns, {
-    handlers: {
-      apply: (ctx, work) => apply(ctx, work, parts),
-      check: (ctx) => check(ctx, parts),
-    },
+    handlers: { apply: (ctx, work) => apply(ctx, work, parts), check: (ctx) => check(ctx, parts) },
     // Long enough for callers to attach after a reconnect.
     options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
   });

@@ -61,11 +61,7 @@ export function createSend(service: { url: string; apiKey: string }): Send {
 
 /** Sends nothing and refuses every call, for a plan that is for another service. */
 export function refuseAll(message: string): Send {
-  return async () => ({
-    status: 421,
-    retryAfter: undefined,
-    body: { errors: [{ message }] },
-  });
+  return async () => ({ status: 421, retryAfter: undefined, body: { errors: [{ message }] } });
 }
 
 /** Returns a `send` for readers: it throws for anything but GET before it is sent. */
@@ -109,10 +105,7 @@ function interpret({ status, retryAfter, body }: Answer, nowMs: number): Reply {
 const Envelope = z.object({
   request_id: z.string().max(100).optional(),
   errors: listOf(
-    z.object({
-      message: z.string(),
-      source: z.object({ field: z.string().optional() }).nullish(),
-    }),
+    z.object({ message: z.string(), source: z.object({ field: z.string().optional() }).nullish() }),
     1_000,
   ).default([]),
 });

@@ -45,9 +45,7 @@ export async function rotate(
   }
   const outcomeOf = ({ token, previous }: TokenReplacement) =>
     token === previous ? ("unchanged" as const) : ("replaced" as const);
-  return {
-    webhooks: changes.map((change) => ({ ...change.webhook, outcome: outcomeOf(change) })),
-  };
+  return { webhooks: changes.map((change) => ({ ...change.webhook, outcome: outcomeOf(change) })) };
 }
 
 /** Writes also an unchanged token: its file may be readable by others. */

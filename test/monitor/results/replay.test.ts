@@ -2,7 +2,7 @@ import type { Context } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
 import type { Database } from "#kernel/database.ts";
 import { readNow } from "#kernel/read-now.ts";
-import { createReplayCheck } from "#monitor/results/replay.ts";
+import { replayCheck } from "#monitor/results/replay.ts";
 import { anApiCheck } from "../../support/monitor/check-builders.ts";
 import { always } from "../../support/monitor/standard-definitions.ts";
 
@@ -20,13 +20,13 @@ function replayOf(request: { hours: number }) {
     counted.queries += 1;
     return new Promise((resolve) => setImmediate(() => resolve({ rows: [] })));
   };
-  const replayCheck = createReplayCheck({
+  const parts = {
     database: { query } as unknown as Database,
     readDefinitions: always({ apiChecks: [anApiCheck({ id: "probe" })] }),
     ...{ failedAtPercent: 0, nowMs: () => Date.UTC(2026, 0, 1) },
-  });
+  };
   const read = (signal: AbortSignal) => {
-    const replay = replayCheck({ check: "probe", ...request }, signal);
+    const replay = replayCheck(parts, { check: "probe", ...request }, signal);
     counted.ended = replay.catch(() => {});
     return replay;
   };

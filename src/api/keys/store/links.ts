@@ -3,11 +3,7 @@ import type { Change } from "#api/changes/change.ts";
 import { invalidInput } from "#api/error.ts";
 import { refuseTooManyByRoles } from "#api/permissions/permission-store.ts";
 
-export type Links = {
-  keyId: string;
-  kind: "permission" | "role";
-  ids: readonly string[];
-};
+export type Links = { keyId: string; kind: "permission" | "role"; ids: readonly string[] };
 
 /** The most that a key may have in total, since they are read and returned all at once. */
 const maxLinks = { permission: 1_000, role: 200 } as const;

@@ -170,10 +170,7 @@ function Row({ difference }: { difference: Difference }) {
 
 const imageStates = Object.keys(stateWords) as ImageState[];
 
-type Props = {
-  overview: FleetOverview;
-  show: (filter: Filter, value: string) => void;
-};
+type Props = { overview: FleetOverview; show: (filter: Filter, value: string) => void };
 
 /** The whole fleet in five numbers; each of them shows its sentinels in the list. */
 function Tiles({ overview, show }: Props) {

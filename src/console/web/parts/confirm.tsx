@@ -101,10 +101,7 @@ function Dialog(asked: Question) {
   );
 }
 
-type FieldProps = NonNullable<Question["field"]> & {
-  given: Given;
-  change: (given: Given) => void;
-};
+type FieldProps = NonNullable<Question["field"]> & { given: Given; change: (given: Given) => void };
 
 function Field({ label, kind, given, change }: FieldProps) {
   if (kind === "tick") {

@@ -110,10 +110,7 @@ class BatchWork {
   }
 
   #startGroup(targets: readonly Target[]): void {
-    const group = start(this.#ctx, targets, {
-      run: this.#run,
-      startDeploys: this.#startDeploys,
-    });
+    const group = start(this.#ctx, targets, { run: this.#run, startDeploys: this.#startDeploys });
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;
   }

@@ -6,9 +6,7 @@ import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createRunnerRegistry, createRunners } from "#monitor/locations/runners.ts";
 import { createResultReader } from "#monitor/results/read.ts";
-import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
-import { createSumUp } from "#monitor/results/summary.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
 import { createBackupStore } from "#routing/incident/backups.ts";
 import { createAlertRoutesObject } from "#routing/incident/object.ts";
@@ -35,14 +33,12 @@ afterAll(async () => {
 function servicesOf(away: Database) {
   const failedAtPercent = 0;
   const readDefinitions = always({ apiChecks: [anApiCheck({ id: "probe" })] });
-  const common = { database: away, failedAtPercent, nowMs: Date.now };
   const reader = createResultReader(away, { failedAtPercent });
+  const common = { database: away, readDefinitions, reader, failedAtPercent, nowMs: Date.now };
   return [
     createCheckReads({
-      ...{ readDefinitions, reader, nowMs: Date.now },
-      viewChecks: createViewChecks({ ...common, readDefinitions, whyOff: () => [], reader }),
-      sumUp: createSumUp(common),
-      replayCheck: createReplayCheck({ ...common, readDefinitions }),
+      ...common,
+      viewChecks: createViewChecks({ ...common, whyOff: () => [] }),
     }),
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),

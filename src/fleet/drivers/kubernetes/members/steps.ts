@@ -11,12 +11,7 @@ import { type createTurns, otherOwners, writeRecord } from "./writes.ts";
 
 type StepParts = WorkloadParts & { turns: ReturnType<typeof createTurns> };
 
-type Taken = {
-  at: MemberPlace;
-  look: SetLook;
-  record: MemberRecord;
-  call: DriverCall;
-};
+type Taken = { at: MemberPlace; look: SetLook; record: MemberRecord; call: DriverCall };
 
 type Replacement = Extract<Step, { do: "replace" }>;
 
@@ -107,12 +102,7 @@ export function createSteps(parts: StepParts): Steps {
   };
 }
 
-type Writing = {
-  view: MemberView;
-  at: MemberPlace;
-  parts: WorkloadParts;
-  call: DriverCall;
-};
+type Writing = { view: MemberView; at: MemberPlace; parts: WorkloadParts; call: DriverCall };
 
 async function writeStep(step: Step, writing: Writing): Promise<SentinelObservation> {
   const { record } = writing.view;
