@@ -25,12 +25,12 @@ import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
-import { holdsFor } from "./rows/handlers.ts";
-import type { RowStore } from "./rows/store.ts";
+import type { RowStore } from "./row-store.ts";
 import { createBatchService } from "./services/batch/batch.ts";
 import type { ReadPinned } from "./services/batch/pin-watch.ts";
 import { createCapture, type ReadPins } from "./services/capture.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
+import { holdsFor } from "./services/rows.ts";
 import { createRunService } from "./services/run.ts";
 
 export type RolloutParts = {

@@ -1,17 +1,25 @@
 /** The console: a page, its session, its stream of events, its reads and its writes. */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { ConsolePlugin } from "#console/contract.ts";
+import { z } from "zod";
+import { type ConsoleAccess, type ConsolePlugin, SeenState } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
-import type { Operation, RolloutStateName } from "#rollout/contract.ts";
-import { readStatus, serveCalls } from "./calls.ts";
-import { createGuard, missing, pageHeaders } from "./guard.ts";
-import { createLive, serveStream } from "./live.ts";
+import { pathOf } from "#kernel/server.ts";
+import {
+  type Operation,
+  type RolloutStateName,
+  RolloutStatus,
+  rolloutServiceName,
+} from "#rollout/contract.ts";
+import { createGuard, type Guard, missing, pageHeaders, parseBody } from "./guard.ts";
+import { createLive, type Live, serveStream } from "./live.ts";
 import { serveProviderSignIn } from "./provider-sign-in.ts";
 import { serveSignIn, serveTicketSignIn } from "./sign-in.ts";
 import type { Logouts, Tickets } from "./stored.ts";
@@ -93,4 +101,111 @@ export function readBuiltPage(dir: string): BuiltPage {
   const build = createHash("sha256").update(built).digest("base64url").slice(0, 16);
   const html = built.replace("<head>", `<head>\n    <meta name="build" content="${build}" />`);
   return { html, build };
+}
+
+type Parts = {
+  access: ConsoleAccess;
+  guard: Guard;
+  /** The live state of each fleet, by its name. */
+  lives: ReadonlyMap<string, Live>;
+  log: Log;
+};
+
+const prefix = "/vedette.v1.";
+
+/** Pages configure nothing, and no platform notifies by a session. A call that is sent would not be answered. */
+const isOffered = (role: string, path: string) =>
+  role !== "configure" && role !== "notify" && !path.endsWith("/send");
+
+/** A call that takes more than `read` also has to come from the console's own page. */
+export function serveCalls(app: FastifyInstance, parts: Parts): void {
+  const { access, guard, log } = parts;
+  app.post(`/api${prefix}*`, async (request) => {
+    // The path is used as it is, not decoded: the allow-list is compared with nothing else.
+    const url = pathOf(request);
+    const path = url.slice(url.indexOf(prefix));
+    const handler = access.findHandler(path);
+    const isGuarded = handler !== undefined && handler.role !== "read";
+    const by = await (isGuarded ? guard.requireWriter(request) : guard.requireSession(request));
+    if (handler === undefined || !isOffered(handler.role, path))
+      throw missing("there is nothing here");
+    const { input, isWrite, blocks } = handler;
+    const [, service, fleet = ""] = path.split("/");
+    if (isWrite && service === rolloutServiceName) {
+      const { expect, ...body } = parseBody(WithExpectation, request.body);
+      const call = { path, body: parseBody(input, body), by, blocks };
+      return order(parts, { call, fleet, seen: expect });
+    }
+    const call = { path, body: parseBody(input, request.body), by, blocks };
+    if (!isWrite) return access.call(call);
+    log.info({ actor: by.actor, path }, "ordered from the console");
+    return access.call({ ...call, idempotencyKey: newKey() });
+  });
+}
+
+const newKey = () => `console-${randomUUID()}`;
+
+/** Reads the status from the rollout itself, not from what the console last showed. */
+async function readStatus(
+  access: ConsoleAccess,
+  { by, fleet, signal }: { by: Caller; fleet: string; signal?: AbortSignal },
+): Promise<RolloutStatus> {
+  const call = { path: `/${rolloutServiceName}/${fleet}/Status`, body: {}, by };
+  return RolloutStatus.parse(await access.call({ ...call, ...(signal && { signal }) }));
+}
+
+/** A write to the rollout names the state that the operator saw. */
+const WithExpectation = z.looseObject({ expect: SeenState });
+
+type Order = {
+  call: { path: string; body: unknown; by: Caller; blocks: boolean };
+  fleet: string;
+  seen: SeenState;
+};
+
+const pollEveryMs = 100;
+/** A start calls the registry first, which may take long. */
+const startsWithinMs = 30_000;
+
+/** Operates the rollout. The page gets its answer as soon as a blocking operation has started. */
+async function order({ access, log, lives }: Parts, { call, fleet, seen }: Order) {
+  const { by, path } = call;
+  const of = { by, fleet };
+  requireUnchanged(await readStatus(access, of), seen);
+  log.info({ actor: by.actor, path, rollout: seen.rollout_id }, "ordered from the console");
+  const begun = new AbortController();
+  const answered = access.call({ ...call, idempotencyKey: newKey(), signal: begun.signal });
+  try {
+    await Promise.race([answered, stateChange(access, { ...of, signal: begun.signal }, seen)]);
+  } finally {
+    // The operation continues without this call; a refusal would have arrived by now.
+    answered.catch(() => {});
+    begun.abort();
+    lives.get(fleet)?.poll();
+  }
+  return { status: await readStatus(access, of) };
+}
+
+/** Refuses an operation that the operator decided on the basis of an older state. */
+function requireUnchanged(now: SeenState, seen: SeenState): void {
+  if (!hasChanged(now, seen)) return;
+  const detail = `The rollout has changed: it is ${now.state.replace("_", " ")} now. Check the page and decide again.`;
+  throw new ProblemError({ status: 409, code: "moved_on", detail });
+}
+
+function hasChanged(now: SeenState, seen: SeenState): boolean {
+  return now.rollout_id !== seen.rollout_id || now.state !== seen.state;
+}
+
+/** Resolves when the rollout has left the state that was seen, after a timeout, or once nobody waits any more. */
+async function stateChange(
+  access: ConsoleAccess,
+  of: { by: Caller; fleet: string; signal: AbortSignal },
+  seen: SeenState,
+): Promise<void> {
+  const untilMs = performance.now() + startsWithinMs;
+  while (performance.now() < untilMs && !of.signal.aborted) {
+    await delay(pollEveryMs);
+    if (hasChanged(await readStatus(access, of).catch(() => seen), seen)) return;
+  }
 }

@@ -1,7 +1,7 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createRowStore } from "#rollout/rows/store.ts";
+import { createRowStore } from "#rollout/row-store.ts";
 import {
   maxPromotions,
   type Promotion,

@@ -1,6 +1,6 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
-import { createRowStore } from "#rollout/rows/store.ts";
+import { createRowStore } from "#rollout/row-store.ts";
 import {
   maxWindows,
   type RolloutWindow,

@@ -1,7 +1,7 @@
 /** The path by which pages call handlers. */
 import { fastify } from "fastify";
 import { describe, expect, it } from "vitest";
-import { serveCalls } from "#console/server/calls.ts";
+import { serveCalls } from "#console/server/console.ts";
 import { consoleAccess } from "#control/console-access.ts";
 import { createLog } from "#kernel/log.ts";
 import { ProblemError, toProblem } from "#kernel/problem.ts";

@@ -1,10 +1,11 @@
 /** One region of the fleet: a cell per sentinel, reached by pointer and by arrow keys. */
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { SentinelMark } from "#console/contract.ts";
 import { type Fleet, onCells } from "#console/web/live.ts";
-import { paint } from "#console/web/theme.ts";
+import { type Colours, drawMark, markColours } from "#console/web/parts/marks.ts";
+import { colour, paint } from "#console/web/theme.ts";
 import { picked, pointed } from "./choice.ts";
-import { createPainter, type Layout, layOut, type Painter } from "./painter.ts";
 
 type Props = { fleet: Fleet; name: string; first: number; count: number; width: number };
 
@@ -167,4 +168,69 @@ function nextFailed({ fleet, first, count, from }: Step): number | undefined {
     if (mark === "f" || mark === "n" || mark === "x") return index;
   }
   return undefined;
+}
+
+/** Cells of a region in rows of `columns`, `pitch` CSS pixels apart. */
+type Layout = { columns: number; rows: number; pitch: number; size: number };
+
+const marks = Object.keys(markColours) as SentinelMark[];
+
+/** Cells are smaller in larger fleets, so that a fleet fits on a few screens. */
+function layOut(count: number, fleetSize: number, width: number): Layout {
+  const pitch = pitchOf(fleetSize, width);
+  const columns = Math.max(1, Math.floor(width / pitch));
+  const size = pitch - (pitch >= 14 ? 3 : 2);
+  return { columns, rows: Math.ceil(count / columns), pitch, size };
+}
+
+function pitchOf(fleetSize: number, width: number): number {
+  if (fleetSize <= 60) return 30;
+  if (fleetSize <= 400) return 20;
+  if (fleetSize <= 2_500) return 14;
+  return width < 600 ? 8 : 10;
+}
+
+type Painter = ReturnType<typeof createPainter>;
+
+function createPainter(canvas: HTMLCanvasElement, layout: Layout) {
+  const ratio = Math.max(1, devicePixelRatio);
+  const { columns, rows, pitch, size } = layout;
+  canvas.width = Math.round(columns * pitch * ratio);
+  canvas.height = Math.round(rows * pitch * ratio);
+  canvas.style.width = `${columns * pitch}px`;
+  canvas.style.height = `${rows * pitch}px`;
+  const pen = canvas.getContext("2d");
+  const sprites = drawSprites(size, ratio);
+  const step = pitch * ratio;
+
+  const cell = (fleet: Fleet, first: number, index: number) => {
+    const place = index - first;
+    const x = Math.round((place % columns) * step);
+    const y = Math.round(Math.floor(place / columns) * step);
+    pen?.clearRect(x, y, Math.ceil(step), Math.ceil(step));
+    const sprite = sprites.get(fleet.marks[index] ?? "o");
+    if (sprite !== undefined) pen?.drawImage(sprite, x, y);
+  };
+
+  return {
+    cell,
+    all: (fleet: Fleet, first: number, count: number) => {
+      pen?.clearRect(0, 0, canvas.width, canvas.height);
+      for (let index = first; index < first + count; index++) cell(fleet, first, index);
+    },
+  };
+}
+
+function drawSprites(size: number, ratio: number): Map<SentinelMark, OffscreenCanvas> {
+  const named = marks.map((mark) => [mark, colour(markColours[mark])]);
+  const colours = { ...Object.fromEntries(named), on: colour("surface") } as Colours;
+  const pixels = Math.max(1, Math.round(size * ratio));
+  return new Map(
+    marks.map((mark) => {
+      const sprite = new OffscreenCanvas(pixels, pixels);
+      const pen = sprite.getContext("2d") as unknown as CanvasRenderingContext2D;
+      drawMark(pen, mark, { size: pixels, colours });
+      return [mark, sprite];
+    }),
+  );
 }

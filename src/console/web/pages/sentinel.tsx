@@ -5,13 +5,14 @@ import { LogTail } from "#console/web/fleet/log-tail.tsx";
 import { HeldBack } from "#console/web/fleet/sentinel-panel.tsx";
 import { ago, shortImage } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
-import { Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
+import { Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
-import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+import { Mark, Sign, type Tone } from "#console/web/parts/mark.tsx";
+import { markNames } from "#console/web/parts/marks.ts";
+import { Time } from "#console/web/parts/time.tsx";
 import { Link, path, useTitle } from "#console/web/router.tsx";
-import { Deploys } from "#console/web/sentinels/deploys.tsx";
 import { pathOfSentinel, sentinelOf } from "#console/web/sentinels/search.ts";
-import { healthWords } from "#console/web/sentinels/words.ts";
+import { healthWords, markOfOutcome } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { compareImages } from "#kernel/image-reference.ts";
 import { labelWords } from "#kernel/words.ts";
@@ -136,5 +137,61 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  );
+}
+
+function Deploys({ deploys }: { deploys: readonly SentinelDeploy[] }) {
+  return (
+    <Panel title="Deploys" note="of all rollouts, the newest first">
+      {deploys.length === 0 ? (
+        <p class="quiet">No rollout had this sentinel.</p>
+      ) : (
+        <Table names={["Outcome", "Image", "Before", "Wave", "When"]} numbers={["Wave"]}>
+          {deploys.map((deploy) => (
+            <Row key={deploy.rollout_id} deploy={deploy} />
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function Row({ deploy }: { deploy: SentinelDeploy }) {
+  const { rollout_id: id, outcome, reason, failure, previous_image: before, wave, at } = deploy;
+  const mark = markOfOutcome(outcome);
+  return (
+    <tr>
+      <td data-name="Outcome">
+        <div>
+          <span class="badge">
+            <Mark mark={mark} /> {markNames[mark]}
+          </span>
+          {failure !== null && failure !== reason && (
+            <div class="reason small-text">Failed before: {failure}</div>
+          )}
+          {reason !== null && (
+            <div class={mark === "l" ? "quiet small-text" : "reason small-text"}>{reason}</div>
+          )}
+        </div>
+      </td>
+      <td data-name="Image">
+        <Link to={`/history/${id}`}>
+          <Image image={deploy.image} />
+        </Link>
+      </td>
+      <td data-name="Before">{before === "" ? "" : <Image image={before} />}</td>
+      <td data-name="Wave" class="number">
+        {wave ?? "none"}
+      </td>
+      <td data-name="When" class="nowrap">
+        {outcome === null ? (
+          ""
+        ) : (
+          <Link to={`/history/${id}?at=${at}`}>
+            <Time iso={at} />
+          </Link>
+        )}
+      </td>
+    </tr>
   );
 }
