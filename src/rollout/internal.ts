@@ -219,9 +219,9 @@ export const rolloutObject = iface.object(
       description: "Past rollouts, newest first.",
     }),
     begin: iface.json<StartRequest, RunHandle>(),
-    beginResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
-    beginRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
-    noteCaller: iface.json<CallerRecord, null>(),
+    startResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
+    startRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
+    recordCaller: iface.json<CallerRecord, null>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<CaptureRequest, CaptureTask>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
@@ -239,7 +239,7 @@ export const rolloutObject = iface.object(
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
     windowsChanged: iface.json<WindowsChange, null>(),
-    noteServing: iface.json<ServingRecord, null>(),
+    recordServing: iface.json<ServingRecord, null>(),
   },
   {
     description:

@@ -7,9 +7,9 @@ import {
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
-import { launchBatch, noteServing, record } from "#rollout/handlers/batches.ts";
+import { launchBatch, record, recordServing } from "#rollout/handlers/batches.ts";
 import { approve, skip, windowsChanged } from "#rollout/handlers/end-wait.ts";
-import { beginRollback, type OrderStop, stoppingOrders } from "#rollout/handlers/stop.ts";
+import { type OrderStop, startRollback, stoppingOrders } from "#rollout/handlers/stop.ts";
 import {
   endRollback,
   freeze,
@@ -23,10 +23,10 @@ import type { ApproveRequest, SkipRequest } from "./calls-contract.ts";
 import type { RolloutProblemCode } from "./contract.ts";
 import { unknownKey } from "./fleets.ts";
 import { advance } from "./handlers/advance.ts";
-import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
+import { begin, cancel, pause, startResume } from "./handlers/operations.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
-import { noteCaller } from "./handlers/runs.ts";
+import { recordCaller } from "./handlers/runs.ts";
 import {
   type Advance,
   type RecordRequest,
@@ -44,9 +44,9 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   const internal = {
     begin: (ctx: ObjectContext, request: StartRequest) =>
       begin(ctx, request, parts.fleets.get(ctx.key).policy),
-    beginResume: stoppingOrders(orders, beginResume),
-    beginRollback,
-    noteCaller,
+    startResume: stoppingOrders(orders, startResume),
+    startRollback,
+    recordCaller,
     toCapture,
     storeBatches,
     freeze,
@@ -63,7 +63,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     forgetBatches,
     stopForVersion: stoppingOrders(orders, stopForVersion),
     windowsChanged,
-    noteServing,
+    recordServing,
   };
   /** Refuses other keys, except a rollout of a lost fleet. After the handler: a repeated one does what it did. */
   const ofFleet =

@@ -3,7 +3,7 @@ import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
 import { advance } from "#rollout/handlers/advance.ts";
 import { begin, cancel, pause } from "#rollout/handlers/operations.ts";
-import { noteCaller } from "#rollout/handlers/runs.ts";
+import { recordCaller } from "#rollout/handlers/runs.ts";
 import { storeBatches } from "#rollout/handlers/waves.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
@@ -152,7 +152,7 @@ describe("cancel", () => {
     const told = async (noted: string) => {
       const state = running();
       const { ctx, told } = createContext(state, Number.POSITIVE_INFINITY);
-      await noteCaller(ctx, { runner: noted, caller });
+      await recordCaller(ctx, { runner: noted, caller });
       await cancel(ctx, parts);
       return told.filter((one) => one.startsWith("cancel"));
     };
@@ -164,7 +164,7 @@ describe("cancel", () => {
   it("does not tell whoever waited for the run before a Resume", async () => {
     const state = running();
     const { ctx, told } = createContext(state, Number.POSITIVE_INFINITY);
-    await noteCaller(ctx, { runner, caller });
+    await recordCaller(ctx, { runner, caller });
     const head = state.get("rolloutState") as RolloutHead;
     state.set("rolloutState", { ...head, runner: laterRunner });
 

@@ -23,7 +23,7 @@ import type { promotionHandlers, promotionsName } from "#rollout/promotions/cont
 import type { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { statusHandlers, statusReads } from "#status/contract.ts";
 import { chosenFleet, fleetQuery } from "./chosen-fleet.ts";
-import { session, takeTicket, tellOtherTabs } from "./session.ts";
+import { notifyOtherTabs, session, takeTicket } from "./session.ts";
 
 /** Why the session has ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);
@@ -100,7 +100,7 @@ export function order(operation: Operation, seen: SeenState | undefined, body: o
 export async function signIn(token: string): Promise<void> {
   session.value = await call<Session>("POST", "session", { token });
   signedOutBecause.value = null;
-  tellOtherTabs();
+  notifyOtherTabs();
 }
 
 /** Reads how people sign in here, and why the last sign-in at the identity provider failed. */
@@ -117,7 +117,7 @@ export async function signInAtProvider(returnTo: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await call("DELETE", "session");
   session.value = null;
-  tellOtherTabs();
+  notifyOtherTabs();
 }
 
 /** Reads the session. A printed link signs in by its ticket, unless signed in. Without a session: the sign-in page. */

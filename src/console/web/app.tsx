@@ -20,7 +20,7 @@ import { isOutdated } from "./outdated.ts";
 import { routes } from "./pages.tsx";
 import { tryUntilDone } from "./retry.ts";
 import { Link, ownTitle, path } from "./router.tsx";
-import { onOtherTab, onTicket, session, tellOtherTabs } from "./session.ts";
+import { notifyOtherTabs, onOtherTab, onTicket, session } from "./session.ts";
 import { type Theme, theme, themes } from "./theme.ts";
 
 export function App() {
@@ -31,7 +31,7 @@ export function App() {
       stop = tryUntilDone(attempt);
     };
     // Whoever comes back from the identity provider has signed in on another page.
-    const arrive = () => begin(() => readSession().then(tellOtherTabs));
+    const arrive = () => begin(() => readSession().then(notifyOtherTabs));
     arrive();
     const forgetTicket = onTicket(arrive);
     const forgetTabs = onOtherTab(() => begin(readSession));

@@ -7,7 +7,7 @@ export const session = signal<Session | null | undefined>(undefined);
 /** The tabs of one browser share its session: a page that changes it tells the others. */
 const tabs = new BroadcastChannel("vedette.session");
 
-export function tellOtherTabs(): void {
+export function notifyOtherTabs(): void {
   tabs.postMessage("read the session again");
 }
 

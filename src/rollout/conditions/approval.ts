@@ -17,7 +17,7 @@ export function needsApproval(
  * An approval is for one wave and holds until that wave has ended, also over a pause. It is asked for once the soak
  * and the gate before it are over, so that who approves has seen them; windows are waited for afterwards.
  */
-export const judgeApproval: Condition = ({ head, next }) => {
+export const evaluateApproval: Condition = ({ head, next }) => {
   if (next.kind !== "wave") return start;
   const { policy, waves, wavePercentages, approved = [], startedBy } = head;
   const wave = next.index + 1;

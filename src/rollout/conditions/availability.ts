@@ -39,7 +39,7 @@ export function withEndedDeploys(
   return { ...rest, ids: [...changed] };
 }
 
-export const judgeAvailability: Condition = ({ head, next, fleet }) => {
+export const evaluateAvailability: Condition = ({ head, next, fleet }) => {
   const allowed = allowedUnavailable(head);
   if (allowed === undefined || !head.captured || next.kind === "end") return start;
   if (next.kind === "deploy")

@@ -5,11 +5,11 @@ import { limitOf } from "#rollout/values-contract.ts";
 import { type Condition, type Stop, start } from "./condition.ts";
 
 /** Without a budget a wave ends, and its first failure is one too many. All waves are judged: soaks go on. */
-export const judgeBudget: Condition = ({ head, wave: index, next }) => {
+export const evaluateBudget: Condition = ({ head, wave: index, next }) => {
   if (index === undefined) return start;
   const begun = head.waves.slice(0, index + 1);
   const budget = head.policy.max_failed;
-  if (budget !== undefined) return judgeLimits(head, begun, budget) ?? start;
+  if (budget !== undefined) return evaluateLimits(head, begun, budget) ?? start;
   const failed = begun.filter((wave) => freshFailures(wave) > 0);
   if (next.kind === "deploy" || failed.length === 0) return start;
   return ofFleet(failed) ?? { action: "stop", cause: "sentinels", isOfImage: true };
@@ -20,7 +20,7 @@ function freshFailures(wave: WaveProgress): number {
   return wave.failed - wave.passedOver;
 }
 
-function judgeLimits(
+function evaluateLimits(
   head: RolloutHead,
   begun: readonly WaveProgress[],
   { per_wave, in_all }: MaxFailed,

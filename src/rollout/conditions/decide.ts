@@ -1,25 +1,25 @@
 /** May the next thing of a rollout start? One question, asked before each, with one answer. Pure. */
-import { judgeApproval } from "./approval.ts";
-import { judgeAvailability } from "./availability.ts";
-import { judgeBudget } from "./budget.ts";
+import { evaluateApproval } from "./approval.ts";
+import { evaluateAvailability } from "./availability.ts";
+import { evaluateBudget } from "./budget.ts";
 import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
-import { judgeGate } from "./gate.ts";
-import { judgeResults } from "./results.ts";
-import { judgeSoak } from "./soak.ts";
-import { judgeWindow } from "./window.ts";
+import { evaluateGate } from "./gate.ts";
+import { evaluateResults } from "./results.ts";
+import { evaluateSoak } from "./soak.ts";
+import { evaluateWindow } from "./window.ts";
 
 /** The order is that in which waits are reported. */
 const conditions: readonly Condition[] = [
-  judgeBudget,
-  judgeResults,
-  judgeSoak,
-  judgeGate,
-  judgeApproval,
-  judgeWindow,
+  evaluateBudget,
+  evaluateResults,
+  evaluateSoak,
+  evaluateGate,
+  evaluateApproval,
+  evaluateWindow,
 ];
 
 /** Conditions of the very moment of the start: asked last, when no other one waits. */
-const atStart: readonly Condition[] = [judgeAvailability];
+const atStart: readonly Condition[] = [evaluateAvailability];
 
 export function mayStart(facts: Facts): Verdict {
   const verdict = strongest(conditions, facts);

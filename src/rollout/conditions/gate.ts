@@ -53,7 +53,7 @@ export function withReports(status: GateStatus, reports: readonly CheckReport[])
 }
 
 /** A failed run precedes clean ones, and both the timeout. It stops a last wave that soaks, too. */
-export const judgeGate: Condition = ({ head, next, nowMs }) => {
+export const evaluateGate: Condition = ({ head, next, nowMs }) => {
   const { gateStatus: status } = head;
   if (status === undefined || next.kind === "deploy") return start;
   const failure = failureOf(status);

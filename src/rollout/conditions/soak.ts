@@ -9,7 +9,7 @@ import { type Condition, start } from "./condition.ts";
  * finds for the first time takes another one. What is waited for after the soak does not make the look older
  * than a minute or so.
  */
-export const judgeSoak: Condition = ({ head, next, nowMs }) => {
+export const evaluateSoak: Condition = ({ head, next, nowMs }) => {
   const { soakUntil, lookedAt, suspects = [] } = head.wait ?? {};
   if (next.kind === "deploy" || soakUntil === undefined) return start;
   const endMs = Date.parse(soakUntil);

@@ -6,7 +6,7 @@ import type { Opening, RolloutWindow } from "#rollout/windows/contract.ts";
 import { type Condition, look, start, type Wait } from "./condition.ts";
 
 /** A wave that has started runs to its end; the next one waits, and so does what is left of one that was paused. */
-export const judgeWindow: Condition = ({ head, next, nowMs, windows }) => {
+export const evaluateWindow: Condition = ({ head, next, nowMs, windows }) => {
   if (next.kind !== "wave" || head.wait?.skipsWindows === true) return start;
   if (windows === "stale") return look;
   const startMs = startOf(head);

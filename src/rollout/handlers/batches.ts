@@ -184,7 +184,7 @@ export async function record(
 }
 
 /** Records what failed sentinels serve, by the fleet's list after a pause. */
-export async function noteServing(
+export async function recordServing(
   ctx: ObjectContext,
   { rolloutId, serving }: ServingRecord,
 ): Promise<null> {

@@ -65,7 +65,7 @@ function requireStarter({ isSigned }: StartRequest, { approvals }: HeadPolicy): 
   throw new ProblemError<RolloutProblemCode>({ status: 403, code: "not_an_operator", detail });
 }
 
-export async function beginResume(
+export async function startResume(
   ctx: ObjectContext,
   { retry_failed: retriesFailed = false, ...actor }: Actor & ResumeRequest,
 ): Promise<RunHandle | { status: RolloutStatus }> {

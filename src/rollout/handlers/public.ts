@@ -104,14 +104,14 @@ export function createPublicHandlers(parts: PublicParts) {
 
     async Resume(ctx: ObjectSharedContext, request: ResumeRequest): Promise<RolloutStatus> {
       const resume = { ...parts.readActor(ctx), ...request };
-      const decision = ctx.client(rolloutObject, ctx.key).beginResume(resume);
+      const decision = ctx.client(rolloutObject, ctx.key).startResume(resume);
       const begun = await awaitDecision(ctx, decision);
       return "status" in begun ? begun.status : statusOf(await waitForRuns(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext, request: RollbackRequest): Promise<RollbackResult> {
       const rollback = { ...parts.readActor(ctx), ...request };
-      const decision = ctx.client(rolloutObject, ctx.key).beginRollback(rollback);
+      const decision = ctx.client(rolloutObject, ctx.key).startRollback(rollback);
       const { followedBy: _, ...result } = await waitForRun(
         ctx,
         await awaitDecision(ctx, decision),
@@ -254,7 +254,7 @@ function resultOfCancel(status?: RolloutStatus | null, failure?: TerminalError):
 /** The same, and for the rollback that follows by `on_failure`. */
 async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
   const caller = { runner: begun.runner, caller: ctx.request().id };
-  ctx.sendClient(rolloutObject, ctx.key).noteCaller(caller);
+  ctx.sendClient(rolloutObject, ctx.key).recordCaller(caller);
   // Cancel tells it what it has told the run, which would answer some round trips later.
   const sooner = ctx.signal<RolloutStatus | null>("cancel").map(resultOfCancel);
   const result = await waitForRun(ctx, begun, sooner);

@@ -72,7 +72,7 @@ export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
 }
 
 /** Notes who waits for a run, so that a Cancel need not answer through the run. */
-export async function noteCaller(
+export async function recordCaller(
   ctx: ObjectContext,
   { runner, caller }: CallerRecord,
 ): Promise<null> {

@@ -143,12 +143,12 @@ export function withoutStop({
   return head;
 }
 
-export async function beginRollback(
+export async function startRollback(
   ctx: ObjectContext,
   { include_failed: includeFailed = false, ...actor }: Actor & RollbackRequest,
 ): Promise<RunHandle> {
   const before = withoutStop(await requireHead(ctx, "RollbackAll"));
-  const { rolloutId, runner } = await startRollback(ctx, before, {
+  const { rolloutId, runner } = await enterRollback(ctx, before, {
     by: nameOf(actor),
     includeFailed,
   });
@@ -157,7 +157,7 @@ export async function beginRollback(
 
 type Rollback = { by: string; includeFailed: boolean; isAutomatic?: boolean };
 
-async function startRollback(
+async function enterRollback(
   ctx: ObjectContext,
   { automaticRollback: _a, rollbackDue: _d, ...before }: RolloutHead,
   { by, includeFailed, isAutomatic = false }: Rollback,
@@ -222,5 +222,5 @@ export async function rollBackAutomatically(
 ): Promise<RolloutHead> {
   const head = (await stopOrders(ctx, orders)) as RolloutHead;
   const includeFailed = head.policy.include_failed === true;
-  return startRollback(ctx, head, { by: automatic, includeFailed, isAutomatic: true });
+  return enterRollback(ctx, head, { by: automatic, includeFailed, isAutomatic: true });
 }

@@ -95,7 +95,7 @@ const oneWay: readonly string[] = [
 /** Handlers that a rollout does not need to continue: of callers, which only wait, and of repair. */
 const notNeeded: readonly string[] = [
   ...["Rollout", "Resume", "RollbackAll", "Status", "Plan", "History", "repair"],
-  ...["openInvocations", "forgetBatches", "windowsChanged", "noteCaller", "noteServing"],
+  ...["openInvocations", "forgetBatches", "windowsChanged", "recordCaller", "recordServing"],
 ].map((handler) => `${rolloutObject.name}/${handler}`);
 
 type ReleasePlan = {

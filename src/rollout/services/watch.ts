@@ -41,7 +41,7 @@ async function listOnce(
     serving = await ctx.run("list-fleet", list);
   }
   if (serving === null || serving.length === 0) return null;
-  return ctx.client(rolloutObject, keyOf(of)).noteServing({ rolloutId, serving });
+  return ctx.client(rolloutObject, keyOf(of)).recordServing({ rolloutId, serving });
 }
 
 function toServing({ id, health, running_image: image }: FleetMember): ServingRecord["serving"] {

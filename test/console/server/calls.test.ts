@@ -156,7 +156,7 @@ describe("the path of calls", () => {
     ["SentinelService/gw-1/NotifyReady", { image: "vedette/sentinel:v2" }],
     ["RolloutPins/List/send", {}],
     ["RolloutPins/Nothing", {}],
-    ["SentinelRolloutService/singleton/beginResume", { expect: waiting }],
+    ["SentinelRolloutService/singleton/startResume", { expect: waiting }],
     ["%52olloutPins%2FAdd", { id: "p", ids: ["gw-7"], reason: "why" }],
   ])("has nothing at %s", async (path, body) => {
     const { send, calls } = serve(everybody);

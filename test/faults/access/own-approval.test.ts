@@ -81,7 +81,7 @@ const attacks: [what: string, call: Partial<Call> & { path: string }][] = [
     "a pin that is no one's",
     { path: "/vedette.v1.RolloutPins/Add", body: { id: "p", ids: ["x"], reason: "x" } },
   ],
-  ["an inner handler", { path: `${rollout}/beginResume`, body: { by: "ben", isSigned: true } }],
+  ["an inner handler", { path: `${rollout}/startResume`, body: { by: "ben", isSigned: true } }],
   ["a wake of its run", { path: `${rollout}/wake`, body: {} }],
 ];
 

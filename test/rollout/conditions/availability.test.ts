@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
+  evaluateAvailability,
   freeSlots,
-  judgeAvailability,
   withEndedDeploys,
 } from "#rollout/conditions/availability.ts";
 import type { Facts } from "#rollout/conditions/condition.ts";
@@ -12,7 +12,7 @@ const head = (more: Partial<RolloutHead> = {}) =>
   buildHead({ policy: { max_unavailable: 2 }, captured: true, fleetSize: 10, ...more });
 
 const judge = (facts: Partial<Facts>) =>
-  judgeAvailability({
+  evaluateAvailability({
     head: head(),
     next: { kind: "wave", index: 0 },
     wave: undefined,
@@ -58,7 +58,7 @@ describe("withEndedDeploys", () => {
   });
 });
 
-describe("judgeAvailability", () => {
+describe("evaluateAvailability", () => {
   it("lets a wave start while fewer are unhealthy than may be", () => {
     expect(judge({ fleet: { unhealthy: 1, ofNext: 0 } })).toEqual({ action: "start" });
   });

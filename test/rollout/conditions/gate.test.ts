@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gatePollMs, judgeGate, newGateStatus, withReports } from "#rollout/conditions/gate.ts";
+import { evaluateGate, gatePollMs, newGateStatus, withReports } from "#rollout/conditions/gate.ts";
 import { Gate, type GateStatus } from "#rollout/policy-contract.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
@@ -19,7 +19,7 @@ const closed = newGateStatus(gate, 1, closedAtMs);
 const clean = (check: string, cleanRuns: number) => ({ check, cleanRuns, failedRun: null });
 
 const judge = (gateStatus: GateStatus, nowMs: number) =>
-  judgeGate({
+  evaluateGate({
     head: buildHead({ gateStatus }),
     next: { kind: "wave", index: 1 },
     wave: 0,
@@ -28,7 +28,7 @@ const judge = (gateStatus: GateStatus, nowMs: number) =>
     fleet: null,
   });
 
-describe("judgeGate", () => {
+describe("evaluateGate", () => {
   it("waits while a check has had too few clean runs", () => {
     const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 2)]);
 

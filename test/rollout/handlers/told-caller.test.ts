@@ -25,8 +25,8 @@ function handlersFor({ begun, signal = pending(), end = pending() }: Known) {
   const lost: string[] = [];
   const object = {
     begin: async () => begun,
-    beginResume: async () => begun,
-    noteCaller: (note: unknown) => noted.push(note),
+    startResume: async () => begun,
+    recordCaller: (note: unknown) => noted.push(note),
     runnerEnded: async ({ failure }: { failure: string }) => {
       lost.push(failure);
       return paused;

@@ -12,17 +12,17 @@ export type JudgeLimits = { nowMs: number; stableMs: number; readyTimeoutMs: num
 const maxOutput = 200;
 
 /** `starting`: also never started. Ready: it ran for `stableMs` without a restart, and its health check is content. */
-export function judgeContainer(container: ContainerInfo, given: JudgeLimits): Verdict {
+export function gradeContainer(container: ContainerInfo, given: JudgeLimits): Verdict {
   const limits = { ...given, readyTimeoutMs: readyWithin(container, given) };
   const { State: state, RestartCount: restarts } = container;
   if (state.OOMKilled) return failed("oom_killed", "its memory limit was reached");
   // While it waits for its restart an engine calls it running.
   if (restarts > 0 || state.Restarting) return failed("crash_loop", `exit code ${state.ExitCode}`);
-  if (state.Status === "created") return judgeCreated(state);
+  if (state.Status === "created") return gradeCreated(state);
   const probe = failedProbe(container);
   if (probe !== undefined) return probe;
-  if (!state.Running) return judgeEnded(state, limits);
-  return judgeRunning(container, limits);
+  if (!state.Running) return gradeEnded(state, limits);
+  return gradeRunning(container, limits);
 }
 
 function readyWithin({ Config }: ContainerInfo, { readyTimeoutMs }: JudgeLimits): number {
@@ -35,7 +35,7 @@ function failed(code: ReasonCode, words: string): Verdict {
 }
 
 /** An engine keeps why it could not start a container. */
-function judgeCreated({ Error: error, ExitCode: code }: ContainerInfo["State"]): Verdict {
+function gradeCreated({ Error: error, ExitCode: code }: ContainerInfo["State"]): Verdict {
   if (error !== "") return { status: "failed", reason: startFailure(error) };
   return code === 0 ? { status: "starting" } : failed("start_error", `exit code ${code}`);
 }
@@ -69,7 +69,7 @@ function lastCheck(health: ContainerInfo["State"]["Health"]): string {
 }
 
 /** One that ran until its time was over was stopped by us. */
-function judgeEnded(state: ContainerInfo["State"], limits: JudgeLimits): Verdict {
+function gradeEnded(state: ContainerInfo["State"], limits: JudgeLimits): Verdict {
   const ranMs = Date.parse(state.FinishedAt) - Date.parse(state.StartedAt);
   if (ranMs >= limits.readyTimeoutMs) return notInTime(state);
   return failed("crash_loop", `exit code ${state.ExitCode}`);
@@ -81,7 +81,7 @@ function notInTime({ Health: health }: ContainerInfo["State"]): Verdict {
   return failed("progress_deadline", `the container was not healthy in time${why}`);
 }
 
-function judgeRunning(
+function gradeRunning(
   { State: state }: Pick<ContainerInfo, "State">,
   limits: JudgeLimits,
 ): Verdict {

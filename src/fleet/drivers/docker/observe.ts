@@ -3,7 +3,7 @@ import type { ReasonCode } from "#fleet/contract.ts";
 import type { DeployOrder, SentinelObservation } from "#fleet/drivers/driver.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import { type Family, findOfDeploy } from "./family.ts";
-import { type JudgeLimits, judgeContainer, runsWell, type Verdict } from "./judge.ts";
+import { gradeContainer, type JudgeLimits, runsWell, type Verdict } from "./judge.ts";
 import { planStep } from "./plan.ts";
 
 /** `isUnfinished`: somebody has to go on with it. */
@@ -16,7 +16,7 @@ type Limits = JudgeLimits & { runningImage: string | undefined };
 
 export function observeFamily(family: Family, order: Order, limits: Limits): Seen {
   const made = findOfDeploy(family, order.deployId);
-  const verdict: Verdict = made === undefined ? { status: "starting" } : judgeMade(made, limits);
+  const verdict: Verdict = made === undefined ? { status: "starting" } : gradeMade(made, limits);
   const isUnfinished = planStep(family, order.deployId, verdict).do !== "nothing";
   const serving = family.current ?? family.previous;
   const now = {
@@ -31,8 +31,8 @@ export function observeFamily(family: Family, order: Order, limits: Limits): See
 }
 
 /** One that failed otherwise than by its own doing has nothing to show for it. */
-function judgeMade({ role, container }: Made, limits: JudgeLimits): Verdict {
-  const verdict = judgeContainer(container, limits);
+function gradeMade({ role, container }: Made, limits: JudgeLimits): Verdict {
+  const verdict = gradeContainer(container, limits);
   if (role !== "failed" || verdict.status === "failed") return verdict;
   return { status: "failed", reason: givenUp };
 }

@@ -9,7 +9,7 @@ import { type Change, carryOut, type Outcome } from "./changes.ts";
 import type { Containers } from "./containers.ts";
 import { type Engine, RefusedError } from "./engine.ts";
 import { findOfDeploy } from "./family.ts";
-import { judgeContainer, startFailure, type Verdict } from "./judge.ts";
+import { gradeContainer, startFailure, type Verdict } from "./judge.ts";
 import { planStep, type Step } from "./plan.ts";
 
 export type ReplacementLimits = { stableMs: number; readyTimeoutMs: number };
@@ -157,7 +157,7 @@ class Replacement {
     const verdict =
       given ??
       this.#refusals.get(made?.Id ?? "") ??
-      (made === undefined ? starting : judgeContainer(made, { ...limits, nowMs }));
+      (made === undefined ? starting : gradeContainer(made, { ...limits, nowMs }));
     return { step: planStep(family, this.#deployId, verdict), madeId: made?.Id };
   }
 

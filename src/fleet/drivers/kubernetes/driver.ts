@@ -8,15 +8,15 @@ import {
   type LogTail,
   UnreachableError,
 } from "#fleet/drivers/driver.ts";
+import { createMembers } from "#fleet/drivers/kubernetes/members/members.ts";
+import { findRecord } from "#fleet/drivers/kubernetes/members/records.ts";
 import {
   livingPod,
   madeImage,
   membersOf,
-  type SetLook,
+  type SetReading,
   templateOf,
-} from "#fleet/drivers/kubernetes/members/look.ts";
-import { createMembers } from "#fleet/drivers/kubernetes/members/members.ts";
-import { findRecord } from "#fleet/drivers/kubernetes/members/records.ts";
+} from "#fleet/drivers/kubernetes/members/set-reading.ts";
 import { boundLabels } from "#fleet/labels.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
@@ -27,7 +27,7 @@ import { createFleet, idOf, type Target } from "./fleet.ts";
 import { createIdentities } from "./identity.ts";
 import { isAvailable, isComplete, isReady } from "./judge.ts";
 import { chooseContainer, hasMembers } from "./kinds.ts";
-import { createChanges, lookAgain, type StepObservation } from "./look-again.ts";
+import { createChanges, pollAgain, type StepObservation } from "./poll-again.ts";
 import { isOpen, readRecord } from "./record.ts";
 import type { Workload, WorkloadKind } from "./schemas.ts";
 import { oursIn, templateImage } from "./template-image.ts";
@@ -41,7 +41,7 @@ function createSentinels(parts: WorkloadParts) {
     /** All that a workload is. */
     async list(workload: Workload, signal?: AbortSignal): Promise<ListedSentinel[]> {
       if (!hasMembers(workload)) return [toListed(workload, parts)];
-      return toListedMembers(await members.looks.ofSet(workload, signal), parts.container);
+      return toListedMembers(await members.readings.ofSet(workload, signal), parts.container);
     },
 
     apply: ({ place, member }: Target, order: Order, call: DriverCall): Promise<ApplyResult> =>
@@ -115,17 +115,17 @@ function toListed(workload: Workload, parts: ListParts): ListedSentinel {
 type ListParts = Pick<WorkloadParts, "container" | "fieldManager">;
 
 /** Each with what its own pod runs: the template is the same for all. */
-function toListedMembers(look: SetLook, container: string): ListedSentinel[] {
-  const about = aboutOf(look.set);
-  const ofSet = chooseContainer(look.set, container) ?? "";
-  const kind = look.set.resource === "daemonsets" ? "node" : "ordinal";
-  return membersOf(look).map((member) => {
-    const record = findRecord(look.records, member);
+function toListedMembers(reading: SetReading, container: string): ListedSentinel[] {
+  const about = aboutOf(reading.set);
+  const ofSet = chooseContainer(reading.set, container) ?? "";
+  const kind = reading.set.resource === "daemonsets" ? "node" : "ordinal";
+  return membersOf(reading).map((member) => {
+    const record = findRecord(reading.records, member);
     const open = record?.ended === true ? undefined : record;
-    const running = madeImage(look, member, open?.container ?? ofSet);
+    const running = madeImage(reading, member, open?.container ?? ofSet);
     const isOrdered = open !== undefined && open.failed === undefined;
-    const image = isOrdered ? open.image : running || templateOf(look, ofSet);
-    const pod = livingPod(look, member);
+    const image = isOrdered ? open.image : running || templateOf(reading, ofSet);
+    const pod = livingPod(reading, member);
     return {
       ...about,
       id: `${about.id}/${member}`,
@@ -219,8 +219,8 @@ export function createKubernetesDriver(settings: KubernetesSettings): Driver {
       orUnreachable(async () => {
         const target = await fleet.find(order.sentinelId, call.signal);
         if (target === undefined) return { status: "failed", reason: unknown };
-        const look = () => sentinels.observe(target, order, call);
-        return lookAgain(target.place, { changes, signal: call.signal, look });
+        const poll = () => sentinels.observe(target, order, call);
+        return pollAgain(target.place, { changes, signal: call.signal, poll });
       }),
     readLog: async ({ sentinelId, deployId }, call) => {
       try {

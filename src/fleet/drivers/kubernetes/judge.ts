@@ -30,13 +30,13 @@ export type Judged = {
   imageWaitMs?: number;
 };
 
-export function judgeWorkload(judged: Judged): Verdict {
+export function gradeWorkload(judged: Judged): Verdict {
   const { workload, pods, sinceMs, nowMs, untilMs } = judged;
-  const exchanged = judgeImages(judged);
+  const exchanged = gradeImages(judged);
   if (exchanged !== undefined) return exchanged;
   // Before the controller has seen the change, the status is that of the one before.
   if (!isSeen(workload)) return { status: "progressing" };
-  if (isComplete(workload)) return judgeComplete(judged);
+  if (isComplete(workload)) return gradeComplete(judged);
   const fault = worstFault(pods, sinceMs, judged);
   if (fault?.isFinal) return failed(fault.reason);
   const reason = fault?.reason ?? faultOfReplicas(workload);
@@ -45,7 +45,7 @@ export function judgeWorkload(judged: Judged): Verdict {
 }
 
 /** undefined: template and pods have the image as it was applied, or as the API server has made it. */
-function judgeImages({ workload, image, container, owners, pods }: Judged): Verdict | undefined {
+function gradeImages({ workload, image, container, owners, pods }: Judged): Verdict | undefined {
   const present = imageOf(workload, container);
   if (!isAdmitted(present, { applied: image, owners })) {
     const isOfPolicy = owners.length === 0 && present !== "";
@@ -67,7 +67,7 @@ export function findExchanged(
 }
 
 /** A container without a probe is ready as soon as it runs, and may end right after. */
-function judgeComplete({ workload, pods, stableMs, nowMs, untilMs }: Judged): Verdict {
+function gradeComplete({ workload, pods, stableMs, nowMs, untilMs }: Judged): Verdict {
   const isCounted = workload.spec.minReadySeconds > 0;
   const stableAtMs = Math.max(0, ...pods.map(readySinceMs)) + stableMs;
   if (isCounted || stableMs === 0 || nowMs >= stableAtMs) return { status: "ready" };

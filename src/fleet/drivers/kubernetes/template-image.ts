@@ -10,7 +10,7 @@ import { changersOfImage, isAdmitted } from "./owners.ts";
 import type { DeployRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
 
-export type TemplateLook = {
+export type TemplateReading = {
   workload: Workload;
   record: DeployRecord | undefined;
   container: string;
@@ -39,8 +39,8 @@ export function oursIn(record: DeployRecord | undefined): Ours | undefined {
 }
 
 /** The image that answers requests: until all of the new one are there it is the earlier one. */
-export function servingImage(look: TemplateLook): string {
-  const { workload, record, container, image: present, pods } = look;
+export function servingImage(reading: TemplateReading): string {
+  const { workload, record, container, image: present, pods } = reading;
   if (isComplete(workload)) return present;
   const before = record !== undefined && record.done !== true ? record.previous : present;
   if (!isSeen(workload)) return before;

@@ -12,19 +12,19 @@ import type { ChangeResult, Place } from "./calls.ts";
 import { type ChangeParts, changeImage, ourselves } from "./change.ts";
 import { noPods } from "./generations.ts";
 import {
+  gradeWorkload,
   imageOf,
   isAvailable,
   isComplete,
   isReady,
   isSeen,
-  judgeWorkload,
   type Verdict,
 } from "./judge.ts";
 import { chooseContainer, hasMembers, nameOfKind, unknownContainer } from "./kinds.ts";
 import { changersOfImage, policyReason } from "./owners.ts";
 import { type DeployRecord, isOpen, readRecord, writeRecord } from "./record.ts";
 import type { Workload } from "./schemas.ts";
-import { oursIn, servingImage, type TemplateLook, templateImage } from "./template-image.ts";
+import { oursIn, servingImage, type TemplateReading, templateImage } from "./template-image.ts";
 
 export type WorkloadParts = ChangeParts & {
   /** The container's name; empty: the workload says it, or has only one. */
@@ -89,7 +89,7 @@ function change(
   return changeImage({ place, workload, container, image, annotations, before }, by);
 }
 
-type Look = TemplateLook & { place: Place };
+type Reading = TemplateReading & { place: Place };
 
 async function observe(
   place: Place,
@@ -106,14 +106,14 @@ async function observe(
   const needsPods = !isComplete(workload) || isOpen(record);
   const pods = needsPods ? await parts.calls.pods(workload, signal) : noPods;
   const image = templateImage(workload, container, { ...parts, ours: oursIn(record) });
-  const look = { place, workload, record, container, image, pods };
-  const now = { running_image: servingImage(look), healthy: isAvailable(workload) };
+  const reading = { place, workload, record, container, image, pods };
+  const now = { running_image: servingImage(reading), healthy: isAvailable(workload) };
   if (record === undefined && isSameContent(image, order.image)) {
-    return { ...observationOf(judge(look, spanUnrecorded(order), parts)), ...now };
+    return { ...observationOf(judge(reading, spanUnrecorded(order), parts)), ...now };
   }
   if (record?.id !== order.deployId) return { status: "progressing", isOrdered: false, ...now };
-  await endStuckPods({ ...look, record }, { parts, signal });
-  const seen = await conclude({ ...look, record }, { parts, call });
+  await endStuckPods({ ...reading, record }, { parts, signal });
+  const seen = await conclude({ ...reading, record }, { parts, call });
   return { ...seen, ...now };
 }
 
@@ -122,7 +122,7 @@ async function observe(
  * cannot become ready (https://github.com/kubernetes/kubernetes/issues/67250).
  */
 async function endStuckPods(
-  { workload, record, image, pods }: Look & { record: DeployRecord },
+  { workload, record, image, pods }: Reading & { record: DeployRecord },
   { parts, signal }: { parts: WorkloadParts; signal: AbortSignal | undefined },
 ): Promise<void> {
   const wanted = record.failed === undefined ? record.image : record.previous;
@@ -133,49 +133,49 @@ async function endStuckPods(
 
 /** Notes the end of a deploy, at the workload itself: whoever looks next knows it. */
 async function conclude(
-  look: Look & { record: DeployRecord },
+  reading: Reading & { record: DeployRecord },
   by: { parts: WorkloadParts; call: DriverCall },
 ): Promise<SentinelObservation> {
-  const { record } = look;
-  if (record.failed !== undefined) return observeFailed(look, record.failed);
-  const isStill = isSameContent(look.image, record.image);
+  const { record } = reading;
+  if (record.failed !== undefined) return observeFailed(reading, record.failed);
+  const isStill = isSameContent(reading.image, record.image);
   if (record.done === true && isStill) return { status: "ready", isOrdered: true };
-  const verdict = judge(look, spanOf(record, by.parts), by.parts);
+  const verdict = judge(reading, spanOf(record, by.parts), by.parts);
   if (verdict.status === "ready") {
     const done = { ...record, done: true };
-    const changed = await change({ ...look, record: done, image: record.image }, by);
+    const changed = await change({ ...reading, record: done, image: record.image }, by);
     // Changed meanwhile: the next look judges it anew.
     return observationOf(changed.kind === "stale" ? { status: "progressing" } : verdict);
   }
   if (verdict.status !== "failed" || verdict.isForeign === true || record.done === true) {
     return observationOf(verdict);
   }
-  return restore(look, verdict.reason, by);
+  return restore(reading, verdict.reason, by);
 }
 
 /** If somebody keeps the image from coming back, that is said too; it is not tried again and again. */
 async function restore(
-  look: Look & { record: DeployRecord },
+  reading: Reading & { record: DeployRecord },
   reason: string,
   by: { parts: WorkloadParts; call: DriverCall },
 ): Promise<SentinelObservation> {
-  const { record, container, pods } = look;
+  const { record, container, pods } = reading;
   await by.call.beforeRemoval?.({
     reason,
     readLog: (call) => by.parts.calls.log(pods.present, container, call),
   });
   const failed = { ...record, failed: reason };
-  const changed = await change({ ...look, record: failed, image: record.previous }, by);
-  const obstacle = obstacleIn(changed, look);
+  const changed = await change({ ...reading, record: failed, image: record.previous }, by);
+  const obstacle = obstacleIn(changed, reading);
   if (obstacle === undefined) return progressing(reason);
   const stuck = { ...record, failed: `${reason}; not put back: ${obstacle}` };
-  let { workload } = changed.kind === "done" ? changed : look;
+  let { workload } = changed.kind === "done" ? changed : reading;
   const present = imageOf(workload, container);
   // Its controller writes the status of what we have just changed.
   for (let tries = 0; tries < mostTries; tries++) {
-    const noted = await change({ ...look, workload, record: stuck, image: record.image }, by);
+    const noted = await change({ ...reading, workload, record: stuck, image: record.image }, by);
     if (noted.kind !== "stale") return { status: "failed", reason: stuck.failed, isOrdered: true };
-    const now = await by.parts.calls.read(look.place, by.call.signal);
+    const now = await by.parts.calls.read(reading.place, by.call.signal);
     if (now === undefined || readRecord(now)?.id !== record.id) break;
     if (imageOf(now, container) !== present) break;
     workload = now;
@@ -186,7 +186,7 @@ async function restore(
 /** The API server's answer may hold another image than was sent. */
 function obstacleIn(
   changed: ChangeResult,
-  { record, container }: Look & { record: DeployRecord },
+  { record, container }: Reading & { record: DeployRecord },
 ): string | undefined {
   if (changed.kind === "refused") return changed.reason;
   if (changed.kind === "stale") return undefined;
@@ -197,11 +197,11 @@ function obstacleIn(
 
 type Span = { image: string; sinceMs: number; untilMs: number };
 
-function judge(look: Look, span: Span, parts: WorkloadParts): Verdict {
-  const { workload, container, record, pods } = look;
+function judge(reading: Reading, span: Span, parts: WorkloadParts): Verdict {
+  const { workload, container, record, pods } = reading;
   const owners = changersOfImage(workload, container, ourselves(parts, oursIn(record)));
   const ofNow = { workload, pods: pods.present, owners, nowMs: parts.nowMs() };
-  return judgeWorkload({ ...parts, ...ofNow, ...span, container });
+  return gradeWorkload({ ...parts, ...ofNow, ...span, container });
 }
 
 function spanOf({ image, atMs }: DeployRecord, { readyTimeoutMs }: WorkloadParts): Span {
@@ -277,7 +277,7 @@ function recordOf(
 
 /** It has failed for good once what was there before runs again, or somebody else has set another image. */
 function observeFailed(
-  { workload, image, record }: Look & { record: DeployRecord },
+  { workload, image, record }: Reading & { record: DeployRecord },
   reason: string,
 ): SentinelObservation {
   const isBack = isComplete(workload) || !isSameContent(image, record.previous);

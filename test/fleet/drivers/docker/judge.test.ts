@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { isListedWell, judgeContainer, startFailure } from "#fleet/drivers/docker/judge.ts";
+import { gradeContainer, isListedWell, startFailure } from "#fleet/drivers/docker/judge.ts";
 import { buildContainer, startedAt } from "../../../support/docker/container-builders.ts";
 
 const after = (seconds: number) => Date.parse(startedAt) + seconds * 1_000;
 
 const judge = (over: Parameters<typeof buildContainer>[1], seconds = 60) =>
-  judgeContainer(buildContainer("gw", over), {
+  gradeContainer(buildContainer("gw", over), {
     nowMs: after(seconds),
     stableMs: 10_000,
     readyTimeoutMs: 300_000,
@@ -19,7 +19,7 @@ const health = (Status: string, ...exits: number[]) => ({
   Log: exits.map((ExitCode) => ({ ExitCode, Output: `said ${ExitCode}\n` })),
 });
 
-describe("judgeContainer", () => {
+describe("gradeContainer", () => {
   it.each([
     ["runs for long enough", {}, 10],
     ["is healthy for long enough", { state: { Health: health("healthy", 0) } }, 10],

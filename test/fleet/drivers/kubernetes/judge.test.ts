@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Judged, judgeWorkload } from "#fleet/drivers/kubernetes/judge.ts";
+import { gradeWorkload, type Judged } from "#fleet/drivers/kubernetes/judge.ts";
 import { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
 const image = "r.io/gateway:v2";
@@ -39,7 +39,7 @@ const crashing = buildPod({
 const unready = buildPod({ ready: false, restartCount: 0, state: { running: {} } });
 
 const judge = (over: Partial<Judged> = {}) =>
-  judgeWorkload({
+  gradeWorkload({
     workload: buildWorkload(),
     pods: [],
     container: "gateway",
@@ -55,7 +55,7 @@ const judge = (over: Partial<Judged> = {}) =>
 const overdue = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
 const partly = { updatedReplicas: 1, availableReplicas: 2 };
 
-describe("judgeWorkload", () => {
+describe("gradeWorkload", () => {
   it.each([
     ["all replicas are of its image and available", {}],
     ["it is scaled to zero, whose counts are absent", { spec: { replicas: 0 }, status: zero() }],

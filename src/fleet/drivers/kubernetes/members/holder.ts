@@ -4,8 +4,8 @@
  */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
-import { findBlocker, isMadeOf, livingPod, type SetLook, templateOf } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
+import { findBlocker, isMadeOf, livingPod, type SetReading, templateOf } from "./set-reading.ts";
 
 export type Wish = {
   member: string;
@@ -18,12 +18,12 @@ export type Wish = {
 };
 
 /** The member that the template must not be taken from now; undefined: it has the image, or may be given it. */
-export function findHolder(look: SetLook, wish: Wish): string | undefined {
-  const template = templateOf(look, wish.container);
+export function findHolder(reading: SetReading, wish: Wish): string | undefined {
+  const template = templateOf(reading, wish.container);
   if (isSameContent(template, wish.image)) return undefined;
-  const others = Object.entries(look.records?.members ?? {});
+  const others = Object.entries(reading.records?.members ?? {});
   return others.find(
-    ([name, record]) => name !== wish.member && holds(look, { name, record, template, wish }),
+    ([name, record]) => name !== wish.member && holds(reading, { name, record, template, wish }),
   )?.[0];
 }
 
@@ -34,13 +34,13 @@ export function wordsOfHolder(holder: string): string {
 
 type Candidate = { name: string; record: MemberRecord; template: string; wish: Wish };
 
-function holds(look: SetLook, { name, record, template, wish }: Candidate): boolean {
+function holds(reading: SetReading, { name, record, template, wish }: Candidate): boolean {
   const image = targetOf(record);
   if (record.ended === true || !isSameContent(template, image)) return false;
-  if (isMadeOf(look, name, { container: record.container, image })) return false;
+  if (isMadeOf(reading, name, { container: record.container, image })) return false;
   if (wish.nowMs >= endMsOf(record, wish.readyTimeoutMs)) return false;
-  const isServing = livingPod(look, name) !== undefined;
+  const isServing = livingPod(reading, name) !== undefined;
   // Two that put something back would take it from one another.
   if (wish.isBack && record.failed === undefined && isServing) return false;
-  return isServing || findBlocker(look, name) === undefined;
+  return isServing || findBlocker(reading, name) === undefined;
 }

@@ -13,8 +13,8 @@ import { type ImageOwner, policyReason } from "#fleet/drivers/kubernetes/owners.
 import type { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
 import { isOtherContent, isSameContent } from "#kernel/image-reference.ts";
 import { findHolder, wordsOfHolder } from "./holder.ts";
-import { findBlocker, isMadeOf, livingPod, type SetLook, templateOf } from "./look.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
+import { findBlocker, isMadeOf, livingPod, type SetReading, templateOf } from "./set-reading.ts";
 
 export type Step =
   /** `isBrief`: for the controller or a pod's end, which come by themselves. */
@@ -30,7 +30,7 @@ export type Step =
   | { do: "nothing" };
 
 export type MemberView = {
-  look: SetLook;
+  reading: SetReading;
   member: string;
   record: MemberRecord;
   /** The other owners that have set the template's image. */
@@ -53,11 +53,11 @@ export function planMember(view: MemberView): Step {
 }
 
 function planOrder(view: MemberView): Step {
-  const { look, member, record, nowMs } = view;
+  const { reading, member, record, nowMs } = view;
   const untilMs = record.atMs + view.judgedWithinMs;
   const pod = madePod(view);
   if (pod !== undefined) {
-    const verdict = judgePod(pod, { ...view, ...record, sinceMs: record.atMs, untilMs });
+    const verdict = gradePod(pod, { ...view, ...record, sinceMs: record.atMs, untilMs });
     if (verdict.status === "ready") return { do: "end" };
     return verdict.status === "failed" ? fail(view, verdict.reason) : wait(verdict.reason);
   }
@@ -71,7 +71,7 @@ function planOrder(view: MemberView): Step {
   if (nowMs < untilMs) return step;
   const reason = step.do === "wait" ? step.reason : view.brake;
   const noPod = `${"progress_deadline" satisfies ReasonCode}: it has no pod of the image`;
-  return fail(view, reason ?? (livingPod(look, member) === undefined ? noPod : notInTime));
+  return fail(view, reason ?? (livingPod(reading, member) === undefined ? noPod : notInTime));
 }
 
 /** It has failed for good once what ran before runs again, or cannot. */
@@ -89,30 +89,30 @@ function planBack(view: MemberView): Step {
 
 /** Template, its controller, pod: one after the other. */
 function planReplacement(view: MemberView): Step {
-  const { look, member, record } = view;
-  const holder = findHolder(look, wishOf(view));
+  const { reading, member, record } = view;
+  const holder = findHolder(reading, wishOf(view));
   if (holder !== undefined) return wait(wordsOfHolder(holder));
-  const template = templateOf(look, record.container);
+  const template = templateOf(reading, record.container);
   if (!isSameContent(template, targetOf(record))) return { do: "set-template" };
-  const pod = livingPod(look, member);
-  if (!isSeen(look.set) || pod === undefined) return { do: "wait", isBrief: true };
+  const pod = livingPod(reading, member);
+  if (!isSeen(reading.set) || pod === undefined) return { do: "wait", isBrief: true };
   // A failing pod is not waited for: it serves nobody.
   if (record.failed !== undefined && !isReady(pod)) return { do: "replace", pod, isServing: false };
-  const blocker = findBlocker(look, member);
+  const blocker = findBlocker(reading, member);
   if (blocker === undefined) return { do: "replace", pod, isServing: true };
   return wait(`${conflict}: no pod would be made for it, since ${blocker} is not ready`);
 }
 
 /** It is replaced by a pod of the image that it should have. */
-function madePod({ look, member, record }: MemberView): Pod | undefined {
+function madePod({ reading, member, record }: MemberView): Pod | undefined {
   const { container } = record;
-  const isMade = isMadeOf(look, member, { container, image: targetOf(record) });
-  return isMade ? livingPod(look, member) : undefined;
+  const isMade = isMadeOf(reading, member, { container, image: targetOf(record) });
+  return isMade ? livingPod(reading, member) : undefined;
 }
 
 function fail(view: MemberView, reason: string): Step {
   const failed = { ...view.record, failed: reason };
-  const holder = findHolder(view.look, wishOf({ ...view, record: failed }));
+  const holder = findHolder(view.reading, wishOf({ ...view, record: failed }));
   const isFree = holder === undefined && findForeign(view) === undefined;
   return { do: "fail", reason, setsTemplate: isFree };
 }
@@ -124,11 +124,11 @@ function wishOf({ member, record, nowMs, readyTimeoutMs }: MemberView) {
 }
 
 /** Somebody else has set another image, who has the say now. */
-function findForeign({ look, record, owners }: MemberView): string | undefined {
-  const template = templateOf(look, record.container);
+function findForeign({ reading, record, owners }: MemberView): string | undefined {
+  const template = templateOf(reading, record.container);
   const [owner] = owners;
   if (owner === undefined || isSameContent(template, targetOf(record))) return undefined;
-  const ours = Object.values(look.records?.members ?? {}).filter(({ ended }) => ended !== true);
+  const ours = Object.values(reading.records?.members ?? {}).filter(({ ended }) => ended !== true);
   const isOurs = ours.some((one) =>
     [one.image, targetOf(one)].some((image) => isSameContent(template, image)),
   );
@@ -136,11 +136,11 @@ function findForeign({ look, record, owners }: MemberView): string | undefined {
 }
 
 /** A policy of the cluster has made another image of what was applied for this member. */
-function findExchange({ look, record, owners }: MemberView): string | undefined {
-  const { container, image } = look.records?.applied ?? {};
+function findExchange({ reading, record, owners }: MemberView): string | undefined {
+  const { container, image } = reading.records?.applied ?? {};
   const target = targetOf(record);
   if (owners.length > 0 || container !== record.container || image !== target) return undefined;
-  const present = imageOf(look.set, container);
+  const present = imageOf(reading.set, container);
   return isOtherContent(present, target) ? policyReason(present, target) : undefined;
 }
 
@@ -149,7 +149,7 @@ export type PodVerdict =
   | { status: "progressing"; reason?: string | undefined }
   | { status: "failed"; reason: string };
 
-type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs" | "imageWaitMs"> & {
+type PodSpan = Pick<MemberView, "reading" | "nowMs" | "stableMs" | "imageWaitMs"> & {
   container: string;
   image: string;
   sinceMs: number;
@@ -157,11 +157,11 @@ type PodSpan = Pick<MemberView, "look" | "nowMs" | "stableMs" | "imageWaitMs"> &
 };
 
 /** Evaluates a pod that was made of the ordered image. */
-export function judgePod(pod: Pod, span: PodSpan): PodVerdict {
-  const { look, container, image, nowMs, sinceMs, untilMs } = span;
+export function gradePod(pod: Pod, span: PodSpan): PodVerdict {
+  const { reading, container, image, nowMs, sinceMs, untilMs } = span;
   const exchanged = findExchanged([pod], container, image);
   if (exchanged !== undefined) return { status: "failed", reason: policyReason(exchanged, image) };
-  const stableMs = look.set.spec.minReadySeconds * 1_000 || span.stableMs;
+  const stableMs = reading.set.spec.minReadySeconds * 1_000 || span.stableMs;
   const isStable = stableMs === 0 || nowMs >= readySinceMs(pod) + stableMs;
   if (isReady(pod) && isStable) return { status: "ready" };
   const fault = findFault(pod, sinceMs, span);

@@ -2,25 +2,25 @@
 import type { ReasonCode } from "#fleet/contract.ts";
 import type { DriverCall, SentinelObservation } from "#fleet/drivers/driver.ts";
 import type { ChangeResult } from "#fleet/drivers/kubernetes/calls.ts";
-import type { StepObservation } from "#fleet/drivers/kubernetes/look-again.ts";
+import type { StepObservation } from "#fleet/drivers/kubernetes/poll-again.ts";
 import { timeToJudge, type WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
-import { isMadeOf, livingPod, type MemberPlace, renewSet, type SetLook } from "./look.ts";
-import { judgePod, type MemberView, planMember, type Step } from "./plan.ts";
+import { gradePod, type MemberView, planMember, type Step } from "./plan.ts";
 import { findRecord, type MemberRecord } from "./records.ts";
+import { isMadeOf, livingPod, type MemberPlace, renewSet, type SetReading } from "./set-reading.ts";
 import { type createTurns, otherOwners, writeRecord } from "./writes.ts";
 
 type StepParts = WorkloadParts & { turns: ReturnType<typeof createTurns> };
 
-type Taken = { at: MemberPlace; look: SetLook; record: MemberRecord; call: DriverCall };
+type Taken = { at: MemberPlace; reading: SetReading; record: MemberRecord; call: DriverCall };
 
 type Replacement = Extract<Step, { do: "replace" }>;
 
-type Unrecorded = { at: MemberPlace; look: SetLook; container: string; image: string };
+type Unrecorded = { at: MemberPlace; reading: SetReading; container: string; image: string };
 
 export type Steps = {
   take: (of: Taken) => Promise<StepObservation>;
   /** Somebody has removed the record: what ran before is not known, so nothing can come back. */
-  judgeUnrecorded: (of: Unrecorded) => SentinelObservation;
+  gradeUnrecorded: (of: Unrecorded) => SentinelObservation;
 };
 
 export function createSteps(parts: StepParts): Steps {
@@ -29,12 +29,12 @@ export function createSteps(parts: StepParts): Steps {
   const nameOf = ({ set, member }: MemberPlace) =>
     [set.resource, set.namespace, set.name, member].join("/");
 
-  const viewOf = ({ at, look, record }: Omit<Taken, "call">): MemberView => ({
+  const viewOf = ({ at, reading, record }: Omit<Taken, "call">): MemberView => ({
     ...parts,
-    look,
+    reading,
     member: at.member,
     record,
-    owners: otherOwners(look, { container: record.container, parts }),
+    owners: otherOwners(reading, { container: record.container, parts }),
     nowMs: parts.nowMs(),
     judgedWithinMs: timeToJudge(parts.readyTimeoutMs),
     brake: brakes.get(nameOf(at)),
@@ -54,19 +54,19 @@ export function createSteps(parts: StepParts): Steps {
   };
 
   /** By the set as it is now, whose other members may have changed it. */
-  const write = ({ at, look, record: { id }, call }: Taken): Promise<StepObservation> =>
+  const write = ({ at, reading, record: { id }, call }: Taken): Promise<StepObservation> =>
     parts.turns(at.set, async () => {
       const set = await parts.calls.read(at.set, call.signal);
-      const now = set === undefined ? undefined : renewSet(look, set);
+      const now = set === undefined ? undefined : renewSet(reading, set);
       const record = findRecord(now?.records, at.member);
       if (now === undefined || record?.id !== id) return progressing();
-      const view = viewOf({ at, look: now, record });
+      const view = viewOf({ at, reading: now, record });
       const seen = await writeStep(planMember(view), { view, at, parts, call });
       return { ...seen, isMoving: true };
     });
 
-  const keepLog = async (reason: string, { at, look, record, call }: Taken): Promise<void> => {
-    const pod = livingPod(look, at.member);
+  const keepLog = async (reason: string, { at, reading, record, call }: Taken): Promise<void> => {
+    const pod = livingPod(reading, at.member);
     if (pod === undefined) return;
     await call.beforeRemoval?.({
       reason,
@@ -88,13 +88,14 @@ export function createSteps(parts: StepParts): Steps {
       if (step.do === "fail") await keepLog(step.reason, taken);
       return write(taken);
     },
-    judgeUnrecorded: ({ at, look, container, image }) => {
-      const pod = livingPod(look, at.member);
-      if (pod === undefined || !isMadeOf(look, at.member, { container, image })) {
+    gradeUnrecorded: ({ at, reading, container, image }) => {
+      const pod = livingPod(reading, at.member);
+      if (pod === undefined || !isMadeOf(reading, at.member, { container, image })) {
         return { status: "progressing", isOrdered: false };
       }
-      const times = { nowMs: parts.nowMs(), sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
-      const verdict = judgePod(pod, { look, container, image, stableMs: parts.stableMs, ...times });
+      const { stableMs } = parts;
+      const span = { nowMs: parts.nowMs(), sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
+      const verdict = gradePod(pod, { reading, container, image, stableMs, ...span });
       return verdict.status === "progressing"
         ? progressing(verdict.reason)
         : { ...verdict, isOrdered: true };
@@ -150,7 +151,7 @@ async function fail(
 
 function keep(record: MemberRecord, writing: Writing, image?: string): Promise<ChangeResult> {
   const { at, view, parts, call } = writing;
-  const { set, records } = view.look;
+  const { set, records } = view.reading;
   const write = { place: at.set, member: at.member, set, records, record, image };
   return writeRecord(write, { parts, call });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type MemberView, planMember, type Step } from "#fleet/drivers/kubernetes/members/plan.ts";
 import { findRecord } from "#fleet/drivers/kubernetes/members/records.ts";
-import { buildSetLook, type SetState } from "../../../../support/kubernetes/set-look.ts";
+import { buildSetLook, type SetState } from "../../../../support/kubernetes/set-reading.ts";
 
 const v1 = { tag: "v1" };
 const v2 = { tag: "v2" };
@@ -16,11 +16,11 @@ const kubectl = { manager: "kubectl-set", isApplied: false };
 
 /** The step of member 0, half a minute after its order for v2, which it gives up after a minute. */
 function plan(of: SetState, over: Partial<MemberView> = {}): string {
-  const look = buildSetLook(of);
-  const record = findRecord(look.records, "0");
+  const reading = buildSetLook(of);
+  const record = findRecord(reading.records, "0");
   if (record === undefined) throw new Error("member 0 has no record");
   const times = { nowMs: 30_000, readyTimeoutMs: 60_000, judgedWithinMs: 55_000, stableMs: 10_000 };
-  const view = { look, member: "0", record, owners: [], brake: undefined, ...times, ...over };
+  const view = { reading, member: "0", record, owners: [], brake: undefined, ...times, ...over };
   return wordsOf(planMember(view));
 }
 
@@ -195,12 +195,12 @@ describe("an order that shares the template", () => {
       pods: { 0: { ...v1, isReady: false }, 1: v1 },
       records: { 1: {} },
     };
-    const look = buildSetLook(of);
-    const record = findRecord(look.records, "1");
+    const reading = buildSetLook(of);
+    const record = findRecord(reading.records, "1");
     const times = { nowMs: 0, readyTimeoutMs: 60_000, judgedWithinMs: 55_000, stableMs: 0 };
     const more = { owners: [], brake: undefined, ...times };
 
-    const step = record && planMember({ look, member: "1", record, ...more });
+    const step = record && planMember({ reading, member: "1", record, ...more });
 
     expect(step && wordsOf(step)).toBe(
       "wait conflict: no pod would be made for it, since 0 is not ready",

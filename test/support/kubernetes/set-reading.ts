@@ -1,6 +1,7 @@
 /** A set as the driver sees it at one moment: with one pod for each member, of an image's revision. */
-import { buildLook, type SetLook } from "#fleet/drivers/kubernetes/members/look.ts";
+
 import { type MemberRecord, writeRecords } from "#fleet/drivers/kubernetes/members/records.ts";
+import { buildSetReading, type SetReading } from "#fleet/drivers/kubernetes/members/set-reading.ts";
 import { Pod, Revision, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
 type PodState = {
@@ -29,7 +30,7 @@ function metadataOf(name: string, more: object = {}) {
 }
 
 /** Pods are made of revisions; a policy has rewritten their images. */
-export function buildSetLook(of: SetState): SetLook {
+export function buildSetLook(of: SetState): SetReading {
   const pods = Object.entries(of.pods).flatMap(([member, state]) =>
     state === undefined ? [] : [buildPod(member, state, of.isDaemonSet === true)],
   );
@@ -41,7 +42,7 @@ export function buildSetLook(of: SetState): SetLook {
       data: { spec: { template: { spec: { containers: containersOf(tag) } } } },
     }),
   );
-  return buildLook(buildSet(of), { pods, revisions });
+  return buildSetReading(buildSet(of), { pods, revisions });
 }
 
 function buildPod(

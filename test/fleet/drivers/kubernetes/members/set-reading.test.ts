@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
-import { buildLook, livingPod, membersOf } from "#fleet/drivers/kubernetes/members/look.ts";
 import { writeRecords } from "#fleet/drivers/kubernetes/members/records.ts";
+import {
+  buildSetReading,
+  livingPod,
+  membersOf,
+} from "#fleet/drivers/kubernetes/members/set-reading.ts";
 import { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
 const metadata = { namespace: "edge", uid: "u1", resourceVersion: "1" };
@@ -20,7 +24,7 @@ const buildPod = (name: string, spec: object = {}, more: object = {}) =>
   });
 
 const membersWith = (set: Workload, pods: Pod[]) =>
-  membersOf(buildLook(set, { pods, revisions: [] }));
+  membersOf(buildSetReading(set, { pods, revisions: [] }));
 
 it.each([
   [{ replicas: 3 }, ["0", "1", "2"]],
@@ -68,15 +72,15 @@ it.each([
   const pods = [buildPod("new", { nodeName: "a" }), ending];
 
   for (const given of [pods, pods.toReversed()]) {
-    const look = buildLook(buildSet("daemonsets"), { pods: given, revisions: [] });
-    expect(look.pods.get("a")?.metadata.name).toBe("new");
+    const reading = buildSetReading(buildSet("daemonsets"), { pods: given, revisions: [] });
+    expect(reading.pods.get("a")?.metadata.name).toBe("new");
   }
 });
 
 it("a node keeps its member while its only pod has ended for good", () => {
   const pod = buildPod("gw-x", { nodeName: "a" });
   const ended = { ...pod, status: { ...pod.status, phase: "Failed" } };
-  const look = buildLook(buildSet("daemonsets"), { pods: [ended], revisions: [] });
+  const reading = buildSetReading(buildSet("daemonsets"), { pods: [ended], revisions: [] });
 
-  expect([membersOf(look), livingPod(look, "a")]).toEqual([["a"], undefined]);
+  expect([membersOf(reading), livingPod(reading, "a")]).toEqual([["a"], undefined]);
 });

@@ -9,7 +9,7 @@ import { type MemberRecord, type MemberRecords, readRecords } from "./records.ts
 
 export type MemberPlace = { set: Place; member: string };
 
-export type SetLook = {
+export type SetReading = {
   set: Workload;
   records: MemberRecords | undefined;
   /** Its own, by member. Of two the one that lasts. */
@@ -21,11 +21,11 @@ export type SetLook = {
 /** More than a set has: each is a sentinel, and kept as one. */
 const mostMembers = 5_000;
 
-export function buildLook(
+export function buildSetReading(
   set: Workload,
   { pods, revisions }: { pods: readonly Pod[]; revisions: readonly Revision[] },
   manager = "",
-): SetLook {
+): SetReading {
   const byMember = new Map<string, Pod>();
   for (const pod of pods) {
     const member = memberOf(set, pod);
@@ -37,12 +37,12 @@ export function buildLook(
 }
 
 /** The set read again, its pods as they were. */
-export function renewSet(look: SetLook, set: Workload): SetLook {
-  return { ...look, set, records: readRecords(set) };
+export function renewSet(reading: SetReading, set: Workload): SetReading {
+  return { ...reading, set, records: readRecords(set) };
 }
 
 /** By their names: the ordinals of a StatefulSet, the nodes on which a DaemonSet has a pod. */
-export function membersOf({ set, records, pods }: SetLook): string[] {
+export function membersOf({ set, records, pods }: SetReading): string[] {
   if (set.resource === "statefulsets") {
     const { replicas, ordinals } = set.spec;
     const start = ordinals?.start ?? 0;
@@ -56,41 +56,41 @@ export function membersOf({ set, records, pods }: SetLook): string[] {
 }
 
 /** undefined: it has none that lasts. */
-export function livingPod({ pods }: SetLook, member: string): Pod | undefined {
+export function livingPod({ pods }: SetReading, member: string): Pod | undefined {
   const pod = pods.get(member);
   return pod !== undefined && lasts(pod) ? pod : undefined;
 }
 
-export function templateOf({ set, records, manager }: SetLook, container: string): string {
+export function templateOf({ set, records, manager }: SetReading, container: string): string {
   return templateImage(set, container, { ours: records, fieldManager: manager });
 }
 
 /** The image of the template that a member's pod was made of, by our name for it; "" without a pod. */
-export function madeImage(look: SetLook, member: string, container: string): string {
-  const { revisions, set, records } = look;
-  const pod = look.pods.get(member);
+export function madeImage(reading: SetReading, member: string, container: string): string {
+  const { revisions, set, records } = reading;
+  const pod = reading.pods.get(member);
   if (pod === undefined) return "";
   const made = imageMadeOf(pod, { container, revisions });
-  if (made === imageOf(set, container)) return templateOf(look, container);
+  if (made === imageOf(set, container)) return templateOf(reading, container);
   return records?.names?.find(([image]) => image === made)?.[1] ?? made;
 }
 
 /** True if a pod that lasts was made of this image's template. */
 export function isMadeOf(
-  look: SetLook,
+  reading: SetReading,
   member: string,
   of: Pick<MemberRecord, "container"> & { image: string },
 ): boolean {
-  const isThere = livingPod(look, member) !== undefined;
-  return isThere && isSameContent(madeImage(look, member, of.container), of.image);
+  const isThere = livingPod(reading, member) !== undefined;
+  return isThere && isSameContent(madeImage(reading, member, of.container), of.image);
 }
 
 /** The lowest unready member below: until it is ready an OrderedReady set makes no pod for this one. undefined: none. */
-export function findBlocker(look: SetLook, member: string): string | undefined {
-  const { resource, spec } = look.set;
+export function findBlocker(reading: SetReading, member: string): string | undefined {
+  const { resource, spec } = reading.set;
   if (resource !== "statefulsets" || spec.podManagementPolicy === "Parallel") return undefined;
-  return membersOf(look).find((other) => {
-    const pod = livingPod(look, other);
+  return membersOf(reading).find((other) => {
+    const pod = livingPod(reading, other);
     return Number(other) < Number(member) && (pod === undefined || !isReady(pod));
   });
 }

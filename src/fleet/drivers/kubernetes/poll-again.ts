@@ -1,5 +1,5 @@
 /**
- * A look at a deploy, and further ones as soon as its workload has changed: sooner than the next poll would come. A watch of
+ * A poll of a deploy, and further ones as soon as its workload has changed: sooner than the next poll would come. A watch of
  * each namespace and kind says when (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
  * It only shortens a wait: what a workload is like is always read anew, so a watch that is late, lossy or refused does no
  * harm.
@@ -16,33 +16,33 @@ import type { Cluster } from "./client.ts";
 export type StepObservation = SentinelObservation & { isMoving?: boolean };
 
 /** The number of polls in one call, and the number when nothing moves. */
-const mostLooks = 5;
-const leastLooks = 2;
+const mostPolls = 5;
+const leastPolls = 2;
 
 /** A pod that fails does not change its workload, which is looked at after this time anyway. */
 const changeWithinMs = 1_000;
 
-type Looking = {
+type Polling = {
   changes: Changes;
   signal: AbortSignal | undefined;
-  look: () => Promise<StepObservation>;
+  poll: () => Promise<StepObservation>;
 };
 
-export async function lookAgain(place: Place, looking: Looking): Promise<SentinelObservation> {
-  for (let looks = 1; ; looks++) {
-    const { seen, isLast } = await lookOnce(place, looks, looking);
+export async function pollAgain(place: Place, polling: Polling): Promise<SentinelObservation> {
+  for (let polls = 1; ; polls++) {
+    const { seen, isLast } = await pollOnce(place, polls, polling);
     if (isLast) return seen;
   }
 }
 
-async function lookOnce(place: Place, looks: number, { changes, signal, look }: Looking) {
+async function pollOnce(place: Place, polls: number, { changes, signal, poll }: Polling) {
   const over = new AbortController();
   const ends = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
   // Waits from before the look on: a change during it counts.
   const changed = changes.next(place, changeWithinMs, ends);
   try {
-    const { isMoving = false, ...seen } = await look();
-    const isLast = isSettled(seen) || looks >= (isMoving ? mostLooks : leastLooks);
+    const { isMoving = false, ...seen } = await poll();
+    const isLast = isSettled(seen) || polls >= (isMoving ? mostPolls : leastPolls);
     if (!isLast) await changed;
     return { seen, isLast: isLast || ends.aborted };
   } finally {
