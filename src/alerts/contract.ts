@@ -161,10 +161,7 @@ export type DrillOutcome = {
 };
 
 export const AlertEventView = z.object({
-  /**
-   * `<check id>:<episode>:<kind>`, or `<check id>@<channel id>:<episode>:<kind>`; of a channel that the check left
-   * and joined again the episode is followed by `-` and a number. Of a notice `<topic>@<channel id>:<notice id>`.
-   */
+  /** `<check>:<episode>:<kind>`, `<check>@<channel>:<episode>:<kind>` (rejoined: `-<n>`), `<topic>@<channel>:<notice>`. */
   event_id: z.string(),
   /** This, the episode and the environment are null of a notice. */
   check_id: z.string().nullable(),

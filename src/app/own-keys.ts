@@ -13,11 +13,7 @@ import {
 import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
 
-/**
- * Registers the root key of the settings, or the generated one. A key of the settings that was replaced or
- * revoked remains invalid, which is logged; a generated one is replaced by a new one when the database is
- * this process's own.
- */
+/** Registers the root key. One of the settings that was revoked stays invalid; a generated one is renewed in our own database. */
 export async function startRootKey(base: Base, database: Database): Promise<void> {
   const { config, log } = base;
   const graceSeconds = config.api.root_key_grace_seconds;

@@ -1,9 +1,4 @@
-/**
- * Refuses to start with faulty settings, with a line for each fault that says what to do. Other reasons to
- * refuse a start: other processes on the same database (`sole-processes.ts`, `encryption-keys.ts`), a
- * database of a newer version (`#kernel/database.ts`), a Restate of another installation
- * (`#worker/register.ts`).
- */
+/** Refuses to start with faulty settings, with a line for each fault that says what to do. */
 import type { Config } from "#config.ts";
 import { findFaultyHosts } from "#kernel/secrets.ts";
 import { hasProcessFleet } from "./fleets.ts";

@@ -13,13 +13,11 @@ import { addCronCommands } from "./cron/commands.ts";
 import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
-import { addPinCommands } from "./pins/commands.ts";
 import { complain, printJson } from "./print.ts";
-import { addPromotionCommands } from "./promotions/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
+import { addPinCommands, addPromotionCommands, addWindowCommands } from "./rows/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
 import { addSignInCommands } from "./sign-in/commands.ts";
-import { addWindowCommands } from "./windows/commands.ts";
 
 /** Runs one command; its exit code: 0 done or completed, 2 paused (status: something is wrong), 3 cancelled, 1 error. */
 export async function runCommand(argv: string[]): Promise<number> {

@@ -1,8 +1,4 @@
-/**
- * A container's health check: exit code 0 when all roles that the program of this data directory serves
- * answer, otherwise 1 and a line for each that doesn't. A separate program with few imports, because it is
- * started every few seconds.
- */
+/** A container's health check: exit code 0 when all roles answer. Few imports, because it starts every few seconds. */
 import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
 import path from "node:path";

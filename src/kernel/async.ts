@@ -15,11 +15,7 @@ export function startBackground(work: (signal: AbortSignal) => Promise<void>): {
   };
 }
 
-/**
- * Exponential backoff: the wait after a failure that `failures` others came before. It is `firstMs` at
- * first, then doubles each time up to `longestMs`. For what p-retry cannot do: durable waits, and retries
- * without a limit.
- */
+/** Exponential backoff after `failures`, `firstMs` to `longestMs`: for durable waits and endless retries, unlike p-retry. */
 export function backoffMs(
   failures: number,
   { firstMs, longestMs }: { firstMs: number; longestMs: number },

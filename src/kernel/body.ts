@@ -43,10 +43,7 @@ const mostParts = 2_000_000;
 /** Lists of objects have few; each takes microseconds, and more the more there are. */
 const mostShapes = 50_000;
 
-/**
- * JSON of another system; undefined for anything else, and for what has many more lists, objects and members than text, or
- * objects of so many shapes: each takes time and memory, of which a body of a few MiB could take seconds and gigabytes.
- */
+/** JSON of another system; undefined for anything else, and for too many parts or shapes, which cost seconds and gigabytes. */
 export function parseJson(bytes: Buffer, most = mostParts): unknown {
   let left = Math.min(most, 10_000 + bytes.length / 6);
   for (let at = 0; at < bytes.length; at += 1) {

@@ -107,10 +107,7 @@ export async function endClient(client: pg.Client): Promise<void> {
 /** As libpq has it, in the query of an address. */
 const wantsProof = /[?&]require_auth=scram-sha-256(?:&|$)/;
 
-/**
- * A client whose address says so requires the server to prove that it knows the password: another server may have its port
- * while it is down. Such a server neither gets the password, which it could ask for, nor is believed without one.
- */
+/** Requires the server to prove that it knows the password: another may have its port, and neither gets it nor is believed. */
 export class Client extends pg.Client {
   constructor(settings: pg.ClientConfig = {}) {
     super(settings);

@@ -1,7 +1,4 @@
-/**
- * Tells a server that hangs from one that is slow: when a request has waited for a while, the server is asked for a sign
- * of life. Without one all that wait fail within seconds, and new requests at once, until it answers again.
- */
+/** Tells a server that hangs from a slow one by a sign of life: without one all requests fail until it answers again. */
 
 /** The server accepts connections and answers nothing. What it was asked before may still be done once it continues. */
 export class HungError extends Error {

@@ -124,10 +124,7 @@ export function shortenImage(image: string): string {
   return image.replace(/((?:^|@)[a-z0-9.+_-]+:[0-9a-f]{12})[0-9a-f]{20,}$/i, "$1");
 }
 
-/**
- * The grammar of a request's image: a registry, a repository, and a tag or a digest or both. A digest is of sha256, which
- * all later steps compute; no part of a repository may be `.` or `..`, because URLs are normalized by those.
- */
+/** A registry, a repository, and a tag, a digest (sha256) or both; no part is `.` or `..`, by which URLs are normalized. */
 export const requestedImage =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+(?::\w[\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$/;
 

@@ -8,10 +8,7 @@ import { readIfThere } from "./files.ts";
 
 // Processes that outlive their parent: identified by pid and start time, never by name.
 
-/**
- * A pid alone may belong to another process by now. Pid and start time are unique until the machine restarts:
- * start times count from the boot, so the same pair may exist after the next boot or on another machine.
- */
+/** A pid alone may be another process'. Pid and start time are unique until a restart: start times count from the boot. */
 export type ProcessIdentity = {
   pid: number;
   startedAt: string;

@@ -120,10 +120,7 @@ export const untilDone = {
   maxAttempts: 1_000_000_000,
 };
 
-/**
- * The options of a handler that only reads. By default Restate stores each answer for a day, since it gives calls without
- * an idempotency key one of its own: readers can call without end, and pages call each second, which would fill the disk.
- */
+/** For handlers that only read: Restate would store each answer for a day, and pages call each second. */
 export const unkept = { journalRetention: 0, idempotencyRetention: 0 };
 
 /** Cleanup for an invocation that was ended because this version cannot continue it. */

@@ -2,10 +2,7 @@ import { z } from "zod";
 
 export const roles = ["read", "operate", "approve", "notify", "configure"] as const;
 
-/**
- * `read` looks, `operate` rolls out and acts on what is watched, `approve` approves waves of rollouts, `notify` calls
- * `NotifyReady` of sentinels, `configure` changes what is watched, and where secrets and alerts go.
- */
+/** `read` looks, `operate` rolls out, `approve` approves waves, `notify` calls `NotifyReady`, `configure` changes what is watched. */
 export const Role = z.enum(roles);
 export type Role = z.infer<typeof Role>;
 

@@ -31,10 +31,7 @@ export function createRegistry(roles: readonly string[]): Registry {
  * meanwhile, and taking every replica out of a Service would turn slow answers into none.
  */
 export type ReadinessReport = {
-  /**
-   * "starting": not everything is up yet; "leaving": about to end, its ports still answer; "waiting": one of the
-   * dependencies did not answer the last poll, and the settings ask for all of them.
-   */
+  /** "starting": not all is up; "leaving": about to end; "waiting": a dependency is away, and the settings ask for all. */
   status: "starting" | "ready" | "leaving" | "waiting";
   dependencies: Record<string, DependencyState>;
 };

@@ -1,7 +1,4 @@
-/**
- * Finds the signatures that are attached to an image: by the referrers of its digest (OCI distribution specification,
- * "Listing Referrers"), or by the tags that came before them. Whoever may push attaches what they like, and as much.
- */
+/** Finds an image's signatures, by referrers (OCI, "Listing Referrers") or by tags. Pushers attach what they like. */
 import pLimit from "p-limit";
 import { z } from "zod";
 import { ProblemError } from "#kernel/problem.ts";

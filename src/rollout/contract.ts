@@ -189,10 +189,7 @@ export const RolloutStatus = z.object({
   policy: Policy.optional(),
   /** The evidence that the image has passed CI. Absent: the settings require none. */
   ci: z.array(CiEvidence).optional(),
-  /**
-   * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
-   * They are still ordered to run the new image. 100 at most; `still_ordered_count` has the count.
-   */
+  /** After a rollback: failed sentinels, still ordered to run the new image. 100 at most; `still_ordered_count` has all. */
   still_ordered: z.array(SentinelReason).optional(),
   still_ordered_count: z.int().optional(),
 });

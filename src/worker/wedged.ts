@@ -20,10 +20,7 @@ type StuckInvocation = WedgedInvocation & { startedAt: string | null };
 
 type StuckRow = Omit<StuckInvocation, "revision"> & { endpoint: string | null };
 
-/**
- * Reads invocations of every address that a worker was registered at, since an address may lead to another version than
- * the one that started them: versions follow each other behind an address, which may be given to workers of today.
- */
+/** Reads invocations of every address that a worker was registered at: versions follow each other behind one. */
 export function createWedgedReader(admin: RestateAdmin, services: readonly string[]) {
   const names = services.map(quote).join(", ");
   return {

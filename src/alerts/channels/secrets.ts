@@ -19,10 +19,7 @@ export type Destination = {
 
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
-/**
- * An outcome instead: a secret is not set, or the address is none. Throws a `MisdirectedSecret` if one may not go there. One
- * at the beginning is a whole address, and may go to the server that it names itself.
- */
+/** Returns an outcome for an unset secret or a bad address. Throws a `MisdirectedSecret` if one may not go there. */
 export function findDestination(
   channel: DirectChannel,
   readSecret: ReadSecret,

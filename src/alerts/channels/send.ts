@@ -150,10 +150,7 @@ const paces: Record<Exclude<DirectChannel["kind"], "slack">, Pace> = {
   email: { spacingMs: 0, burst: 1, atOnce: 4 },
 };
 
-/**
- * Secrets are read at every attempt. It takes at most the attempt's limit and three seconds, which it may
- * wait for its turn at a destination; if that is not enough nothing is sent, and the outcome `isPaced`.
- */
+/** Secrets are read at every attempt, which takes its limit and 3 s of waiting at most; then it is not sent: `isPaced`. */
 export function createSendToChannel(parts: Parts): SendToChannel {
   const { readSecret, nowMs, pacer = createPacer(), reach = createReach() } = parts;
   const { slackSpacingMs = 1_000 } = parts;

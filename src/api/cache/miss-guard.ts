@@ -1,8 +1,4 @@
-/**
- * Bounds lookups of keys that do not exist: each costs a query, and the connection pool is shared. Each
- * caller has a few misses a second for free; further lookups run a few at a time, so that the pool's other
- * work continues.
- */
+/** Bounds lookups of unknown keys: a few misses a second are free for each caller, further ones run a few at a time. */
 import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 import type { LimitFunction } from "p-limit";

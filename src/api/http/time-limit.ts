@@ -62,10 +62,7 @@ export function createDeadlines(limitMs: number): Deadlines {
   };
 }
 
-/**
- * A linked list whose removed members lead nowhere. With a `Set`, what has left it stays in memory until the
- * old generation is collected, whole requests of which the collector copies: a `Set` that is rebuilt refers to its successor.
- */
+/** A list whose removed members lead nowhere: what has left a `Set` stays in memory, whole requests, until it is collected. */
 class WaitList {
   first: Deadline | undefined;
   #last: Deadline | undefined;

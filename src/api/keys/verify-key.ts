@@ -1,7 +1,4 @@
-/**
- * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: the first
- * failed check gives the code, and what comes after it is neither counted nor spent.
- */
+/** keys.verifyKey, in the wire contract's order: the first failed check gives the code; nothing after it is counted. */
 import { latencySince } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import {

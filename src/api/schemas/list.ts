@@ -1,8 +1,4 @@
-/**
- * Arrays of a body. Bodies are validated before keys, so that anyone may send ten million characters of
- * nonsense: an array that is too long is refused by its length alone, and validation of its items stops
- * after some faults.
- */
+/** Arrays of a body, validated before keys: one that is too long is refused by its length alone, others after some faults. */
 import { z } from "zod";
 
 type Range = { min?: number; max?: number };

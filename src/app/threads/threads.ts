@@ -1,7 +1,4 @@
-/**
- * The further threads of the public API, beside the main one: started when the program is ready, because each takes
- * as long to load as a tenth of the start. The system divides connections among the threads that listen.
- */
+/** Further threads of the public API, started once the program is ready: each takes a tenth of the start to load. */
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Counter, type MetricObject } from "prom-client";

@@ -90,10 +90,7 @@ export function createCommitApi(access: Access): CommitApi {
 /** `total`: of all pages; absent: it is not known. */
 type Page = { statuses: CommitStatus[]; total?: number };
 
-/**
- * Undefined: the commit is not known. A server may have shorter pages than we ask for, so that the last one is that
- * without any. Throws `CiTrouble` for a list that is cut short: what is missing might be red.
- */
+/** undefined: no such commit. The last page is one without items. Throws `CiTrouble` for a list that is cut short. */
 async function readPages(
   ask: (page: string) => Promise<unknown>,
   read: (body: unknown) => Page,

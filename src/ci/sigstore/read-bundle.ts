@@ -5,10 +5,7 @@ import { z } from "zod";
 import type { Attachment, Subject } from "#ci/finding.ts";
 import { type Library, parseJson, parseShape, Unfit } from "./unfit.ts";
 
-/**
- * Layers of cosign's own tags as bundles, so that one library verifies both
- * (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md).
- */
+/** Layers as bundles, for one library (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md). */
 type CosignLayer = Extract<Attachment, { kind: "cosign" }>;
 
 /** A signature's payload, and a signed statement. Other layers, such as a list of packages, are not signed. */

@@ -1,7 +1,4 @@
-/**
- * Serves signing in by a token or a link, signing out, and reading the session. The ticket of a link is behind `#`, which
- * browsers send to no server: the page posts it. So a preview, which only fetches the address, does not use the ticket up.
- */
+/** Signing in by token or link, signing out, reading the session. A link's ticket is behind `#`: previews do not use it up. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";

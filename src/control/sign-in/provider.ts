@@ -29,10 +29,7 @@ type FetchOptions = {
 
 type BoundedFetch = (url: string, options: FetchOptions) => Promise<Response>;
 
-/**
- * Follows no redirect. Throws `ProviderTrouble`, which says what is wrong but not what was sent, also for an
- * address that the provider names and that is neither https nor, with `mayBePlain`, on this machine.
- */
+/** Follows no redirect. Throws `ProviderTrouble`, also for an address that is neither https nor, with `mayBePlain`, here. */
 export function createBoundedFetch(
   mayBePlain: boolean,
   limits = fetchLimits,

@@ -1,7 +1,4 @@
-/**
- * `Drill`: the virtual object that sends the test alert of one drill when it is due. Once every channel has confirmed it,
- * the heartbeat of the drill is pinged; when the grace is over before that, it is told of a failure.
- */
+/** `Drill`: sends a test alert when due. Once every channel has it the heartbeat is pinged, after the grace it fails. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery, type DrillOutcome } from "#alerts/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";

@@ -13,10 +13,7 @@ export function needsApproval(
   return approvals === "after_first" || wave === of;
 }
 
-/**
- * An approval is for one wave and holds until that wave has ended, also over a pause. It is asked for once the soak
- * and the gate before it are over, so that who approves has seen them; windows are waited for afterwards.
- */
+/** For one wave, until it has ended. Asked for after its soak and gate, which the approver sees; windows come later. */
 export const evaluateApproval: Condition = ({ head, next }) => {
   if (next.kind !== "wave") return start;
   const { policy, waves, wavePercentages, approved = [], startedBy } = head;

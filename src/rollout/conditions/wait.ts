@@ -30,10 +30,7 @@ export function withEnded(head: RolloutHead, wave: number | undefined, nowMs: nu
   return { ...head, waves, endedWaves: wave + 1 };
 }
 
-/**
- * The head once the wave `ended` is over. Only runs of checks from now on count: earlier ones say nothing
- * about this wave. The checks are read before the next wave starts, and while a wave soaks.
- */
+/** The head once wave `ended` is over: only runs from now on count, read before the next one starts and in the soak. */
 export function beginWait(
   head: RolloutHead,
   { ended, next, nowMs }: { ended: number; next: Next; nowMs: number },

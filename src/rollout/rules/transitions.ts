@@ -10,10 +10,7 @@ import {
 } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 
-/**
- * The states in which an operation is legal, and the state right after it (src/rollout/README.md, "States
- * and transitions").
- */
+/** The states in which an operation is legal, and the state right after it (src/rollout/README.md). */
 const transitions: Record<
   Operation,
   { legalFrom: readonly RolloutStateName[]; next: RolloutStateName }

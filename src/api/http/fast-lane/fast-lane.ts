@@ -43,10 +43,7 @@ type StartedRequest = { count: FastRoute["count"]; startedAtMs: number };
 /** A caller that takes longer than that for the rest of a request is left to Node's server, whose time limit begins then. */
 const restWithinMs = 1_000;
 
-/**
- * Some send them after a body, and Node's server skips them. But a connection that it is given counts as one that it waits
- * for, with nothing but these too: 408 after ten seconds, and not idle when it is to end.
- */
+/** Sent by some after a body. Node's server, given nothing else, would wait ten seconds and answer 408. */
 const isLineEnds = (bytes: Buffer) => bytes.every((byte) => byte === 0x0d || byte === 0x0a);
 
 /** A longer head is read each time. */

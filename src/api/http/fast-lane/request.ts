@@ -1,7 +1,4 @@
-/**
- * Reads requests of callers that do as nearly all do: a POST of a short JSON, with each header once. Strict: what is not
- * such a request to the last byte is none, and is left to the parser of Node, which knows the rest of HTTP.
- */
+/** Reads a POST of a short JSON with each header once; anything else is none, and left to Node's parser. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import proxyAddr from "@fastify/proxy-addr";

@@ -1,7 +1,4 @@
-/**
- * The memory of counters, which threads can share: arrays of numbers, and rings through them. A ring has a node that
- * leads it; each workspace has one of its cells, the oldest first, and each count one of the workspaces that have so many.
- */
+/** The counters' memory, for threads: arrays, and rings of a workspace's cells (oldest first) and of workspaces by count. */
 import { randomBytes } from "node:crypto";
 
 /** Stored words of a name's hash, 128 bits: no two names that anybody can find have the same. */

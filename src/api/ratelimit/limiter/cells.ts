@@ -1,7 +1,4 @@
-/**
- * The counters of a process, in bounded memory. A timer removes those that no window needs any more. When there is no
- * room left, the workspace with the most counters loses one of its own: no other can lose one by what it does.
- */
+/** Counters in bounded memory. Without room the workspace with the most loses one of its own, and no other does. */
 import { ownerOf } from "#api/limiter.ts";
 import {
   addLast,

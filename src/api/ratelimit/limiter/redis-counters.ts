@@ -1,7 +1,4 @@
-/**
- * Counters in Redis that all processes share. The calls of one turn of the event loop go there together, and
- * those of a workspace in one script (take-batch.ts); of each call the script takes all limits or none.
- */
+/** Counters in Redis, for all processes. A turn's calls go together, a workspace's in one script (take-batch.ts): all or none. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";

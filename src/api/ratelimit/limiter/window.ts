@@ -1,7 +1,4 @@
-/**
- * The sliding window: time is divided into windows of the limit's duration, aligned to the epoch; the count
- * is that of the current window plus the share of the previous one that lies within the last duration. `take.lua` does the same in Redis.
- */
+/** The sliding window: the current count plus the share of the previous one within the last duration. `take.lua` does the same. */
 import type { LimitAnswer, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 
 /** The counter of one limit. `sequence`: the number of the window since 1970. */

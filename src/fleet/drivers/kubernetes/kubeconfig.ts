@@ -1,7 +1,4 @@
-/**
- * Kubeconfig files (https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/), read as kubectl
- * does; the published client does not (findings/kubernetes-client-node-passes-over-token-files.sh). Pure.
- */
+/** Kubeconfig files as kubectl reads them (findings/kubernetes-client-node-passes-over-token-files.sh). Pure. */
 import path from "node:path";
 import { z } from "zod";
 import { parseYaml } from "#kernel/documents.ts";

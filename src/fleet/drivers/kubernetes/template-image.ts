@@ -1,7 +1,4 @@
-/**
- * By which name a template's image is known. An admission policy may make another one of what we apply, as that of a
- * mirror: what the API server answers to our apply is our image, unless it has another digest. Pure.
- */
+/** By which name a template's image is known: a policy may rewrite what we apply, and the API server answers with that. Pure. */
 import { isSameContent } from "#kernel/image-reference.ts";
 import { type Ours, ourselves } from "./change.ts";
 import type { Generations } from "./generations.ts";

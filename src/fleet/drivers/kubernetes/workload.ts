@@ -117,10 +117,7 @@ async function observe(
   return { ...seen, ...now };
 }
 
-/**
- * A StatefulSet waits for a pod that is not ready before it replaces it, for ever if the pod is of a template that
- * cannot become ready (https://github.com/kubernetes/kubernetes/issues/67250).
- */
+/** A StatefulSet waits for ever for an unready pod of a bad template (https://github.com/kubernetes/kubernetes/issues/67250). */
 async function endStuckPods(
   { workload, record, image, pods }: Reading & { record: DeployRecord },
   { parts, signal }: { parts: WorkloadParts; signal: AbortSignal | undefined },

@@ -1,7 +1,4 @@
-/**
- * Finds the member that needs a set's template as it is. A set has one for all members, and whichever pod is made gets
- * its image: so it keeps an image until the pod of the member that it was set for is made. Pure.
- */
+/** Finds the member that needs a set's template as it is: the next pod made gets its image, whichever that is. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import { endMsOf, type MemberRecord, targetOf } from "./records.ts";
