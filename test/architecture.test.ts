@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import {
   findCircle,
   foldersOf,
-  packagesOf,
+  modulesOf,
   readImports,
   specifiersOf,
 } from "./support/repository/import-graph.ts";
@@ -158,6 +158,14 @@ it.each(globSync("src/**/*.ts", { exclude: ["src/console/web/**"] }))(
   },
 );
 
-it("a local sentinel loads no package but undici: a machine runs many of them", () => {
-  expect(packagesOf("src/sentinel/main.ts")).toEqual(["undici"]);
+it("a local sentinel loads no package at its start: a machine runs many of them", () => {
+  const packages = modulesOf("src/sentinel/main.ts").filter((name) => !name.startsWith("node:"));
+
+  expect(packages).toEqual([]);
+});
+
+it("a local sentinel imports no module of Node that loads its fetch along, or TLS", () => {
+  const heavy = ["node:http", "node:http2", "node:https", "node:tls", "node:zlib"];
+
+  expect(modulesOf("src/sentinel/main.ts").filter((name) => heavy.includes(name))).toEqual([]);
 });

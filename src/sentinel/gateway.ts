@@ -1,6 +1,6 @@
 /** The public side of a sentinel: authenticate, forward, answer. */
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { readSecretVariable } from "#kernel/files.ts";
 import { parseImageReference } from "#kernel/image-reference.ts";
@@ -8,7 +8,7 @@ import { ProblemError, toProblem } from "#kernel/problem.ts";
 import { createPipelineLimit } from "#kernel/server.ts";
 import type { Forward, VerifiedRequest } from "./forward.ts";
 import { originOf } from "./headers.ts";
-import { answerHealth, type Health } from "./health.ts";
+import { answerHealth, type Health, http } from "./health.ts";
 import { isTunnelRequest, type Tunnels } from "./tunnel.ts";
 import type { VerifyKey } from "./verify.ts";
 
@@ -113,7 +113,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   // connection is still in use for earlier answers.
   const shouldUpgradeCallback = (incoming: IncomingMessage) =>
     isTunnelRequest(incoming) && pipelines.isInTurn(incoming);
-  const server = createServer({ ...serverOptions, shouldUpgradeCallback }, answer);
+  const server = http.createServer({ ...serverOptions, shouldUpgradeCallback }, answer);
   server.setTimeout(silenceTimeoutMs);
   // Unlimited, since their total size is limited: Node would drop headers beyond a maximum count, and one
   // of those could matter.
@@ -143,7 +143,7 @@ export function createGateway(parts: GatewayParts): Gateway {
 /** An answer on a connection that the HTTP server no longer manages; the connection ends after it. */
 function answerOn(socket: Socket, incoming: IncomingMessage): ServerResponse {
   socket.on("error", () => socket.destroy());
-  const outgoing = new ServerResponse(incoming);
+  const outgoing = new http.ServerResponse(incoming);
   outgoing.shouldKeepAlive = false;
   outgoing.assignSocket(socket);
   outgoing.once("finish", () => socket.destroySoon());

@@ -1,6 +1,9 @@
 /** A sentinel's private port, by which the driver checks its health and activates it. */
-import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { isSameSecret } from "#kernel/same-secret.ts";
+
+/** Node's HTTP: an import of it would load all that it exports, a WebSocket and with it `fetch`, 5 MB in each sentinel. */
+export const http = process.getBuiltinModule("node:http");
 
 export type Health = {
   id: string;
@@ -25,21 +28,24 @@ type PrivateParts = {
 
 /** `GET /health`, and `POST /activate` to open the public port. Loopback only. */
 export function createPrivateServer(parts: PrivateParts): Server {
-  return createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (incoming, outgoing) => {
-    if (!isSameSecret(incoming.headers.authorization ?? "", `Bearer ${parts.token}`)) {
-      outgoing.writeHead(401, { "www-authenticate": "Bearer" }).end();
-      return;
-    }
-    const route = `${incoming.method} ${incoming.url}`;
-    if (route === "GET /health") {
-      answerHealth(outgoing, parts.health());
-    } else if (route === "POST /activate") {
-      parts.activate().then(
-        () => outgoing.writeHead(204).end(),
-        (error: Error) => outgoing.writeHead(500).end(error.message),
-      );
-    } else {
-      outgoing.writeHead(404).end();
-    }
-  });
+  return http.createServer(
+    { headersTimeout: 5_000, requestTimeout: 5_000 },
+    (incoming, outgoing) => {
+      if (!isSameSecret(incoming.headers.authorization ?? "", `Bearer ${parts.token}`)) {
+        outgoing.writeHead(401, { "www-authenticate": "Bearer" }).end();
+        return;
+      }
+      const route = `${incoming.method} ${incoming.url}`;
+      if (route === "GET /health") {
+        answerHealth(outgoing, parts.health());
+      } else if (route === "POST /activate") {
+        parts.activate().then(
+          () => outgoing.writeHead(204).end(),
+          (error: Error) => outgoing.writeHead(500).end(error.message),
+        );
+      } else {
+        outgoing.writeHead(404).end();
+      }
+    },
+  );
 }

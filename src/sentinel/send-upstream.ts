@@ -1,6 +1,6 @@
 /** Sends a request to the upstream, and retries once when the upstream had closed the connection. */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Dispatcher, Pool } from "#kernel/http.ts";
+import type { Dispatcher, Pool } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
 
 /** Throws a `ProblemError` (502) when there is no answer, or one that cannot be forwarded. */
@@ -12,6 +12,15 @@ const interimAtMost = 20;
 /** A connection that fails later than this had not been closed before we wrote to it. */
 const staleWithinMs = 2_000;
 
+export type Client = typeof import("#kernel/http.ts");
+let client: Client | undefined;
+
+/** Loads the client with the first request, in some 50 ms: it is half of a sentinel's memory, and many get no request. */
+export async function loadClient(): Promise<Client> {
+  client ??= await import("#kernel/http.ts");
+  return client;
+}
+
 export function createSendUpstream(origin: string, silenceMs: number): SendUpstream {
   const settings = {
     allowH2: false,
@@ -20,10 +29,15 @@ export function createSendUpstream(origin: string, silenceMs: number): SendUpstr
     headersTimeout: 0,
     bodyTimeout: silenceMs,
   };
-  const reused = new Pool(origin, { ...settings, pipelining: 1 });
-  // Without keep-alive, so that every connection is new.
-  const fresh = new Pool(origin, { ...settings, pipelining: 0 });
+  let pools: { reused: Pool; fresh: Pool } | undefined;
   return async (options) => {
+    const { Pool } = await loadClient();
+    pools ??= {
+      reused: new Pool(origin, { ...settings, pipelining: 1 }),
+      // Without keep-alive, so that every connection is new.
+      fresh: new Pool(origin, { ...settings, pipelining: 0 }),
+    };
+    const { reused, fresh } = pools;
     const startedAt = performance.now();
     const request = { ...options, onInfo: countInterim() };
     try {

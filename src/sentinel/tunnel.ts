@@ -1,12 +1,10 @@
 /** Tunnels for WebSockets: an upgrade request like any other, then bytes both ways until one side closes. */
-import {
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as requestHttp,
-  type ServerResponse,
+import type {
+  ClientRequest,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  ServerResponse,
 } from "node:http";
-import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { ProblemError } from "#kernel/problem.ts";
@@ -18,6 +16,7 @@ import {
   type VerifiedRequest,
 } from "./forward.ts";
 import { answerHeaders, endToEnd } from "./headers.ts";
+import { http } from "./health.ts";
 import { isPlainlyCoded, unreachable } from "./send-upstream.ts";
 
 type Upgrade = {
@@ -66,7 +65,8 @@ export function createTunnels(
   limits: Limits = usualLimits,
 ): Tunnels {
   const upstream = new URL(upstreamUrl);
-  const send = upstream.protocol === "https:" ? requestHttps : requestHttp;
+  const { request: send } =
+    upstream.protocol === "https:" ? process.getBuiltinModule("node:https") : http;
   const ends = new Set<() => void>();
   let isClosing = false;
   const open: Tunnels["open"] = async (upgrade, accepted) => {

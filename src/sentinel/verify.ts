@@ -1,9 +1,9 @@
 /** Verifies a caller's key at the public API. */
 import { isThisMachine, portOf } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
-import { Agent, buildConnector, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { isServedByOwner } from "#kernel/process.ts";
+import { type Client, loadClient } from "./send-upstream.ts";
 
 type VerifiedKey = { keyId: string };
 
@@ -41,40 +41,52 @@ export function createVerifyKey(api: { url: string; rootKey: string }): VerifyKe
 
 async function callApi(
   api: { url: string; rootKey: string },
-  { key, client }: { key: string; client: string },
+  { key, client: caller }: { key: string; client: string },
 ): Promise<Answer> {
   try {
-    const { statusCode, body } = await request(`${api.url}/v2/keys.verifyKey`, {
+    const client = await loadClient();
+    const answer = await client.request(`${api.url}/v2/keys.verifyKey`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${api.rootKey}`,
         "content-type": "application/json",
         // The API checks this address against the key's list of addresses.
-        "x-forwarded-for": client,
+        "x-forwarded-for": caller,
       },
       body: JSON.stringify({ key }),
-      dispatcher: agent,
+      dispatcher: ownAgent(client),
       signal: AbortSignal.timeout(verifyTimeoutMs),
     });
-    if (statusCode === 200) return JSON.parse(String(await readBody(body, answerLimitBytes)));
-    await body.dump();
-    throw new Error(`the API answered ${statusCode}`);
+    if (answer.statusCode === 200) return JSON.parse(await readText(answer.body)) as Answer;
+    await answer.body.dump();
+    throw new Error(`the API answered ${answer.statusCode}`);
   } catch (cause) {
     const detail = "keys cannot be verified at the moment; try again later";
     throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
   }
 }
 
-const connect = buildConnector({ allowH2: false });
+let agent: InstanceType<Client["Agent"]> | undefined;
 
 /** Another user's program may have the port of an API that is away: it gets neither the root key nor the keys of callers. */
-const agent = new Agent({
-  connect: (options, callback) =>
-    connect(options, (error, socket) => {
-      const isProven = !isThisMachine(options.hostname) || isServedByOwner(portOf(options), 1);
-      if (error !== null) return callback(error, null);
-      if (isProven) return callback(null, socket);
-      socket.destroy();
-      callback(new Error("another user's program has the port of the API"), null);
-    }),
-});
+function ownAgent({ Agent, buildConnector }: Client) {
+  const connect = buildConnector({ allowH2: false });
+  agent ??= new Agent({
+    connect: (options, callback) =>
+      connect(options, (error, socket) => {
+        const isProven = !isThisMachine(options.hostname) || isServedByOwner(portOf(options), 1);
+        if (error !== null) return callback(error, null);
+        if (isProven) return callback(null, socket);
+        socket.destroy();
+        callback(new Error("another user's program has the port of the API"), null);
+      }),
+  });
+  return agent;
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const read = await readBody(body, answerLimitBytes);
+  if (read === undefined)
+    throw new Error(`the API's answer has more than ${answerLimitBytes} bytes`);
+  return read.toString();
+}

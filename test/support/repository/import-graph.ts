@@ -22,18 +22,18 @@ export function readImports(): Import[] {
 
 const loadPattern = /^(?:import|export)\s(?!type\b)(?:[^"';()=]*?\bfrom\s)?"([^"]+)"/gm;
 
-/** The packages that a program loads at its start, with all that it imports; types load nothing. */
-export function packagesOf(entry: string): string[] {
+/** The packages and modules of Node that a program loads at its start, with all that it imports; types load nothing. */
+export function modulesOf(entry: string): string[] {
   const files = new Set([entry]);
-  const packages = new Set<string>();
+  const modules = new Set<string>();
   for (const file of files) {
     for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(loadPattern)) {
       const to = resolve(file, specifier);
       if (to !== null) files.add(to);
-      else if (!specifier.startsWith("node:")) packages.add(specifier);
+      else modules.add(specifier);
     }
   }
-  return [...packages].sort();
+  return [...modules].sort();
 }
 
 function resolve(file: string, specifier: string): string | null {
