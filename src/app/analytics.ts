@@ -1,6 +1,7 @@
 /** Wires analytics: the recorder, the spool, and the store that queries read. */
 import path from "node:path";
 import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
+import type { EngineQuery } from "#api/analytics/engine/engine-client.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
 import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
@@ -60,12 +61,22 @@ export async function startAnalytics(
   if (!enabled || (url === "" && !servesApi)) return off;
   const retention = retentionFrom(retention_days);
   const onEmbedded = (at: string) => base.own("analytics", at);
-  const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log, onEmbedded });
+  const engine = openEngine({ url, dataDir, retention, log, onEmbedded });
   stops.add("analytics store", () => engine.close());
   const dir = spoolDir(dataDir);
   const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });
   await recoverJournals({ dir, log }, spool);
   const outbox = createOutbox({ spool, insert: engine.insert.bind(engine), log });
   const recorder = startRecorder(base, { outbox, state: () => engine.state(), stops });
-  return { recorder, reading: { store: engine, retention }, shared: { outbox, engine, retention } };
+  const store = {
+    database: engine.database,
+    query: (query: EngineQuery) => engine.query(query),
+    // Others may write to a ClickHouse.
+    ...(url === "" && { mayHaveSince: (sinceMs: number) => sinceMs <= spool.storedAtMs() }),
+  };
+  return {
+    recorder,
+    reading: { store, retention },
+    shared: { outbox, engine, retention },
+  };
 }

@@ -37,7 +37,7 @@ export function countAnalytics(
     aggregator: "min",
     registers: [registry],
     collect() {
-      this.set(state() === "ready" ? 1 : 0);
+      this.set(["ready", "resting"].includes(state()) ? 1 : 0);
     },
   });
 }

@@ -14,7 +14,8 @@ export type ThreadMemory = ReturnType<typeof createThreadMemory>;
 
 export const stateWords = { isLeaving: 0, storeState: 1, isStoreAway: 2 } as const;
 
-export const storeStates = ["starting", "ready", "away", "absent"] as const;
+/** States by their number in `storeState`. */
+export const storeStates = ["resting", "starting", "ready", "away", "absent"] as const;
 
 export function createThreadMemory() {
   return {

@@ -16,3 +16,24 @@ it("the sync of last uses fails while the store is away, so that it is tried aga
     "cannot be reached",
   );
 });
+
+it("the sync of last uses asks nothing of a store that has no row since, and goes on as if it had", async () => {
+  const asked: string[] = [];
+  const store = (storedAtMs: number) => ({
+    database: "vedette",
+    query: async ({ sql }: { sql: string }) => {
+      asked.push(sql);
+      return [];
+    },
+    mayHaveSince: (sinceMs: number) => sinceMs <= storedAtMs,
+  });
+  const nowMs = 100 * 60_000;
+  const cursor = `${80 * 60_000}/`;
+
+  const skipped = await createReadLastUses(store(80 * 60_000 - 1))(cursor, nowMs);
+  expect(asked).toEqual([]);
+  const read = await createReadLastUses(store(80 * 60_000))(cursor, nowMs);
+
+  expect(asked).toHaveLength(1);
+  expect(skipped).toEqual(read);
+});

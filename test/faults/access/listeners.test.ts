@@ -19,6 +19,7 @@ beforeAll(async () => {
     VEDETTE_CONTROL__OPERATORS__ADA__ROLES: "read",
     VEDETTE_ANALYTICS__ENABLED: "true",
   });
+  await program.askAnalytics();
 });
 
 afterAll(() => program?.dispose());

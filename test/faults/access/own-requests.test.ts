@@ -17,6 +17,7 @@ beforeAll(async () => {
     VEDETTE_METRICS__HOST: "0.0.0.0",
     VEDETTE_METRICS__PORT: String(await freePort()),
   });
+  await program.askAnalytics();
 });
 
 afterAll(() => program?.dispose());

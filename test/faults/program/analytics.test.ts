@@ -85,6 +85,14 @@ describe("recorded verifications", () => {
 
     await program.start();
 
+    // With no query, and no further row.
+    await waitFor(
+      async () => (await metric('vedette_analytics_events_total{result="stored"}')) > 0,
+      {
+        withinMs: 30_000,
+        what: "the rows of the killed run to be stored",
+      },
+    );
     await untilCounted(25);
   });
 

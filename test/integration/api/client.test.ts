@@ -20,7 +20,7 @@ let made = 0;
 beforeAll(async () => {
   const retention = retentionFrom(30);
   const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
-  const store = openEngine({ url: "", isEmbedded: true, dataDir: dir.path, retention, log });
+  const store = openEngine({ url: "", dataDir: dir.path, retention, log });
   stopEngine = () => store.close();
   await store.settled();
   hasStore = store.state() !== "absent";

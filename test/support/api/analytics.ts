@@ -10,7 +10,7 @@ export async function startTestAnalytics() {
   const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
   const dir = makeTempDir();
   const retention = retentionFrom(30);
-  const store = openEngine({ url: "", isEmbedded: true, dataDir: dir.path, retention, log });
+  const store = openEngine({ url: "", dataDir: dir.path, retention, log });
   await store.settled();
   const stop = async () => {
     await store.close();

@@ -130,6 +130,21 @@ export async function startProgram(environment: Record<string, string> = {}) {
       post(`vedette.v1.SentinelRolloutService/singleton/${handler}`, body, as),
     /** Any handler behind the control gateway. */
     post,
+    /** Asks analytics, whose store starts with its first question, and waits for the answer. */
+    askAnalytics: () =>
+      waitFor(
+        async () => {
+          const file = path.join(dir.path, "credentials.json");
+          const { root_key } = Credentials.parse(JSON.parse(readFileSync(file, "utf8")));
+          const answer = await fetch(`${endpoints().api}/v2/analytics.getVerifications`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${root_key}`, "content-type": "application/json" },
+            body: JSON.stringify({ query: "SELECT count() AS n FROM key_verifications_v1" }),
+          });
+          return answer.ok;
+        },
+        { withinMs: 10_000, what: "an answer of analytics" },
+      ),
     /** Stops the program, ends whatever a kill has left, and removes the data. */
     dispose: async () => {
       await stop();

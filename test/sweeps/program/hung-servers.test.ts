@@ -13,6 +13,7 @@ it("stops although all of its servers hang, and leaves none of them running", as
     VEDETTE_ANALYTICS__ENABLED: "true",
   });
   onTestFinished(program.dispose);
+  await program.askAnalytics();
   const identities = servers.map((server) => {
     const file = path.join(program.dataDir, `${server}.pid.json`);
     return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;

@@ -60,8 +60,7 @@ type EngineProcess = {
 };
 
 async function keepRunning({ settings, launch, signal }: EngineProcess): Promise<void> {
-  const pidFile = path.join(settings.dataDir, "analytics.pid.json");
-  await endLeftover(pidFile);
+  const pidFile = pidFileIn(settings.dataDir);
   for (let failures = 0; !signal.aborted; failures += 1) {
     const child = launch();
     const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
@@ -73,12 +72,16 @@ async function keepRunning({ settings, launch, signal }: EngineProcess): Promise
     if (isReady === "ready") failures = 0;
     else child.kill("SIGKILL");
     await ended;
-    settings.onAway();
     if (signal.aborted) break;
+    settings.onAway();
     settings.log.warn({ pid: child.pid, last_words: readOutput() }, "analytics engine ended");
     await pause(backoffMs(failures, restarts), signal);
   }
-  await endLeftover(pidFile);
+  await endLeftoverEngine(settings);
+}
+
+function pidFileIn(dataDir: string): string {
+  return path.join(dataDir, "analytics.pid.json");
 }
 
 function launchServer(directory: string): ChildProcess {
@@ -122,7 +125,8 @@ async function handshake(
 }
 
 /** Ends the process that an earlier, killed run may have left: two must not use the directory at once. */
-async function endLeftover(pidFile: string): Promise<void> {
+export async function endLeftoverEngine({ dataDir }: { dataDir: string }): Promise<void> {
+  const pidFile = pidFileIn(dataDir);
   const identity = readIdentity(pidFile);
   if (identity !== undefined) await endProcess(identity, { signal: "SIGTERM", graceMs: 5_000 });
   rmSync(pidFile, { force: true });

@@ -1,11 +1,14 @@
-/** The analytics store, embedded or remote: prepared in the background, and again after each loss. */
+/**
+ * The analytics store, embedded or remote: prepared in the background, and again after each loss. The embedded one is
+ * started by the first row or query, and ended when there was none for a while: it takes 240 MB.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Batch } from "#api/analytics/batch.ts";
 import type { Retention } from "#api/analytics/retention.ts";
 import { backoffMs, pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import { startEmbeddedEngine } from "./embedded-engine.ts";
+import { type EmbeddedEngine, endLeftoverEngine, startEmbeddedEngine } from "./embedded-engine.ts";
 import {
   type EngineAddress,
   EngineClient,
@@ -16,6 +19,7 @@ import {
 } from "./engine-client.ts";
 import { engineError } from "./engine-error.ts";
 import { readerCount } from "./http-interface.ts";
+import { isEngineInstalled } from "./is-installed.ts";
 import { schemaStatements } from "./schema.ts";
 
 /** The longest wait for a lane: a call may take a minute in all, after which its caller gets a timeout. */
@@ -44,19 +48,22 @@ export function createLanes(atOnce: number) {
 type EngineSettings = {
   /** The URL of a ClickHouse server, with user, password and database as needed. Empty: embedded. */
   url: string;
-  /** True if the embedded engine is used when there is no url. */
-  isEmbedded: boolean;
   dataDir: string;
   retention: Retention;
   log: Log;
   /** Called with the address of the embedded engine, which is another one after each of its starts. */
   onEmbedded?: (url: string) => void;
+  /** The embedded engine is ended when there was no row and no query for so long. */
+  restAfterMs?: number;
 };
 
-export type EngineState = "starting" | "ready" | "away" | "absent";
+/** "resting": the next row or query starts the embedded engine. */
+export type EngineState = "resting" | "starting" | "ready" | "away" | "absent";
 
-/** A query waits so long for a store that is starting. */
+/** A row or query waits so long for a store that is starting. */
 const readyTimeoutMs = 5_000;
+/** A start takes a second of a processor. */
+const usualRestAfterMs = 15 * 60_000;
 const preparing = { firstMs: 200, longestMs: 10_000 };
 
 /** Returns at once. */
@@ -73,7 +80,12 @@ export class Engine {
   readonly #closing = new AbortController();
   /** Aborts the attempts to connect to the present address. */
   #connecting = new AbortController();
-  #stopEmbedded: (() => Promise<void>) | undefined;
+  #embedded: EmbeddedEngine | undefined;
+  /** Resolves once no earlier embedded engine uses the directory. */
+  #ended: Promise<unknown> = Promise.resolve();
+  /** Rows and queries in progress. */
+  #uses = 0;
+  #restTimer: NodeJS.Timeout | undefined;
   #client: EngineClient | undefined;
   #ready = Promise.withResolvers<EngineClient | undefined>();
   #state: EngineState = "starting";
@@ -85,23 +97,60 @@ export class Engine {
   }
 
   start(): void {
-    const { url, isEmbedded, dataDir, log, onEmbedded } = this.#settings;
+    const { url, restAfterMs = usualRestAfterMs } = this.#settings;
     if (url !== "") {
       void this.#connect({ url });
-    } else if (isEmbedded) {
-      const embedded = startEmbeddedEngine({
-        dataDir,
-        log,
-        onReady: (address) => {
-          onEmbedded?.(address.url);
-          void this.#connect(address);
-        },
-        onAway: () => this.#lose(),
-        onAbsent: () => this.#giveUp(),
-      });
-      this.#stopEmbedded = embedded.stop;
-    } else {
-      this.#giveUp();
+      return;
+    }
+    this.#ended = endLeftoverEngine(this.#settings);
+    this.#state = "resting";
+    this.#restTimer = setInterval(() => this.#rest(), restAfterMs).unref();
+    // Its process says why it cannot run.
+    if (!isEngineInstalled()) this.#wake();
+  }
+
+  /** Starts the embedded engine if it rests. */
+  #wake(): void {
+    if (this.#state !== "resting" || this.#closing.signal.aborted) return;
+    this.#state = "starting";
+    void this.#ended.then(() => {
+      if (!this.#closing.signal.aborted) this.#launch();
+    });
+  }
+
+  #launch(): void {
+    const { dataDir, log, onEmbedded } = this.#settings;
+    this.#embedded = startEmbeddedEngine({
+      dataDir,
+      log,
+      onReady: (address) => {
+        onEmbedded?.(address.url);
+        void this.#connect(address);
+      },
+      onAway: () => this.#lose(),
+      onAbsent: () => this.#giveUp(),
+    });
+  }
+
+  /** Ends the embedded engine, unless it is in use or not ready. What it has confirmed is on disk. */
+  #rest(): void {
+    if (this.#uses > 0 || this.#state !== "ready") return;
+    this.#state = "resting";
+    this.#ready = Promise.withResolvers();
+    this.#ended = Promise.all([this.#client?.close(), this.#embedded?.stop()]);
+    this.#client = undefined;
+    this.#settings.log.info("analytics store rests until there is a row or a query");
+  }
+
+  /** Starts the engine if it rests, and lets it rest only when nothing has used it for a while. */
+  async #use<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#wake();
+    this.#uses += 1;
+    try {
+      return await work();
+    } finally {
+      this.#uses -= 1;
+      this.#restTimer?.refresh();
     }
   }
 
@@ -111,8 +160,8 @@ export class Engine {
 
   /** Stores a batch once. Throws `BatchRefusedError`, or anything else when the store is away. */
   async insert(batch: Batch, signal: AbortSignal): Promise<void> {
-    if (this.#client === undefined) throw engineError("away");
-    await this.#client.insert(batch, signal);
+    if (this.#state === "away") throw engineError("away");
+    await this.#use(async () => (await this.#awaitClient(signal)).insert(batch, signal));
   }
 
   /** Throws `EngineError`. */
@@ -122,29 +171,33 @@ export class Engine {
 
   /** The rows as text, for another thread: one JSON object per line. Throws `EngineError`. */
   async queryText(query: EngineQuery, signal = this.#closing.signal): Promise<string> {
-    // Fails at once when the store is away, not only when a lane is free.
-    await this.#awaitClient();
-    const ask = async () => (await this.#awaitClient()).query(query, signal);
-    return this.#takeLane(ask, query.waitAtMostMs);
+    return this.#use(async () => {
+      // Fails soon when the store is away, not only when a lane is free.
+      await this.#awaitClient();
+      const ask = async () => (await this.#awaitClient()).query(query, signal);
+      return this.#takeLane(ask, query.waitAtMostMs);
+    });
   }
 
   /** Resolves once the store is ready for the first time, or certainly absent. */
   async settled(): Promise<EngineState> {
+    this.#wake();
     await this.#ready.promise;
     return this.#state;
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
+    clearInterval(this.#restTimer);
     this.#ready.resolve(undefined);
     await this.#client?.close();
-    await this.#stopEmbedded?.();
+    await this.#embedded?.stop();
+    await this.#ended;
   }
 
-  async #awaitClient(): Promise<EngineClient> {
+  async #awaitClient(signal = this.#closing.signal): Promise<EngineClient> {
     if (this.#client !== undefined) return this.#client;
     if (this.#state === "absent") throw engineError("absent");
-    const signal = this.#closing.signal;
     const client = await Promise.race([
       this.#ready.promise,
       delay(readyTimeoutMs, undefined, { signal, ref: false }).catch(() => undefined),

@@ -94,7 +94,7 @@ export class Sender {
     if (batch === undefined) return false;
     this[(await this.#insert(batch)) ? "stored" : "dropped"] += batch.rows;
     if (spooled === undefined) this.#unspooled.shift()?.leave();
-    else await this.#settings.spool.acknowledge();
+    await this.#settings.spool.acknowledge();
     return true;
   }
 

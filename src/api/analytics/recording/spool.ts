@@ -3,7 +3,7 @@
  * A crash leaves at most a torn record at the end of the last segment, which is skipped; the position may
  * lag behind the last stored batch, whose token makes a repetition harmless.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Batch } from "#api/analytics/batch.ts";
 import { createSegment, readRecord, type Segment, scanSegment, writeRecord } from "./segment.ts";
@@ -49,6 +49,7 @@ export class Spool {
   #writing: Segment | undefined;
   #peeked: { batch: Batch; end: number } | undefined;
   readonly damaged: readonly Damage[];
+  #storedAtMs: number;
 
   constructor(settings: SpoolSettings, found: SpoolState) {
     this.#dir = settings.dir;
@@ -58,6 +59,12 @@ export class Spool {
     this.#offset = found.offset;
     this.#nextNumber = found.nextNumber;
     this.damaged = found.damaged;
+    this.#storedAtMs = found.storedAtMs;
+  }
+
+  /** Unix ms of the last batch that was stored, in an earlier run too, or later; 0: none ever was. */
+  storedAtMs(): number {
+    return this.#storedAtMs;
   }
 
   /** Rows that are not stored yet. */
@@ -94,14 +101,15 @@ export class Spool {
     return this.#peeked.batch;
   }
 
-  /** Removes the batch that `peek` returned. */
+  /** Removes the batch that `peek` returned, if any: another one, from memory, was stored just as well. */
   async acknowledge(): Promise<void> {
     const segment = this.#segments[0];
-    if (this.#peeked === undefined || segment === undefined) return;
-    segment.rows -= this.#peeked.batch.rows;
-    this.#offset = this.#peeked.end;
-    this.#peeked = undefined;
-    await this.#leaveFinished();
+    if (this.#peeked !== undefined && segment !== undefined) {
+      segment.rows -= this.#peeked.batch.rows;
+      this.#offset = this.#peeked.end;
+      this.#peeked = undefined;
+      await this.#leaveFinished();
+    }
     await this.#writePosition();
   }
 
@@ -148,6 +156,7 @@ export class Spool {
   }
 
   async #writePosition(): Promise<void> {
+    this.#storedAtMs = Date.now();
     const segment = this.#segments[0]?.number ?? this.#nextNumber;
     const draft = path.join(this.#dir, "position.new");
     try {
@@ -164,7 +173,13 @@ function hasNoHandle(error: unknown): boolean {
   return ["EMFILE", "ENFILE", "ENOMEM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-type SpoolState = { segments: Segment[]; offset: number; nextNumber: number; damaged: Damage[] };
+type SpoolState = {
+  segments: Segment[];
+  offset: number;
+  nextNumber: number;
+  damaged: Damage[];
+  storedAtMs: number;
+};
 
 type Position = { segment: number; offset: number };
 
@@ -173,7 +188,10 @@ async function findSegments(dir: string): Promise<SpoolState> {
   const lastNumber = Number.parseInt(names.at(-1) ?? "0", 10);
   const position = await readPosition(dir, lastNumber);
   const nextNumber = Math.max(lastNumber + 1, position.segment);
-  const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber };
+  // The position is written after each batch.
+  const written = await stat(path.join(dir, "position")).catch(() => undefined);
+  const storedAtMs = written?.mtimeMs ?? 0;
+  const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber, storedAtMs };
   for (const name of names) {
     // A file that cannot be read does not keep the others from being read.
     const file = path.join(dir, name);

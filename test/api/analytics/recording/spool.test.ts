@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -242,4 +243,23 @@ it("the spool takes no segment for damaged because the process has no file handl
   const output = execFileSync("sh", ["-c", command, process.execPath, script]);
 
   expect(JSON.parse(output.toString())).toEqual(["EMFILE", "kept"]);
+});
+
+it("the spool knows when the last batch was stored, also of an earlier run, and also one from memory", async () => {
+  const dir = tempDir();
+  const crashed = await open({ dir, maxBytes });
+  expect(crashed.storedAtMs()).toBe(0);
+  const startedMs = Date.now();
+  await crashed.append(batch("a"));
+  await drain(crashed);
+
+  const spool = await open({ dir, maxBytes });
+  const ofEarlierRun = spool.storedAtMs();
+  utimesSync(path.join(dir, "position"), 1, 1);
+  await spool.acknowledge();
+
+  // File systems round down, to a clock that ticks.
+  expect(ofEarlierRun).toBeGreaterThan(startedMs - 20);
+  expect(spool.storedAtMs()).toBeGreaterThanOrEqual(startedMs);
+  expect((await open({ dir, maxBytes })).storedAtMs()).toBeGreaterThan(startedMs - 20);
 });

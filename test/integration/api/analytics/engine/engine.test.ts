@@ -17,7 +17,7 @@ let engine: Engine;
 beforeAll(async () => {
   engine = openEngine({
     url: "",
-    isEmbedded: true,
+
     dataDir: dir.path,
     retention: retentionFrom(30),
     log,
