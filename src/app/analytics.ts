@@ -1,6 +1,6 @@
 /** Wires analytics: the recorder, the spool, and the store that queries read. */
 import path from "node:path";
-import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
+import { Engine } from "#api/analytics/engine/engine.ts";
 import type { EngineQuery } from "#api/analytics/engine/engine-client.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
@@ -61,18 +61,23 @@ export async function startAnalytics(
   if (!enabled || (url === "" && !servesApi)) return off;
   const retention = retentionFrom(retention_days);
   const onEmbedded = (at: string) => base.own("analytics", at);
-  const engine = openEngine({ url, dataDir, retention, log, onEmbedded });
+  const sendWaiting = () => outbox.drain();
+  const engine = new Engine({ url, dataDir, retention, log, onEmbedded, sendWaiting });
   stops.add("analytics store", () => engine.close());
   const dir = spoolDir(dataDir);
   const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });
   await recoverJournals({ dir, log }, spool);
-  const outbox = createOutbox({ spool, insert: engine.insert.bind(engine), log });
+  const isResting = () => engine.state() === "resting";
+  const outbox = createOutbox({ spool, insert: engine.insert.bind(engine), isResting, log });
   const recorder = startRecorder(base, { outbox, state: () => engine.state(), stops });
   const store = {
     database: engine.database,
     query: (query: EngineQuery) => engine.query(query),
     // Others may write to a ClickHouse.
-    ...(url === "" && { mayHaveSince: (sinceMs: number) => sinceMs <= spool.storedAtMs() }),
+    ...(url === "" && {
+      mayVerifySince: (sinceMs: number) =>
+        spool.verifications() > 0 || sinceMs <= spool.verifiedAtMs(),
+    }),
   };
   return {
     recorder,

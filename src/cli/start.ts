@@ -8,6 +8,7 @@ import { type Config, readConfig } from "#config.ts";
 import { ticketMinutes } from "#console/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { createLog, type Log } from "#kernel/log.ts";
+import { releaseMemoryOfStart } from "#kernel/process.ts";
 
 /** A terminal and npm, or `timeout`, both forward the same signal: two within this time count as one. */
 const sameSignalMs = 1_000;
@@ -67,6 +68,7 @@ async function untilStopped(
   await announce(app, { config, log });
   // Else it is stored at the end, which a program that is killed does not reach.
   flushCompileCache();
+  releaseMemoryOfStart();
   const failure = await Promise.race([stopSignal, app.failed]);
   if (failure !== undefined) {
     log.error({ detail: failure.message }, "cannot continue");

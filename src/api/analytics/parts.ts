@@ -12,8 +12,8 @@ export type AnalyticsStore = {
   database: string;
   /** Throws `EngineError`. */
   query: (query: EngineQuery) => Promise<Row[]>;
-  /** False if certainly no row of that time (unix ms) or later is stored; absent: only a query knows. */
-  mayHaveSince?: (sinceMs: number) => boolean;
+  /** False if certainly no verification of that time (unix ms) or later is recorded; absent: only a query knows. */
+  mayVerifySince?: (sinceMs: number) => boolean;
 };
 
 export type AnalyticsParts = {

@@ -69,8 +69,8 @@ export function createReadLastUses(store: AnalyticsStore) {
       WHERE time >= ${sinceMs} GROUP BY key_id
       HAVING (at, key_id) > (${sinceMs}, ${writeText(keyId)})
       ORDER BY at, key_id LIMIT ${chunk}`;
-    // Runs each minute: by a query where nothing is recorded it would keep the embedded store from its rest.
-    const hasNone = store.mayHaveSince?.(sinceMs) === false;
+    // It is read each minute, which would keep the embedded store from its rest.
+    const hasNone = store.mayVerifySince?.(sinceMs) === false;
     const found = hasNone ? [] : await store.query({ sql, filters: {} }).catch(ifAbsent);
     // Nothing is recorded meanwhile: the next look continues where this one began.
     if (found === undefined) return { uses: [], cursor, isDone: true };

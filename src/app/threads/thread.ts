@@ -11,6 +11,7 @@ import { type Analytics, nothingRecorded, startRecorder } from "#app/analytics.t
 import { serveHttps } from "#app/https.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { releaseMemoryOfStart } from "#kernel/process.ts";
 import type { Base } from "../base.ts";
 import { serveApi } from "../serve-api.ts";
 import { callersLimitMs, createStops } from "../stops.ts";
@@ -41,6 +42,7 @@ const main = connect<MainCalls, ThreadCalls>(parentPort as NonNullable<typeof pa
 
 await start(createBase());
 main.reportReady();
+releaseMemoryOfStart();
 
 function createBase(): Base {
   const { config, credentials, dataDir } = data;

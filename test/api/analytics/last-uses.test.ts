@@ -17,15 +17,15 @@ it("the sync of last uses fails while the store is away, so that it is tried aga
   );
 });
 
-it("the sync of last uses asks nothing of a store that has no row since, and goes on as if it had", async () => {
+it("the sync of last uses asks nothing of a store that has no verification since, and goes on as if it had", async () => {
   const asked: string[] = [];
-  const store = (storedAtMs: number) => ({
+  const store = (verifiedAtMs: number) => ({
     database: "vedette",
     query: async ({ sql }: { sql: string }) => {
       asked.push(sql);
       return [];
     },
-    mayHaveSince: (sinceMs: number) => sinceMs <= storedAtMs,
+    mayVerifySince: (sinceMs: number) => sinceMs <= verifiedAtMs,
   });
   const nowMs = 100 * 60_000;
   const cursor = `${80 * 60_000}/`;

@@ -2,9 +2,10 @@
 import type { Unkey } from "@unkey/api";
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openEngine } from "#api/analytics/engine/engine.ts";
+import { Engine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
+import { untilReady } from "../../support/api/analytics.ts";
 import { startTestApi, type TestApi } from "../../support/api/api.ts";
 import { procedureNames } from "../../support/api/api-contract.ts";
 import { type ClientCall, clientCalls } from "../../support/api/client-calls.ts";
@@ -20,9 +21,9 @@ let made = 0;
 beforeAll(async () => {
   const retention = retentionFrom(30);
   const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
-  const store = openEngine({ url: "", dataDir: dir.path, retention, log });
+  const store = new Engine({ url: "", dataDir: dir.path, retention, log });
   stopEngine = () => store.close();
-  await store.settled();
+  await untilReady(store);
   hasStore = store.state() !== "absent";
   api = await startTestApi({ analytics: { store, retention } });
 });

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Batch } from "#api/analytics/batch.ts";
 import type { Retention } from "#api/analytics/retention.ts";
-import { backoffMs, pause } from "#kernel/async.ts";
+import { backoffMs, inTime, pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import { type EmbeddedEngine, endLeftoverEngine, startEmbeddedEngine } from "./embedded-engine.ts";
 import {
@@ -55,6 +55,8 @@ type EngineSettings = {
   onEmbedded?: (url: string) => void;
   /** The embedded engine is ended when there was no row and no query for so long. */
   restAfterMs?: number;
+  /** Stores the rows that have waited while it rested, before a query that starts it is answered. */
+  sendWaiting?: () => Promise<void>;
 };
 
 /** "resting": the next row or query starts the embedded engine. */
@@ -63,15 +65,9 @@ export type EngineState = "resting" | "starting" | "ready" | "away" | "absent";
 /** A row or query waits so long for a store that is starting. */
 const readyTimeoutMs = 5_000;
 /** A start takes a second of a processor. */
-const usualRestAfterMs = 15 * 60_000;
+const usualRestAfterMs = 5 * 60_000;
+const sentWithinMs = 1_000;
 const preparing = { firstMs: 200, longestMs: 10_000 };
-
-/** Returns at once. */
-export function openEngine(settings: EngineSettings): Engine {
-  const engine = new Engine(settings);
-  engine.start();
-  return engine;
-}
 
 export class Engine {
   readonly database: string;
@@ -94,15 +90,12 @@ export class Engine {
     this.#settings = settings;
     this.#takeLane = createLanes(settings.url === "" ? readerCount : queriesAtOnce);
     this.database = databaseOf(settings.url);
-  }
-
-  start(): void {
-    const { url, restAfterMs = usualRestAfterMs } = this.#settings;
+    const { url, restAfterMs = usualRestAfterMs } = settings;
     if (url !== "") {
       void this.#connect({ url });
       return;
     }
-    this.#ended = endLeftoverEngine(this.#settings);
+    this.#ended = endLeftoverEngine(settings);
     this.#state = "resting";
     this.#restTimer = setInterval(() => this.#rest(), restAfterMs).unref();
     // Its process says why it cannot run.
@@ -113,22 +106,15 @@ export class Engine {
   #wake(): void {
     if (this.#state !== "resting" || this.#closing.signal.aborted) return;
     this.#state = "starting";
-    void this.#ended.then(() => {
-      if (!this.#closing.signal.aborted) this.#launch();
-    });
-  }
-
-  #launch(): void {
     const { dataDir, log, onEmbedded } = this.#settings;
-    this.#embedded = startEmbeddedEngine({
-      dataDir,
-      log,
-      onReady: (address) => {
-        onEmbedded?.(address.url);
-        void this.#connect(address);
-      },
-      onAway: () => this.#lose(),
-      onAbsent: () => this.#giveUp(),
+    const onReady = (address: EngineAddress) => {
+      onEmbedded?.(address.url);
+      void this.#connect(address);
+    };
+    const callbacks = { onReady, onAway: () => this.#lose(), onAbsent: () => this.#giveUp() };
+    void this.#ended.then(() => {
+      if (this.#closing.signal.aborted) return;
+      this.#embedded = startEmbeddedEngine({ dataDir, log, ...callbacks });
     });
   }
 
@@ -165,25 +151,21 @@ export class Engine {
   }
 
   /** Throws `EngineError`. */
-  async query(query: EngineQuery, signal = this.#closing.signal): Promise<Row[]> {
-    return parseRows(await this.queryText(query, signal));
+  async query(query: EngineQuery): Promise<Row[]> {
+    return parseRows(await this.queryText(query));
   }
 
   /** The rows as text, for another thread: one JSON object per line. Throws `EngineError`. */
-  async queryText(query: EngineQuery, signal = this.#closing.signal): Promise<string> {
+  async queryText(query: EngineQuery): Promise<string> {
+    const { sendWaiting = async () => {} } = this.#settings;
+    const isStart = this.#client === undefined;
     return this.#use(async () => {
       // Fails soon when the store is away, not only when a lane is free.
       await this.#awaitClient();
-      const ask = async () => (await this.#awaitClient()).query(query, signal);
+      if (isStart) await inTime(sendWaiting, { limitMs: sentWithinMs, otherwise: undefined });
+      const ask = async () => (await this.#awaitClient()).query(query, this.#closing.signal);
       return this.#takeLane(ask, query.waitAtMostMs);
     });
-  }
-
-  /** Resolves once the store is ready for the first time, or certainly absent. */
-  async settled(): Promise<EngineState> {
-    this.#wake();
-    await this.#ready.promise;
-    return this.#state;
   }
 
   async close(): Promise<void> {

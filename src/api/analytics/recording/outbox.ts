@@ -41,6 +41,7 @@ export type Outbox = {
 export type OutboxSettings = {
   spool: Spool;
   insert: InsertBatch;
+  isResting?: () => boolean;
   log: Log;
   /** The first retry's delay after a failure of the store, in milliseconds. */
   minRetryMs?: number;
@@ -51,8 +52,8 @@ const maxHeldBytes = 32 * 1024 * 1024;
 /** An orderly stop waits so long for the store. */
 const closeWithinMs = 3_000;
 
-export function createOutbox({ spool, insert, log, minRetryMs = 250 }: OutboxSettings): Outbox {
-  const sender = new Sender({ spool, insert, log, minRetryMs });
+export function createOutbox({ spool, log, ...settings }: OutboxSettings): Outbox {
+  const sender = new Sender({ spool, log, ...settings });
   const recovered = spool.rows();
   reportRecovery(spool, { recovered, log });
   sender.wake();

@@ -2,7 +2,7 @@
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { type Batch, recordedTables } from "#api/analytics/batch.ts";
+import { type Batch, recordedTables, verificationsIn } from "#api/analytics/batch.ts";
 import { invariant } from "#kernel/problem.ts";
 
 export type Segment = {
@@ -14,6 +14,8 @@ export type Segment = {
   gaps: ReadonlyMap<number, number>;
   /** Number of rows in records that are not stored yet. */
   rows: number;
+  /** Those of them that are verifications. */
+  verifications: number;
   /** Open for reading and writing in segments of this run; in earlier ones for reading, from the first read on. */
   file: FileHandle | undefined;
 };
@@ -31,7 +33,7 @@ const maxHeaderBytes = 512;
 
 export async function createSegment(path: string, number: number): Promise<Segment> {
   const file = await open(path, "wx+", 0o600);
-  return { path, number, length: 0, gaps: new Map(), rows: 0, file };
+  return { path, number, length: 0, gaps: new Map(), rows: 0, verifications: 0, file };
 }
 
 /** Appends a record and waits for the disk. When it throws, the segment is as it was before. */
@@ -51,6 +53,7 @@ export async function writeRecord(segment: Segment, batch: Batch): Promise<void>
   }
   segment.length += record.length;
   segment.rows += rows;
+  segment.verifications += verificationsIn(batch);
 }
 
 async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
@@ -84,6 +87,7 @@ export async function scanSegment(path: string, number: number, offset: number) 
   const gaps = new Map<number, number>();
   let length = from;
   let rows = 0;
+  let verifications = 0;
   let damagedBytes = 0;
   for (;;) {
     const record = wholeRecord(bytes, length) ?? nextWholeRecord(bytes, length);
@@ -92,13 +96,14 @@ export async function scanSegment(path: string, number: number, offset: number) 
     damagedBytes += record.start - length;
     length = record.end;
     rows += record.rows;
+    verifications += verificationsIn(record);
   }
   damagedBytes += bytes.length - length;
-  const segment: Segment = { path, number, length, gaps, rows, file: undefined };
+  const segment: Segment = { path, number, length, gaps, rows, verifications, file: undefined };
   return { segment, from, damagedBytes };
 }
 
-type WholeRecord = { start: number; end: number; rows: number };
+type WholeRecord = { start: number; end: number } & Pick<Header, "table" | "rows">;
 
 /** The start of every record; it cannot occur inside of one, as quotes in rows are escaped. */
 const recordStart = '{"token":"';
@@ -120,7 +125,7 @@ function wholeRecord(bytes: Buffer, start: number): WholeRecord | undefined {
   const end = bodyStart + header.value.bytes;
   const body = bytes.subarray(bodyStart, end);
   const isWhole = end <= bytes.length && crc32(body) === header.value.crc;
-  return isWhole ? { start, end, rows: header.value.rows } : undefined;
+  return isWhole ? { ...header.value, start, end } : undefined;
 }
 
 function parseHeader(bytes: Buffer, offset: number): { value: Header; length: number } | undefined {

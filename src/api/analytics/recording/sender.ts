@@ -14,10 +14,15 @@ export type SenderSettings = {
   spool: Spool;
   insert: InsertBatch;
   log: Log;
+  /** True while a row would start the store. */
+  isResting?: () => boolean;
   /** The delay after the first failure; it doubles up to `maxRetryMs`. */
   minRetryMs?: number;
   maxRetryMs?: number;
 };
+
+/** So many decisions of limits start a store that rests: each check of the API makes one a minute, and they are on disk. */
+const startingRows = 30;
 
 type WaitingBatch = { batch: Batch; leave: () => void };
 
@@ -34,7 +39,7 @@ export class Sender {
   dropped = 0;
 
   constructor(settings: SenderSettings) {
-    this.#settings = { minRetryMs: 250, maxRetryMs: 30_000, ...settings };
+    this.#settings = { minRetryMs: 250, maxRetryMs: 30_000, isResting: () => false, ...settings };
   }
 
   /** True if the last attempt failed. */
@@ -80,6 +85,9 @@ export class Sender {
   }
 
   async #sendAll(): Promise<void> {
+    const { spool, isResting } = this.#settings;
+    const isFew = spool.rows() < startingRows && spool.verifications() === 0;
+    if (isResting() && isFew && this.#unspooled.length === 0) return;
     try {
       while (!this.#stopping.signal.aborted && (await this.#sendNext()));
       this.#recordReturn();
@@ -94,7 +102,7 @@ export class Sender {
     if (batch === undefined) return false;
     this[(await this.#insert(batch)) ? "stored" : "dropped"] += batch.rows;
     if (spooled === undefined) this.#unspooled.shift()?.leave();
-    await this.#settings.spool.acknowledge();
+    await this.#settings.spool.acknowledge(batch);
     return true;
   }
 

@@ -3,9 +3,9 @@
  * A crash leaves at most a torn record at the end of the last segment, which is skipped; the position may
  * lag behind the last stored batch, whose token makes a repetition harmless.
  */
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Batch } from "#api/analytics/batch.ts";
+import { type Batch, verificationsIn } from "#api/analytics/batch.ts";
 import { createSegment, readRecord, type Segment, scanSegment, writeRecord } from "./segment.ts";
 
 export type SpoolSettings = {
@@ -49,7 +49,7 @@ export class Spool {
   #writing: Segment | undefined;
   #peeked: { batch: Batch; end: number } | undefined;
   readonly damaged: readonly Damage[];
-  #storedAtMs: number;
+  #verifiedAtMs: number;
 
   constructor(settings: SpoolSettings, found: SpoolState) {
     this.#dir = settings.dir;
@@ -59,17 +59,22 @@ export class Spool {
     this.#offset = found.offset;
     this.#nextNumber = found.nextNumber;
     this.damaged = found.damaged;
-    this.#storedAtMs = found.storedAtMs;
+    this.#verifiedAtMs = found.verifiedAtMs;
   }
 
-  /** Unix ms of the last batch that was stored, in an earlier run too, or later; 0: none ever was. */
-  storedAtMs(): number {
-    return this.#storedAtMs;
+  /** Unix ms when verifications were last stored, in this run or an earlier one; 0: they never were. */
+  verifiedAtMs(): number {
+    return this.#verifiedAtMs;
   }
 
   /** Rows that are not stored yet. */
   rows(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.rows, 0);
+  }
+
+  /** Those of the rows that are verifications. */
+  verifications(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.verifications, 0);
   }
 
   /** Bytes on disk. */
@@ -101,11 +106,13 @@ export class Spool {
     return this.#peeked.batch;
   }
 
-  /** Removes the batch that `peek` returned, if any: another one, from memory, was stored just as well. */
-  async acknowledge(): Promise<void> {
+  /** Records that a batch is stored: the one that `peek` returned, which is removed, or one from memory. */
+  async acknowledge(batch: Batch): Promise<void> {
     const segment = this.#segments[0];
+    if (verificationsIn(batch) > 0) this.#verifiedAtMs = Date.now();
     if (this.#peeked !== undefined && segment !== undefined) {
-      segment.rows -= this.#peeked.batch.rows;
+      segment.rows -= batch.rows;
+      segment.verifications -= verificationsIn(batch);
       this.#offset = this.#peeked.end;
       this.#peeked = undefined;
       await this.#leaveFinished();
@@ -156,11 +163,11 @@ export class Spool {
   }
 
   async #writePosition(): Promise<void> {
-    this.#storedAtMs = Date.now();
     const segment = this.#segments[0]?.number ?? this.#nextNumber;
+    const position = { segment, offset: this.#offset, verifiedAtMs: this.#verifiedAtMs };
     const draft = path.join(this.#dir, "position.new");
     try {
-      await writeFile(draft, JSON.stringify({ segment, offset: this.#offset }), { mode: 0o600 });
+      await writeFile(draft, JSON.stringify(position), { mode: 0o600 });
       await rename(draft, path.join(this.#dir, "position"));
     } catch {
       // On a full disk the position lags: batches that are sent again because of it have the same tokens.
@@ -173,25 +180,18 @@ function hasNoHandle(error: unknown): boolean {
   return ["EMFILE", "ENFILE", "ENOMEM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-type SpoolState = {
-  segments: Segment[];
-  offset: number;
-  nextNumber: number;
-  damaged: Damage[];
-  storedAtMs: number;
-};
+type Found = { segments: Segment[]; nextNumber: number; damaged: Damage[] };
+type SpoolState = Found & Omit<Position, "segment">;
 
-type Position = { segment: number; offset: number };
+type Position = { segment: number; offset: number; verifiedAtMs: number };
 
 async function findSegments(dir: string): Promise<SpoolState> {
   const names = (await readdir(dir)).filter((name) => segmentName.test(name)).sort();
   const lastNumber = Number.parseInt(names.at(-1) ?? "0", 10);
   const position = await readPosition(dir, lastNumber);
   const nextNumber = Math.max(lastNumber + 1, position.segment);
-  // The position is written after each batch.
-  const written = await stat(path.join(dir, "position")).catch(() => undefined);
-  const storedAtMs = written?.mtimeMs ?? 0;
-  const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber, storedAtMs };
+  const { verifiedAtMs } = position;
+  const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber, verifiedAtMs };
   for (const name of names) {
     // A file that cannot be read does not keep the others from being read.
     const file = path.join(dir, name);
@@ -215,12 +215,14 @@ async function takeSegment(found: SpoolState, file: string, position: Position):
 async function readPosition(dir: string, lastNumber: number): Promise<Position> {
   try {
     const text = await readFile(path.join(dir, "position"), "utf8");
-    const { segment, offset } = JSON.parse(text) as Position;
+    const { segment, offset, verifiedAtMs } = JSON.parse(text) as Position;
     const isPossible = Number.isInteger(segment) && Number.isInteger(offset) && offset >= 0;
     // Without segments it is where the next one begins.
-    if (isPossible && (lastNumber === 0 || segment <= lastNumber + 1)) return { segment, offset };
+    if (isPossible && (lastNumber === 0 || segment <= lastNumber + 1)) {
+      return { segment, offset, verifiedAtMs };
+    }
   } catch {
     // No readable position: begins at the start, and the tokens prevent duplicates.
   }
-  return { segment: 1, offset: 0 };
+  return { segment: 1, offset: 0, verifiedAtMs: 0 };
 }

@@ -5,7 +5,6 @@ import {
   readdirSync,
   readFileSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -37,7 +36,7 @@ async function drain(spool: Spool): Promise<string[]> {
   const tokens: string[] = [];
   for (let next = await spool.peek(); next !== undefined; next = await spool.peek()) {
     tokens.push(next.token);
-    await spool.acknowledge();
+    await spool.acknowledge(next);
   }
   return tokens;
 }
@@ -65,8 +64,7 @@ it("the spool continues after a crash where it was, without what was acknowledge
   const crashed = await open({ dir, maxBytes, segmentBytes: 300 });
   for (const token of ["a", "b", "c", "d", "e"]) await crashed.append(batch(token));
   for (let stored = 0; stored < 3; stored += 1) {
-    await crashed.peek();
-    await crashed.acknowledge();
+    await crashed.acknowledge((await crashed.peek()) as Batch);
   }
 
   const spool = await open({ dir, maxBytes, segmentBytes: 300 });
@@ -161,8 +159,7 @@ it("the spool keeps the records behind a damaged one, also over a restart, and n
   const [file = ""] = segmentFiles(dir);
   writeFileSync(file, readFileSync(file, "utf8").replace("damaged\n", "dam\0ged\n"));
   const first = await open({ dir, maxBytes });
-  await first.peek();
-  await first.acknowledge();
+  await first.acknowledge((await first.peek()) as Batch);
 
   const spool = await open({ dir, maxBytes });
 
@@ -245,21 +242,26 @@ it("the spool takes no segment for damaged because the process has no file handl
   expect(JSON.parse(output.toString())).toEqual(["EMFILE", "kept"]);
 });
 
-it("the spool knows when the last batch was stored, also of an earlier run, and also one from memory", async () => {
+it("the spool knows of an earlier run how many verifications wait, and when some were stored", async () => {
   const dir = tempDir();
   const crashed = await open({ dir, maxBytes });
-  expect(crashed.storedAtMs()).toBe(0);
-  const startedMs = Date.now();
+  const verified: Batch = { ...batch("b"), table: "key_verifications_v1" };
   await crashed.append(batch("a"));
-  await drain(crashed);
+  await crashed.append(verified);
+  const before = [crashed.verifications(), crashed.verifiedAtMs()];
+  await crashed.acknowledge((await crashed.peek()) as Batch);
 
   const spool = await open({ dir, maxBytes });
-  const ofEarlierRun = spool.storedAtMs();
-  utimesSync(path.join(dir, "position"), 1, 1);
-  await spool.acknowledge();
+  const left = [spool.verifications(), spool.verifiedAtMs()];
+  const startedMs = Date.now();
+  await drain(spool);
+  const again = await open({ dir, maxBytes });
 
-  // File systems round down, to a clock that ticks.
-  expect(ofEarlierRun).toBeGreaterThan(startedMs - 20);
-  expect(spool.storedAtMs()).toBeGreaterThanOrEqual(startedMs);
-  expect((await open({ dir, maxBytes })).storedAtMs()).toBeGreaterThan(startedMs - 20);
+  expect([before, left]).toEqual([
+    [2, 0],
+    [2, 0],
+  ]);
+  expect([spool.verifications(), again.verifications()]).toEqual([0, 0]);
+  expect(spool.verifiedAtMs()).toBeGreaterThanOrEqual(startedMs);
+  expect(again.verifiedAtMs()).toBe(spool.verifiedAtMs());
 });

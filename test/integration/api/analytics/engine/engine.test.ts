@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
+import { Engine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
+import { untilReady } from "../../../../support/api/analytics.ts";
 import {
   encodeBatch,
   ratelimitRow,
@@ -15,14 +16,14 @@ const dir = makeTempDir();
 let engine: Engine;
 
 beforeAll(async () => {
-  engine = openEngine({
+  engine = new Engine({
     url: "",
 
     dataDir: dir.path,
     retention: retentionFrom(30),
     log,
   });
-  await engine.settled();
+  await untilReady(engine);
 });
 
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openEngine } from "#api/analytics/engine/engine.ts";
+import { Engine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
 import { identifyProcess, isAlive, type ProcessIdentity } from "#kernel/process.ts";
@@ -20,7 +20,7 @@ function start(settings: { dataDir?: string; restAfterMs?: number } = {}) {
   const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
   const retention = retentionFrom(30);
   const started: string[] = [];
-  const engine = openEngine({
+  const engine = new Engine({
     ...{ url: "", dataDir, retention, log, ...settings },
     onEmbedded: (address) => started.push(address),
   });
