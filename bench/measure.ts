@@ -90,6 +90,27 @@ export function residentMbOf(pid: number): number {
   );
 }
 
+export type ProcessMemory = { command: string; rssMb: number; pssMb: number };
+
+/**
+ * Reads the resident memory of a process and all its descendants: `rssMb` with all pages that it shares, `pssMb` with its
+ * share of them, so that a sum counts each page once. Other programs that run the same files make the shares smaller.
+ */
+export function readMemory(pid: number): ProcessMemory[] {
+  const processes = readProcesses();
+  const family = (root: number): number[] => [
+    root,
+    ...[...processes].filter(([, { parent }]) => parent === root).flatMap(([one]) => family(one)),
+  ];
+  return family(pid).map((one) => {
+    const rollup = readOrNothing(`/proc/${one}/smaps_rollup`);
+    const of = (name: string) =>
+      Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(rollup)?.[1] ?? 0) / 1024;
+    const command = readOrNothing(`/proc/${one}/cmdline`).replaceAll("\0", " ").trim();
+    return { command, rssMb: of("Rss"), pssMb: of("Pss") };
+  });
+}
+
 /** Returns percentiles in ms, to a tenth. */
 export function spread(times: readonly number[]) {
   const rounded = (p: number) => Number(percentile(times, p).toFixed(1));
