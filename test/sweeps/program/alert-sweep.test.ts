@@ -4,8 +4,8 @@ import { eventIdsOf } from "../../support/alerts/alert-builders.ts";
 import {
   behaveBadly,
   type Count,
-  createRandom,
   countFaults,
+  createRandom,
   playScenarios,
 } from "../../support/alerts/alert-episodes.ts";
 import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
