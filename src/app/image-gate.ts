@@ -19,16 +19,26 @@ import type { Base } from "./base.ts";
 import { type Fleet, type FleetWithLogins, fleetsOf, settingOf } from "./fleets.ts";
 
 export function createResolveImage(base: Base, of: FleetWithLogins): ResolveImage {
-  const [inOpen, inPublic] = [createResolve(base, of), createResolve(base, of, ["private"])];
+  const isChecked = of.rollout.require_ci.length > 0;
+  // Both share it: the keys and the trusted root are read once.
+  const evidence = isChecked ? createEvidence(base) : undefined;
+  const inOpen = createResolve(base, of, { evidence, closed: [] });
+  const inPublic = createResolve(base, of, { evidence, closed: ["private"] });
   return (image, isOpen) => (isOpen ? inOpen : inPublic)(image);
 }
 
-function createResolve(base: Base, of: FleetWithLogins, closed: readonly Network[] = []) {
+type ResolveParts = {
+  /** undefined: no evidence of CI is asked for. */
+  evidence: ReturnType<typeof createEvidence> | undefined;
+  closed: readonly Network[];
+};
+
+function createResolve(base: Base, of: FleetWithLogins, { evidence, closed }: ResolveParts) {
   const { registry, rollout, fleet } = of;
   const client = createRegistryClient(registry, of.findCredential, base.services, closed);
   const pinImage = createPinImage(registry, client);
-  if (rollout.require_ci.length > 0) {
-    const checkCi = createChecks(base, of, client);
+  if (evidence !== undefined) {
+    const checkCi = createChecks(base, of, { client, evidence });
     return async (requested: string) => {
       const image = await pinImage(requested);
       return { image, ci: await checkCi(image) };
@@ -38,18 +48,24 @@ function createResolve(base: Base, of: FleetWithLogins, closed: readonly Network
   return async (image: string) => ({ image: isGated ? await pinImage(image) : image });
 }
 
+function createEvidence({ config: { ci }, dataDir, log }: Base) {
+  return {
+    commits: createCommitApi({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
+    signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore"), log }),
+  };
+}
+
 function createChecks(
-  { config, dataDir, log }: Base,
+  { config, log }: Base,
   { rollout, registry }: Fleet,
-  client: RegistryClient,
+  { client, evidence }: { client: RegistryClient; evidence: ReturnType<typeof createEvidence> },
 ) {
   const { ci } = config;
   const patience = { notFoundWaitMs: registry.not_found_wait_seconds * 1_000 };
   const checksOf = createImageChecks(ci, {
     readLabels: createReadLabels(client, patience),
     readAttachments: createReadAttachments(client, patience),
-    commits: createCommitApi({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
-    signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore"), log }),
+    ...evidence,
   });
   return createCheckCi({ required: rollout.require_ci, allow: ci.allow, checksOf, log });
 }
