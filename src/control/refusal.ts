@@ -6,9 +6,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import {
   defaultFleet,
   type FleetOperators,
+  fleetOfSentinel,
   isOperatorOf,
   notOperatorOf,
-  qualifiedId,
 } from "#fleet/contract.ts";
 import { targetOfPath } from "#kernel/actor.ts";
 import { clientOf, hopsOf } from "#kernel/address.ts";
@@ -74,15 +74,15 @@ export function findForeignFleet(
 ): FleetOperators | undefined {
   const isPush = route?.role === "notify";
   if (route?.isWrite === false || (isPush && !isAllowed(caller, "operate"))) return undefined;
-  const concerned = isPush ? fleetOfSentinel(path, fleets) : fleetOf(path);
+  const concerned = isPush ? fleetOfPush(path, fleets) : fleetOf(path);
   const isConcerned = ({ name }: FleetOperators) => route === undefined || name === concerned;
   return fleets.find((fleet) => isConcerned(fleet) && !isOperatorOf(fleet, caller.actor));
 }
 
-function fleetOfSentinel(path: string, fleets: readonly FleetOperators[]): string {
+function fleetOfPush(path: string, fleets: readonly FleetOperators[]): string {
   const [, id = ""] = targetOfPath(path)?.split("/") ?? [];
-  const isOf = ({ name }: FleetOperators) => id.startsWith(qualifiedId(name, ""));
-  return fleets.find((one) => one.name !== defaultFleet && isOf(one))?.name ?? defaultFleet;
+  const names = fleets.map(({ name }) => name);
+  return fleetOfSentinel(id, names);
 }
 
 /** Sent with every response: no caching, no frames, no content sniffing. */

@@ -25,6 +25,12 @@ export function qualifiedId(fleet: string, id: string): string {
   return fleet === defaultFleet ? id : `${fleet}:${id}`;
 }
 
+/** The one of these fleets that a sentinel's id in Vedette names; the default one if none. */
+export function fleetOfSentinel(id: string, fleets: readonly string[]): string {
+  const isOf = (name: string) => name !== defaultFleet && id.startsWith(qualifiedId(name, ""));
+  return fleets.find(isOf) ?? defaultFleet;
+}
+
 /** The operators who may change a fleet, by name; undefined: all whose roles allow it. */
 export type FleetOperators = { name: string; operators?: readonly string[] | undefined };
 

@@ -1,5 +1,5 @@
 /** Gives the sentinels of a fleet ids that no other fleet has. */
-import { defaultFleet, qualifiedId } from "#fleet/contract.ts";
+import { defaultFleet, fleetOfSentinel, qualifiedId } from "#fleet/contract.ts";
 import { type DeployOrder, type Driver, UnreachableError } from "./driver.ts";
 
 /** `fleets`: the names of all fleets. */
@@ -28,8 +28,7 @@ export function driverOfFleet(driver: Driver, { fleet, fleets }: FleetNames): Dr
 
 /** Only the default fleet's ids have no name before them. */
 function refuseTaken(listed: readonly { id: string }[], fleets: readonly string[]): void {
-  const named = fleets.filter((name) => name !== defaultFleet);
-  const taken = listed.find(({ id }) => named.some((name) => id.startsWith(qualifiedId(name, ""))));
+  const taken = listed.find(({ id }) => fleetOfSentinel(id, fleets) !== defaultFleet);
   if (taken === undefined) return;
   throw new UnreachableError(
     `config_invalid: the default fleet lists ${taken.id}, which is the id of a sentinel of another fleet: give one of the two another name`,
