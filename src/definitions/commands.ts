@@ -11,7 +11,7 @@ export type { AddedRow };
 
 type Settings = StandardSettings & { definitions: { file: string } };
 
-/** Those of the named file, the settings' or the working directory's, else the standard rows. Throws a line per fault. */
+/** Reads the named file, the settings' or the working directory's, else returns the standard rows. Throws a line per fault. */
 export function readFileDefinitions(
   settings: Settings,
   named: string | undefined,

@@ -281,7 +281,7 @@ function maskIn(fields: object, names: readonly string[]): Record<string, unknow
   const masked: Record<string, unknown> = { ...fields };
   for (const name of names) {
     const words = masked[name];
-    // Those of an SDK may repeat each fault of a body: masking some MB takes a minute.
+    // Words of an SDK may repeat each fault of a body: masking some MB takes a minute.
     if (typeof words === "string") masked[name] = maskSecrets(words.slice(0, maxRawLog));
   }
   return masked;

@@ -8,7 +8,7 @@ export type Challenge = { scheme: "basic" } | BearerChallenge;
 
 type Offer = { scheme: string; fields: Map<string, string> };
 
-/** Those that we support of all (RFC 9110, section 11.6.1), in the order to try: a token before the password. */
+/** Picks the challenges that we support (RFC 9110, section 11.6.1), in the order to try: a token before the password. */
 export function parseChallenges(headers: readonly string[]): Challenge[] {
   const rank = ({ scheme }: Challenge) => (scheme === "bearer" ? 0 : 1);
   const known = headers.flatMap(parseHeader).flatMap(toChallenge);

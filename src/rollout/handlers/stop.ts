@@ -188,7 +188,7 @@ async function enterRollback(
 /** The name of the caller of an automatic rollback. */
 const automatic = "on_failure";
 
-/** What is in flight finishes. The rollback is noted first: the repair timer starts it after a kill. */
+/** Deploys in flight finish. The rollback is noted first: the repair timer starts it after a kill. */
 export async function stopFor(
   ctx: ObjectContext,
   head: RolloutHead,

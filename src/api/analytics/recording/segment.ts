@@ -14,7 +14,7 @@ export type Segment = {
   gaps: ReadonlyMap<number, number>;
   /** Number of rows in records that are not stored yet. */
   rows: number;
-  /** Those of them that are verifications. */
+  /** How many of them are verifications. */
   verifications: number;
   /** Open for reading and writing in segments of this run; in earlier ones for reading, from the first read on. */
   file: FileHandle | undefined;

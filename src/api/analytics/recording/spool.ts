@@ -72,7 +72,7 @@ export class Spool {
     return this.#segments.reduce((sum, segment) => sum + segment.rows, 0);
   }
 
-  /** Those of the rows that are verifications. */
+  /** Counts the verifications among the rows. */
   verifications(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.verifications, 0);
   }
