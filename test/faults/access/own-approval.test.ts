@@ -102,7 +102,7 @@ it("the second wave waits for another one, whatever its starter calls", async ()
     expect([what, await status()]).toMatchObject([what, { current_wave: 1, succeeded: 1 }]);
   }
   await program.callAs("of-ada", "Pause");
-  void program.callAs("of-ada", "Resume", { retry_failed: true });
+  const resumed = program.callAs("of-ada", "Resume", { retry_failed: true });
   await untilWaiting();
   const taken = Object.entries(answers).filter(([, all]) => all.some((one) => one < 400));
   expect(taken.map(([what]) => what)).toEqual(["one that is sent", "a pin that is no one's"]);
@@ -115,7 +115,7 @@ it("the second wave waits for another one, whatever its starter calls", async ()
     withinMs: 60_000,
     what: "the rollout to complete",
   });
-  await begun;
+  await Promise.all([begun, resumed]);
 });
 
 it("a session of the console ends with the operator's row, and with its roles", async () => {
